@@ -1,0 +1,150 @@
+"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers. It must not know API versions: where a version changes behaviour the codec sets a field."""
+
+from dataclasses import dataclass
+
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+
+UNKNOWN_GENERATION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One protocol that a member offers: the assignor's name and its bytes, unread (a subscription for consumers)."""
+
+    name: str
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroup:
+    """A member wants in, or back in, or has news (KIP-394, KIP-345).
+
+    `needs_member_id` is true from version 4 on: a dynamic member without an id is first told its id. `skips_assignment`
+    is true from version 9 on (KIP-814). Version 0 has no rebalance timeout: the codec puts the session timeout there.
+    """
+
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: InstanceId | None
+    protocol_type: str
+    protocols: tuple[Protocol, ...]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    reason: str = ""
+    needs_member_id: bool = True
+    skips_assignment: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedMember:
+    """One member as the leader is told of it."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroupReply:
+    """The answer to JoinGroup; an error carries generation -1 and no protocol."""
+
+    error: ErrorCode
+    member_id: MemberId
+    generation: int = UNKNOWN_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    skip_assignment: bool = False
+    members: tuple[JoinedMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAssignment:
+    """What a leader assigns to one member, as bytes."""
+
+    member_id: MemberId
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncGroup:
+    """A member asks for its assignment; a leader brings everybody's.
+
+    `names_protocol` is true from version 5 on, where type and name are mandatory (KIP-559).
+    """
+
+    group_id: GroupId
+    generation: int
+    member_id: MemberId
+    instance_id: InstanceId | None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: tuple[MemberAssignment, ...] = ()
+    names_protocol: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncGroupReply:
+    """The answer to SyncGroup: assignment bytes, never empty on success."""
+
+    error: ErrorCode
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A member says that it lives, in which generation."""
+
+    group_id: GroupId
+    generation: int
+    member_id: MemberId
+    instance_id: InstanceId | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatReply:
+    """The answer to Heartbeat: a code and nothing else."""
+
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingMember:
+    """One seat that is to be given up: by member id, by instance id, or both."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveGroup:
+    """Members leave; before version 3 (`is_batch` false) exactly one, by its member id."""
+
+    group_id: GroupId
+    members: tuple[LeavingMember, ...]
+    is_batch: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftMember:
+    """What became of one entry of a LeaveGroup."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveGroupReply:
+    """The answer to LeaveGroup; before version 3 the codec makes the single entry's error the only one (K1.57)."""
+
+    error: ErrorCode
+    members: tuple[LeftMember, ...] = ()
+
+
+ClassicRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
+ClassicReply = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply

@@ -1,0 +1,69 @@
+"""Names for the ids, numbers and partitions that every dialect shares. It must not know what any of them means to a coordinator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, NewType
+
+GroupId = NewType("GroupId", str)
+MemberId = NewType("MemberId", str)
+InstanceId = NewType("InstanceId", str)
+TopicName = NewType("TopicName", str)
+TopicId = NewType("TopicId", bytes)
+"""Sixteen bytes, as on the wire; all zeros means none."""
+
+NO_TOPIC_ID = TopicId(bytes(16))
+NO_MEMBER_ID = MemberId("")
+
+LEAVE_EPOCH = -1
+"""Member epoch of a member that leaves for good (KIP-848, Consumer Group Heartbeat)."""
+STATIC_LEAVE_EPOCH = -2
+"""Member epoch of a static member that leaves its seat for a while (KIP-848, Static Membership)."""
+JOIN_EPOCH = 0
+"""Member epoch of a member that joins."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic, by the topic's name: the classic protocol's way."""
+
+    topic: TopicName
+    partition: int
+
+
+class TopicIdPartition(NamedTuple):
+    """One partition of a topic, by the topic's id: KIP-848's way."""
+
+    topic_id: TopicId
+    partition: int
+
+
+class RequestRef(NamedTuple):
+    """Where an answer must go: a plain value, so that the owner of a group may one day be another process.
+
+    `sequence` counts the requests of one connection, `connection` the connections of one node.
+    """
+
+    node: int
+    connection: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientIdentity:
+    """Who a connection says it is: client id and host for the views, library and version where it told (KIP-511)."""
+
+    client_id: str
+    client_host: str
+    software_name: str = ""
+    software_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as the cluster knows it: id, name and number of partitions."""
+
+    topic_id: TopicId
+    name: TopicName
+    partition_count: int
+
+
+Catalog = Mapping[TopicName, Topic]
