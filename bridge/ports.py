@@ -1,4 +1,7 @@
-"""What one room asks of another, as Protocols: the shell's seams. It must not know any room that offers or uses them."""
+"""What one room asks of another, as Protocols: the shell's seams.
+
+It must not know any room that offers or uses them.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
@@ -36,8 +39,8 @@ AdminReply = DescribeGroupsReply | ListGroupsReply | DeleteGroupsReply | Consume
 GroupRequest = ClassicRequest | ConsumerGroupHeartbeat | OffsetRequest | AdminRequest
 GroupReply = ClassicReply | ConsumerGroupHeartbeatReply | OffsetReply | AdminReply
 
-StepT = TypeVar("StepT", contravariant=True)
-RecordT = TypeVar("RecordT", contravariant=True)
+StepT_contra = TypeVar("StepT_contra", contravariant=True)
+RecordT_contra = TypeVar("RecordT_contra", contravariant=True)
 
 Deliver = Callable[[RequestRef, GroupReply], None]
 """Hands an answer to the connection that waits for it; an answer to a connection that is gone is dropped."""
@@ -86,7 +89,9 @@ class Broker(Protocol):
         """All topics of the cluster with ids and partition counts; raises BrokerUnreachable."""
 
     async def ask_coordinator(self, group_id: GroupId, request: GroupRequest) -> GroupReply:
-        """Ask the coordinator of `group_id`; raises BrokerUnreachable when there is none or the answer does not come."""
+        """Ask the coordinator of `group_id`; raises BrokerUnreachable when there is none or the answer does not
+        come.
+        """
 
 
 class BrokerUnreachable(Exception):
@@ -117,11 +122,11 @@ class IdSource(Protocol):
         """An id that no member has had: 22 characters of URL-safe base64, as Kafka makes them (K4.2)."""
 
 
-class Observer(Protocol[StepT, RecordT]):
+class Observer(Protocol[StepT_contra, RecordT_contra]):
     """Sees every step of a member and every record of a group; decides nothing."""
 
-    def stepped(self, group_id: GroupId, member_id: MemberId, step: StepT) -> None:
+    def stepped(self, group_id: GroupId, member_id: MemberId, step: StepT_contra) -> None:
         """A member's machine took a step."""
 
-    def recorded(self, record: RecordT) -> None:
+    def recorded(self, record: RecordT_contra) -> None:
         """A record was applied."""

@@ -1,1 +1,4 @@
-"""The vocabulary of the group protocols as plain values. It must not know API versions, bytes on the wire or who answers."""
+"""The vocabulary of the group protocols as plain values.
+
+It must not know API versions, bytes on the wire or who answers.
+"""

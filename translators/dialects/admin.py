@@ -1,4 +1,7 @@
-"""What admins ask about groups: DescribeGroups, ListGroups and DeleteGroups. It must not know API versions or how a group is kept."""
+"""What admins ask about groups: DescribeGroups, ListGroups and DeleteGroups.
+
+It must not know API versions or how a group is kept.
+"""
 
 from dataclasses import dataclass
 

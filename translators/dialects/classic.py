@@ -1,4 +1,7 @@
-"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers. It must not know API versions: where a version changes behaviour the codec sets a field."""
+"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers.
+
+It must not know API versions: where a version changes behaviour the codec sets a field.
+"""
 
 from dataclasses import dataclass
 

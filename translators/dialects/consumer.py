@@ -1,4 +1,7 @@
-"""The consumer group protocol of KIP-848: ConsumerGroupHeartbeat and ConsumerGroupDescribe. It must not know API versions or who coordinates."""
+"""The consumer group protocol of KIP-848: ConsumerGroupHeartbeat and ConsumerGroupDescribe.
+
+It must not know API versions or who coordinates.
+"""
 
 from dataclasses import dataclass
 
@@ -58,7 +61,9 @@ class DescribedTopicPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedConsumerMember:
-    """A member of a consumer group; `member_type` is 0 for a classic, 1 for a consumer member, -1 where unknown (K0.4 in 11.4)."""
+    """A member of a consumer group; `member_type` is 0 for a classic, 1 for a consumer member, -1 where unknown
+    (K0.4 in 11.4).
+    """
 
     member_id: MemberId
     instance_id: InstanceId | None

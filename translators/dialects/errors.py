@@ -5,7 +5,9 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes that a group coordinator or a proxy in front of one can meet (`org.apache.kafka.common.protocol.Errors`)."""
+    """Kafka's error codes that a group coordinator or a proxy in front of one can meet
+    (`org.apache.kafka.common.protocol.Errors`).
+    """
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

@@ -1,4 +1,7 @@
-"""Names for the ids, numbers and partitions that every dialect shares. It must not know what any of them means to a coordinator."""
+"""Names for the ids, numbers and partitions that every dialect shares.
+
+It must not know what any of them means to a coordinator.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

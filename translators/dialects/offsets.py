@@ -1,9 +1,12 @@
-"""Offsets of a group: commit, transactional commit, fetch and delete. It must not know API versions or where offsets are kept."""
+"""Offsets of a group: commit, transactional commit, fetch and delete.
+
+It must not know API versions or where offsets are kept.
+"""
 
 from dataclasses import dataclass
 
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_TOPIC_ID, GroupId, InstanceId, MemberId, TopicId, TopicName
+from translators.dialects.ids import NO_MEMBER_ID, NO_TOPIC_ID, GroupId, InstanceId, MemberId, TopicId, TopicName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,9 @@ class PartitionCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCommit:
-    """The offsets of one topic; its name is empty where the request names it by id (version 10), and the id zero before."""
+    """The offsets of one topic; its name is empty where the request names it by id (version 10), and the id zero
+    before.
+    """
 
     name: TopicName
     partitions: tuple[PartitionCommit, ...]
@@ -76,7 +81,7 @@ class TxnOffsetCommit:
     producer_epoch: int
     topics: tuple[TopicCommit, ...]
     generation: int = -1
-    member_id: MemberId = MemberId("")
+    member_id: MemberId = NO_MEMBER_ID
     instance_id: InstanceId | None = None
 
 
