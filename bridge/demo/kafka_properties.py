@@ -1,0 +1,115 @@
+"""The files a one-node KRaft broker reads: server.properties and a log configuration, as text.
+
+It knows Kafka's setting names and the properties escape rules, and must not know processes or free ports.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DEFAULT_VERSION = "4.3.1"
+
+LOG4J2_PROPERTIES = """\
+status = error
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %m (%c)%n
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+LOG4J1_PROPERTIES = """\
+log4j.rootLogger=INFO, console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %m (%c)%n
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """Which Kafka to run and how: version, node id, and server.properties entries that win over the defaults."""
+
+    version: str = DEFAULT_VERSION
+    node_id: int = 1
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerPlace:
+    """Where a broker lives: its two loopback ports and its directory."""
+
+    client_port: int
+    controller_port: int
+    directory: Path
+
+
+def major_version(version: str) -> int:
+    """Return 4 for 4.3.1."""
+    return int(version.partition(".")[0])
+
+
+def server_properties(settings: BrokerSettings, place: BrokerPlace) -> dict[str, str]:
+    """Return all entries of server.properties: sized for one small node, overridden by the settings' own.
+
+    The group protocol stays at the version's default (KIP-848 on from 4.0, off in 3.9). Only the wait for first joins
+    is shortened from Kafka's 3 s, because a test that doesn't look at it should not pay for it.
+    """
+    node_id = str(settings.node_id)
+    defaults = {
+        "process.roles": "broker,controller",
+        "node.id": node_id,
+        "controller.quorum.voters": f"{node_id}@127.0.0.1:{place.controller_port}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{place.client_port},CONTROLLER://127.0.0.1:{place.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{place.client_port}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": str(place.directory / "data"),
+        "auto.create.topics.enable": "false",
+        "num.partitions": "1",
+        "offsets.topic.num.partitions": "5",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.num.partitions": "5",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": "200",
+        "log.cleaner.dedupe.buffer.size": "2097152",
+    }
+    return {**defaults, **settings.properties}
+
+
+def escape_property(text: str, *, key: bool) -> str:
+    """Escape one key or value as java.util.Properties.store does, so that it reads back unchanged."""
+    named = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", "=": "\\=", ":": "\\:"}
+    named |= {"#": "\\#", "!": "\\!"}
+    leading = len(text) - len(text.lstrip(" "))
+    escaped: list[str] = []
+    for index, char in enumerate(text):
+        if char == " ":
+            escaped.append("\\ " if key or index < leading else " ")
+        elif char in named:
+            escaped.append(named[char])
+        elif " " < char <= "~":
+            escaped.append(char)
+        else:
+            units = char.encode("utf-16-be")
+            escaped.extend(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return "".join(escaped)
+
+
+def render_properties(properties: Mapping[str, str]) -> str:
+    """Return the text of a properties file, one entry a line, in the given order."""
+    return "".join(
+        f"{escape_property(key, key=True)}={escape_property(value, key=False)}\n" for key, value in properties.items()
+    )
+
+
+def logging_file(version: str) -> tuple[str, str, str]:
+    """Return file name, text and the -D option that makes this Kafka log to standard output.
+
+    Kafka 4 logs through Log4j 2, Kafka 3 through reload4j, which reads Log4j 1 files.
+    """
+    if major_version(version) >= 4:
+        return "log4j2.properties", LOG4J2_PROPERTIES, "-Dlog4j2.configurationFile={path}"
+    return "log4j.properties", LOG4J1_PROPERTIES, "-Dlog4j.configuration=file:{path}"
