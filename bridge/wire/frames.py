@@ -1,0 +1,219 @@
+"""How a frame begins: its length and the header forms of requests and answers, also of frames that are still arriving. It must not know what any body holds."""
+
+from struct import Struct
+from typing import NamedTuple, NoReturn
+
+from bridge.wire.apis import api_name, request_header_version, response_header_version
+from bridge.wire.errors import UNKNOWN_API, UNKNOWN_VERSION, MalformedFrame
+
+FrameBytes = bytes | bytearray | memoryview
+
+DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
+"""Kafka's own `socket.request.max.bytes`."""
+MAX_HEADER_BYTES = 64 * 1024
+"""The longest header that is read: a client id has at most 32,767 bytes, and no client sends header tags of note."""
+
+LENGTH_BYTES = 4
+REQUEST_CORRELATION_OFFSET = 8
+"""Where a request frame holds its correlation id, counted from the length prefix."""
+RESPONSE_CORRELATION_OFFSET = 4
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_REQUEST_START = Struct(">ihhi")
+_LENGTH_AND_ID = Struct(">ii")
+
+_HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
+_TLS_RECORD_STARTS = (b"\x16\x03", b"\x15\x03")
+
+
+class RequestHeader(NamedTuple):
+    """The header of a request; offsets and sizes count from the start of the frame, length prefix included.
+
+    `api_key` may be one that Kafka doesn't know: then the header is read as version 1.
+    """
+
+    frame_bytes: int
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    body_offset: int
+
+
+class ResponseHeader(NamedTuple):
+    """The header of an answer; offsets and sizes count from the start of the frame, length prefix included."""
+
+    frame_bytes: int
+    correlation_id: int
+    body_offset: int
+
+
+def read_request_header(data: FrameBytes, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> RequestHeader | None:
+    """Read the header of the request that `data` begins with; None means that more bytes are needed.
+
+    `data` may end anywhere and may run into the next frame. Raises MalformedFrame as soon as it can't become right,
+    and says so when the bytes look like TLS or HTTP.
+    """
+    available = len(data)
+    if available < LENGTH_BYTES:
+        return None
+    frame_bytes = _frame_bytes(data, max_frame_bytes, _REQUEST_START.size - LENGTH_BYTES)
+    if available < _REQUEST_START.size:
+        return None
+    _, api_key, api_version, correlation_id = _REQUEST_START.unpack_from(data)
+    if api_key < 0:
+        raise MalformedFrame(UNKNOWN_API, UNKNOWN_VERSION, "request_api_key", 4, f"{api_key} is negative")
+    if api_version < 0:
+        raise MalformedFrame(api_name(api_key), api_version, "request_api_version", 6, f"{api_version} is negative")
+    form = request_header_version(api_key, api_version)
+    if form == 0:
+        return RequestHeader(frame_bytes, api_key, api_version, correlation_id, None, _REQUEST_START.size)
+    here = _Place(api_name(api_key), api_version, frame_bytes)
+    found = _client_id(data, here)
+    if found is None:
+        return None
+    client_id, body_offset = found
+    if form == 2:
+        after_tags = _after_tags(data, body_offset, here)
+        if after_tags is None:
+            return None
+        body_offset = after_tags
+    return RequestHeader(frame_bytes, api_key, api_version, correlation_id, client_id, body_offset)
+
+
+def read_response_header(
+    data: FrameBytes, api_key: int, api_version: int, max_frame_bytes: int = (1 << 31) - 1
+) -> ResponseHeader | None:
+    """Read the header of the answer that `data` begins with, for a request of that api and version; None: more bytes."""
+    available = len(data)
+    if available < LENGTH_BYTES:
+        return None
+    frame_bytes = _frame_bytes(data, max_frame_bytes, LENGTH_BYTES)
+    if available < _LENGTH_AND_ID.size:
+        return None
+    correlation_id: int = _INT32.unpack_from(data, RESPONSE_CORRELATION_OFFSET)[0]
+    if response_header_version(api_key, api_version) == 0:
+        return ResponseHeader(frame_bytes, correlation_id, _LENGTH_AND_ID.size)
+    body_offset = _after_tags(data, _LENGTH_AND_ID.size, _Place(api_name(api_key), api_version, frame_bytes))
+    return None if body_offset is None else ResponseHeader(frame_bytes, correlation_id, body_offset)
+
+
+def response_header_bytes(correlation_id: int, flexible: bool) -> bytes:
+    """The header of an answer without the length prefix: 4 bytes, or 5 with an empty tag section."""
+    return _INT32.pack(correlation_id) + (b"\x00" if flexible else b"")
+
+
+def response_frame(api_key: int, api_version: int, correlation_id: int, body: FrameBytes) -> bytes:
+    """A whole answer: length, header in the form that the api and version ask for, body."""
+    header = response_header_bytes(correlation_id, response_header_version(api_key, api_version) == 1)
+    return b"".join((_INT32.pack(len(header) + len(body)), header, body))
+
+
+def request_frame(header: RequestHeader, body: FrameBytes) -> bytes:
+    """A whole request; of `header` the sizes are ignored, they follow from the rest."""
+    fixed = Struct(">hhi").pack(header.api_key, header.api_version, header.correlation_id)
+    form = request_header_version(header.api_key, header.api_version)
+    client_id = b"" if form == 0 else _nullable_string(header.client_id)
+    tags = b"\x00" if form == 2 else b""
+    length = len(fixed) + len(client_id) + len(tags) + len(body)
+    return b"".join((_INT32.pack(length), fixed, client_id, tags, body))
+
+
+def put_correlation_id(frame: bytearray | memoryview, offset: int, correlation_id: int) -> None:
+    """Replace the correlation id in place; `offset` is REQUEST_CORRELATION_OFFSET or RESPONSE_CORRELATION_OFFSET."""
+    _INT32.pack_into(frame, offset, correlation_id)
+
+
+class _Place(NamedTuple):
+    api: str
+    version: int
+    frame_bytes: int
+
+    def refuse(self, field: str, offset: int, reason: str) -> NoReturn:
+        raise MalformedFrame(self.api, self.version, field, offset, reason)
+
+
+def _frame_bytes(data: FrameBytes, max_frame_bytes: int, least: int) -> int:
+    length: int = _INT32.unpack_from(data)[0]
+    if least <= length <= max_frame_bytes:
+        return length + LENGTH_BYTES
+    start = bytes(data[:LENGTH_BYTES])
+    raise MalformedFrame(UNKNOWN_API, UNKNOWN_VERSION, "length", 0, _why_not(start, length, max_frame_bytes))
+
+
+def _why_not(start: bytes, length: int, max_frame_bytes: int) -> str:
+    if start in _HTTP_STARTS:
+        return f"an HTTP request came to a Kafka port (it begins with {start!r}); ask the admin port instead"
+    if start.startswith(_TLS_RECORD_STARTS):
+        return "a TLS record came to a plain port; use security.protocol=PLAINTEXT or a TLS listener"
+    if length > max_frame_bytes:
+        return f"a frame of {length} bytes is over the limit of {max_frame_bytes}"
+    return f"{length} bytes can't hold a header"
+
+
+def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:
+    at = _REQUEST_START.size
+    start = at + _INT16.size
+    if start > here.frame_bytes:
+        here.refuse("client_id", at, "the frame ends before it")
+    if len(data) < start:
+        return None
+    length: int = _INT16.unpack_from(data, at)[0]
+    if length < 0:
+        if length < -1:
+            here.refuse("client_id", at, f"length {length} is negative")
+        return None, start
+    end = start + length
+    if end > here.frame_bytes:
+        here.refuse("client_id", at, f"length {length} runs over the end of the frame")
+    if len(data) < end:
+        return None
+    try:
+        return str(data[start:end], "utf-8"), end
+    except UnicodeDecodeError as error:
+        here.refuse("client_id", start + error.start, f"not UTF-8: {error.reason}")
+
+
+def _after_tags(data: FrameBytes, at: int, here: _Place) -> int | None:
+    """The offset behind the header's tag section, or None when it has not all arrived."""
+    if at < len(data) and at < here.frame_bytes and data[at] == 0:
+        return at + 1
+    found = _uvarint(data, at, here)
+    if found is None:
+        return None
+    count, at = found
+    for _ in range(count):
+        tag = _uvarint(data, at, here)
+        size = None if tag is None else _uvarint(data, tag[1], here)
+        if size is None:
+            return None
+        at = size[0] + size[1]
+        if at > here.frame_bytes:
+            here.refuse("tagged_fields", size[1], f"a tag of {size[0]} bytes runs over the end of the frame")
+        if at > MAX_HEADER_BYTES:
+            here.refuse("tagged_fields", size[1], f"a header of more than {MAX_HEADER_BYTES} bytes")
+    return at if at <= len(data) else None
+
+
+def _uvarint(data: FrameBytes, at: int, here: _Place) -> tuple[int, int] | None:
+    """An unsigned varint of at most 5 bytes and the offset behind it."""
+    value = 0
+    for shift in range(0, 35, 7):
+        if at >= here.frame_bytes:
+            here.refuse("tagged_fields", at, "the frame ends inside it")
+        if at >= len(data):
+            return None
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    here.refuse("tagged_fields", at - 5, "a varint of more than 5 bytes")
+
+
+def _nullable_string(value: str | None) -> bytes:
+    if value is None:
+        return _INT16.pack(-1)
+    encoded = value.encode()
+    return _INT16.pack(len(encoded)) + encoded
