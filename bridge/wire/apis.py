@@ -1,4 +1,7 @@
-"""Kafka's api keys, where each becomes flexible, and what the bridge does with each. It must not know brokers, groups or configuration."""
+"""Kafka's api keys, where each becomes flexible, and what the bridge does with each.
+
+It must not know brokers, groups or configuration.
+"""
 
 from enum import Enum, IntEnum, auto
 
@@ -106,7 +109,8 @@ HIGHEST_KNOWN_KEY = max(ApiKey)
 NEVER_FLEXIBLE = 1 << 15
 """One above the highest version that an api can have."""
 
-FIRST_FLEXIBLE: dict[int, int] = dict.fromkeys(ApiKey, 0) | {
+FIRST_FLEXIBLE: dict[int, int] = {
+    **dict.fromkeys(ApiKey, 0),
     ApiKey.PRODUCE: 9,
     ApiKey.FETCH: 12,
     ApiKey.LIST_OFFSETS: 6,
@@ -174,9 +178,9 @@ class Treatment(Enum):
     """Not offered: for brokers and controllers only, or carrying addresses that the bridge doesn't replace."""
 
 
-TREATMENTS: dict[int, Treatment] = (
-    dict.fromkeys(ApiKey, Treatment.RELAYED)
-    | dict.fromkeys(
+TREATMENTS: dict[int, Treatment] = {
+    **dict.fromkeys(ApiKey, Treatment.RELAYED),
+    **dict.fromkeys(
         (
             ApiKey.API_VERSIONS,
             ApiKey.JOIN_GROUP,
@@ -194,9 +198,9 @@ TREATMENTS: dict[int, Treatment] = (
             ApiKey.CONSUMER_GROUP_DESCRIBE,
         ),
         Treatment.ANSWERED,
-    )
-    | dict.fromkeys((ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CLUSTER), Treatment.REWRITTEN)
-    | dict.fromkeys(
+    ),
+    **dict.fromkeys((ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CLUSTER), Treatment.REWRITTEN),
+    **dict.fromkeys(
         (
             # Between brokers, controllers and their quorum.
             ApiKey.LEADER_AND_ISR,
@@ -226,8 +230,8 @@ TREATMENTS: dict[int, Treatment] = (
             ApiKey.SHARE_ACKNOWLEDGE,
         ),
         Treatment.HIDDEN,
-    )
-)
+    ),
+}
 """Api -> what is done with it; a key that isn't here is hidden."""
 
 

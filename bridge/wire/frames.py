@@ -1,7 +1,10 @@
-"""How a frame begins: its length and the header forms of requests and answers, also of frames that are still arriving. It must not know what any body holds."""
+"""How a frame begins: its length and the header forms of requests and answers, also of frames that are still arriving.
+
+It must not know what any body holds.
+"""
 
 from struct import Struct
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from bridge.wire.apis import api_name, request_header_version, response_header_version
 from bridge.wire.errors import UNKNOWN_API, UNKNOWN_VERSION, MalformedFrame
@@ -85,7 +88,10 @@ def read_request_header(data: FrameBytes, max_frame_bytes: int = DEFAULT_MAX_FRA
 def read_response_header(
     data: FrameBytes, api_key: int, api_version: int, max_frame_bytes: int = (1 << 31) - 1
 ) -> ResponseHeader | None:
-    """Read the header of the answer that `data` begins with, for a request of that api and version; None: more bytes."""
+    """Read the header of the answer that `data` begins with; None means that more bytes are needed.
+
+    Api and version are those of the request it answers: an answer names neither. Raises MalformedFrame.
+    """
     available = len(data)
     if available < LENGTH_BYTES:
         return None
@@ -130,8 +136,8 @@ class _Place(NamedTuple):
     version: int
     frame_bytes: int
 
-    def refuse(self, field: str, offset: int, reason: str) -> NoReturn:
-        raise MalformedFrame(self.api, self.version, field, offset, reason)
+    def malformed(self, field: str, offset: int, reason: str) -> MalformedFrame:
+        return MalformedFrame(self.api, self.version, field, offset, reason)
 
 
 def _frame_bytes(data: FrameBytes, max_frame_bytes: int, least: int) -> int:
@@ -156,23 +162,23 @@ def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:
     at = _REQUEST_START.size
     start = at + _INT16.size
     if start > here.frame_bytes:
-        here.refuse("client_id", at, "the frame ends before it")
+        raise here.malformed("client_id", at, "the frame ends before it")
     if len(data) < start:
         return None
     length: int = _INT16.unpack_from(data, at)[0]
     if length < 0:
         if length < -1:
-            here.refuse("client_id", at, f"length {length} is negative")
+            raise here.malformed("client_id", at, f"length {length} is negative")
         return None, start
     end = start + length
     if end > here.frame_bytes:
-        here.refuse("client_id", at, f"length {length} runs over the end of the frame")
+        raise here.malformed("client_id", at, f"length {length} runs over the end of the frame")
     if len(data) < end:
         return None
     try:
         return str(data[start:end], "utf-8"), end
     except UnicodeDecodeError as error:
-        here.refuse("client_id", start + error.start, f"not UTF-8: {error.reason}")
+        raise here.malformed("client_id", start + error.start, f"not UTF-8: {error.reason}") from error
 
 
 def _after_tags(data: FrameBytes, at: int, here: _Place) -> int | None:
@@ -190,9 +196,9 @@ def _after_tags(data: FrameBytes, at: int, here: _Place) -> int | None:
             return None
         at = size[0] + size[1]
         if at > here.frame_bytes:
-            here.refuse("tagged_fields", size[1], f"a tag of {size[0]} bytes runs over the end of the frame")
+            raise here.malformed("tagged_fields", size[1], f"a tag of {size[0]} bytes runs over the end of the frame")
         if at > MAX_HEADER_BYTES:
-            here.refuse("tagged_fields", size[1], f"a header of more than {MAX_HEADER_BYTES} bytes")
+            raise here.malformed("tagged_fields", size[1], f"a header of more than {MAX_HEADER_BYTES} bytes")
     return at if at <= len(data) else None
 
 
@@ -201,7 +207,7 @@ def _uvarint(data: FrameBytes, at: int, here: _Place) -> tuple[int, int] | None:
     value = 0
     for shift in range(0, 35, 7):
         if at >= here.frame_bytes:
-            here.refuse("tagged_fields", at, "the frame ends inside it")
+            raise here.malformed("tagged_fields", at, "the frame ends inside it")
         if at >= len(data):
             return None
         byte = data[at]
@@ -209,7 +215,7 @@ def _uvarint(data: FrameBytes, at: int, here: _Place) -> tuple[int, int] | None:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    here.refuse("tagged_fields", at - 5, "a varint of more than 5 bytes")
+    raise here.malformed("tagged_fields", at - 5, "a varint of more than 5 bytes")
 
 
 def _nullable_string(value: str | None) -> bytes:
