@@ -10,7 +10,8 @@ from typing import Generic, TypeVar, cast
 
 Names = tuple[str, ...]
 Value = int | bool | str | Names
-ValueT = TypeVar("ValueT", int, bool, str, Names)
+ValueT = TypeVar("ValueT", int, bool, str)
+BoundT = TypeVar("BoundT", int, bool, str, Names)
 
 INT_MAX = 2**31 - 1
 
@@ -38,7 +39,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds(Generic[ValueT]):
+class Bounds(Generic[BoundT]):
     """What is allowed for a key besides its kind."""
 
     minimum: int | None = None
@@ -48,16 +49,19 @@ class Bounds(Generic[ValueT]):
     per_group: bool = False
 
 
-NOTHING = cast(Names, ())
-
-
 def _key(name: str, default: ValueT, text: str, bounds: Bounds[ValueT] | None = None) -> ValueT:
     metadata = {"name": name, "text": text, "bounds": bounds or Bounds()}
     value: ValueT = field(default=default, metadata=metadata)
     return value
 
 
-def _ms(minimum: int = 1, maximum: int = INT_MAX) -> Bounds[int]:
+def _names(name: str, default: Names, text: str, bounds: Bounds[Names] | None = None) -> Names:
+    metadata = {"name": name, "text": text, "bounds": bounds or Bounds()}
+    value: Names = field(default=default, metadata=metadata)
+    return value
+
+
+def _within(minimum: int = 1, maximum: int = INT_MAX) -> Bounds[int]:
     return Bounds(minimum=minimum, maximum=maximum)
 
 
@@ -70,8 +74,8 @@ class Settings:
     """One value per key; the field is the key with dots and hyphens as underscores."""
 
     # ------------------------------------------------------------------ where clients and brokers are
-    bootstrap: Names = _key(
-        "bootstrap", NOTHING, "Brokers to ask first, HOST:PORT each; the rest of the cluster is learned from them."
+    bootstrap: Names = _names(
+        "bootstrap", (), "Brokers to ask first, HOST:PORT each; the rest of the cluster is learned from them."
     )
     listen: str = _key("listen", "127.0.0.1:9192", "HOST:PORT of the bootstrap listener that clients connect to.")
     advertised_host: str = _key(
@@ -81,10 +85,10 @@ class Settings:
         "listen.ports.first",
         0,
         "First port for the listeners of single brokers, counted up; 0: the one after the bootstrap port.",
-        Bounds(minimum=0, maximum=65535),
+        _within(0, 65_535),
     )
-    listen_ports: Names = _key(
-        "listen.ports", NOTHING, "Fixed ports of single brokers, NODE=PORT each; all others are counted up."
+    listen_ports: Names = _names(
+        "listen.ports", (), "Fixed ports of single brokers, NODE=PORT each; all others are counted up."
     )
     admin_listen: str = _key("admin.listen", "127.0.0.1:9190", "HOST:PORT of the admin API; `off` for none.")
 
@@ -94,42 +98,49 @@ class Settings:
         "cap",
         "`cap`: offer Produce up to 9 and Fetch up to 15, whose answers carry no addresses and are relayed unread; "
         "`rewrite`: offer what the broker has and rewrite the addresses (KIP-951).",
-        Bounds(choices=("cap", "rewrite")),
+        Bounds[str](choices=("cap", "rewrite")),
     )
     wire_frame_bytes_max: int = _key(
-        "wire.frame.bytes.max", 104_857_600, "Largest request that is relayed, as socket.request.max.bytes.", _ms(1024)
+        "wire.frame.bytes.max",
+        104_857_600,
+        "Largest request that is relayed, as socket.request.max.bytes.",
+        _within(1024),
     )
     wire_group_frame_bytes_max: int = _key(
-        "wire.group-frame.bytes.max", 4_194_304, "Largest request that the bridge itself reads.", _ms(1024)
+        "wire.group-frame.bytes.max", 4_194_304, "Largest request that the bridge itself reads.", _within(1024)
     )
     wire_answer_bytes_max: int = _key(
-        "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", _ms(1024)
+        "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", _within(1024)
     )
 
     # ------------------------------------------------------------------ limits of the net room
     limits_connections_max: int = _key(
-        "limits.connections.max", 10_000, "Client connections at once; further ones are closed at once.", _ms()
+        "limits.connections.max", 10_000, "Client connections at once; further ones are closed at once.", _within()
     )
     limits_requests_in_flight_max: int = _key(
-        "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", _ms()
+        "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", _within()
     )
     limits_bytes_in_flight_max: int = _key(
-        "limits.bytes.in-flight.max", 4_194_304, "Bytes held for one connection; then reading pauses.", _ms(65_536)
+        "limits.bytes.in-flight.max", 4_194_304, "Bytes held for one connection; then reading pauses.", _within(65_536)
     )
     limits_idle_ms: int = _key(
         "limits.idle.ms",
         600_000,
         "Silence after which a client connection is closed, as connections.max.idle.ms.",
-        _ms(),
+        _within(),
     )
     limits_progress_ms: int = _key(
-        "limits.progress.ms", 30_000, "Time in which a begun request has to make progress.", _ms()
+        "limits.progress.ms", 30_000, "Time in which a begun request has to make progress.", _within()
     )
-    connect_timeout_ms: int = _key("connect.timeout.ms", 10_000, "Time to reach a broker, all tries together.", _ms())
-    connect_backoff_ms: int = _key("connect.backoff.ms", 100, "First pause between tries to reach a broker.", _ms())
-    drain_timeout_ms: int = _key("drain.timeout.ms", 10_000, "Time for running requests to end after SIGTERM.", _ms(0))
+    connect_timeout_ms: int = _key(
+        "connect.timeout.ms", 10_000, "Time to reach a broker, all tries together.", _within()
+    )
+    connect_backoff_ms: int = _key("connect.backoff.ms", 100, "First pause between tries to reach a broker.", _within())
+    drain_timeout_ms: int = _key(
+        "drain.timeout.ms", 10_000, "Time for running requests to end after SIGTERM.", _within(0)
+    )
     metadata_refresh_ms: int = _key(
-        "metadata.refresh.ms", 60_000, "How often the cluster's brokers are asked for.", _ms(100)
+        "metadata.refresh.ms", 60_000, "How often the cluster's brokers are asked for.", _within(100)
     )
 
     # ------------------------------------------------------------------ road embedded
@@ -139,34 +150,37 @@ class Settings:
         "Serve embedded groups on a cluster that authenticates its clients, although the bridge checks no rights.",
     )
     embedded_topics_refresh_ms: int = _key(
-        "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", _ms(100)
+        "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", _within(100)
     )
     embedded_resume_grace_ms: int = _key(
         "embedded.resume.grace.ms",
         3_000,
         "After start without a journal no group gets an assignment before this time, so that survivors come first.",
-        _ms(0),
+        _within(0),
     )
     gain_wait_max_ms: int = _key(
-        "gain.wait.max.ms", 5_000, "Longest time that a freed partition waits for the rest of a member's gains.", _ms(0)
+        "gain.wait.max.ms",
+        5_000,
+        "Longest time that a freed partition waits for the rest of a member's gains.",
+        _within(0),
     )
     eager_join_hold_max_ms: int = _key(
         "eager.join.hold.max.ms",
         5_000,
         "Longest time that an eager member's JoinGroup waits for its partitions.",
-        _ms(0),
+        _within(0),
     )
     commit_drain_ms: int = _key(
         "commit.drain.ms",
         5_000,
         "Time after which a commit whose answer was lost counts as over (at least offsets.commit.timeout.ms).",
-        _ms(0),
+        _within(0),
     )
     offsets_recommit_ms: int = _key(
         "offsets.recommit.ms",
         86_400_000,
         "How often the committed offsets of live embedded groups are committed again, so that they do not expire.",
-        _ms(1000),
+        _within(1000),
     )
 
     # ------------------------------------------------------------------ Kafka's own
@@ -203,7 +217,7 @@ class Settings:
     group_consumer_max_size: int = _key(
         "group.consumer.max.size", INT_MAX, "Most members of a consumer group.", _kafka()
     )
-    group_consumer_assignors: Names = _key(
+    group_consumer_assignors: Names = _names(
         "group.consumer.assignors",
         ("uniform", "range"),
         "Assignors that a group may use; the first is the default.",
