@@ -6,12 +6,11 @@ It must not know where a value was written or which room uses it.
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 Names = tuple[str, ...]
 Value = int | bool | str | Names
 ValueT = TypeVar("ValueT", int, bool, str)
-BoundT = TypeVar("BoundT", int, bool, str, Names)
 
 INT_MAX = 2**31 - 1
 
@@ -39,7 +38,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds(Generic[BoundT]):
+class Bounds:
     """What is allowed for a key besides its kind."""
 
     minimum: int | None = None
@@ -49,23 +48,23 @@ class Bounds(Generic[BoundT]):
     per_group: bool = False
 
 
-def _key(name: str, default: ValueT, text: str, bounds: Bounds[ValueT] | None = None) -> ValueT:
+def _key(name: str, default: ValueT, text: str, bounds: Bounds | None = None) -> ValueT:
     metadata = {"name": name, "text": text, "bounds": bounds or Bounds()}
     value: ValueT = field(default=default, metadata=metadata)
     return value
 
 
-def _names(name: str, default: Names, text: str, bounds: Bounds[Names] | None = None) -> Names:
+def _names(name: str, default: Names, text: str, bounds: Bounds | None = None) -> Names:
     metadata = {"name": name, "text": text, "bounds": bounds or Bounds()}
     value: Names = field(default=default, metadata=metadata)
     return value
 
 
-def _within(minimum: int = 1, maximum: int = INT_MAX) -> Bounds[int]:
+def _within(minimum: int = 1, maximum: int = INT_MAX) -> Bounds:
     return Bounds(minimum=minimum, maximum=maximum)
 
 
-def _kafka(minimum: int = 1, *, per_group: bool = False) -> Bounds[int]:
+def _kafka(minimum: int = 1, *, per_group: bool = False) -> Bounds:
     return Bounds(minimum=minimum, maximum=INT_MAX, origin=Origin.KAFKA, per_group=per_group)
 
 
@@ -98,7 +97,7 @@ class Settings:
         "cap",
         "`cap`: offer Produce up to 9 and Fetch up to 15, whose answers carry no addresses and are relayed unread; "
         "`rewrite`: offer what the broker has and rewrite the addresses (KIP-951).",
-        Bounds[str](choices=("cap", "rewrite")),
+        Bounds(choices=("cap", "rewrite")),
     )
     wire_frame_bytes_max: int = _key(
         "wire.frame.bytes.max",
@@ -235,7 +234,7 @@ class Settings:
 
 
 def _describe(item: "Field[Value]") -> Key:
-    bounds = cast("Bounds[int]", item.metadata["bounds"])
+    bounds = cast(Bounds, item.metadata["bounds"])
     return Key(
         name=str(item.metadata["name"]),
         field_name=item.name,
