@@ -1,0 +1,140 @@
+"""A fleet of client processes around one group: starts, stops, kills, rolls members, and waits until all settle.
+It must not know what they talk to beyond an address, nor what counts as good: that is the judge's.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from bridge.demo.events import Partition
+from bridge.demo.events_clock import now_ns
+from bridge.demo.fleet_balance import last_failures, unread, unsettled
+from bridge.demo.fleet_process import ClientProcess
+from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target, member_command, producer_command
+from bridge.demo.judge_evidence import ClientLog, Evidence, Step
+
+LOOK_S = 0.05
+STOP_GRACE_S = 20.0
+
+
+class FleetError(Exception):
+    """The fleet did not do what was asked: EB-FLEET-001 not in time, -002 a client died by itself, -003 no such seat."""
+
+
+class Fleet:
+    """The processes of one run. `partitions` is what must be owned; set it anew when partitions are added."""
+
+    def __init__(self, nursery: trio.Nursery, target: Target, partitions: Iterable[Partition], directory: Path) -> None:
+        self.partitions = frozenset(partitions)
+        self.target = target
+        self._nursery = nursery
+        self._directory = directory
+        self._members: list[ClientProcess] = []
+        self._producers: list[ClientProcess] = []
+        self._steps: list[Step] = []
+
+    async def start(self, spec: MemberSpec) -> ClientProcess:
+        """Start a member process; it joins in the background, `wait_settled` waits for it."""
+        member = self._new(spec.seat)
+        self._members.append(member)
+        await self._nursery.start(member.run, member_command(spec, self.target))
+        return member
+
+    async def start_producer(self, spec: ProducerSpec) -> ClientProcess:
+        """Start a producer process."""
+        producer = self._new(spec.seat)
+        self._producers.append(producer)
+        await self._nursery.start(producer.run, producer_command(spec, self.target))
+        return producer
+
+    async def stop(self, seat: str) -> None:
+        """Stop the live process of a seat cleanly: commit, leave, close."""
+        await self._sitting(seat).stop(STOP_GRACE_S)
+
+    async def kill(self, seat: str) -> None:
+        """Kill the live process of a seat hard."""
+        await self._sitting(seat).kill()
+
+    async def roll(self, spec: MemberSpec) -> ClientProcess:
+        """Stop a seat's process and start another one, of any kind, in its place."""
+        await self.stop(spec.seat)
+        return await self.start(spec)
+
+    @asynccontextmanager
+    async def step(self, name: str) -> AsyncIterator[None]:
+        """Mark a step of the story; inside, change something and wait until the fleet is settled again."""
+        began_ns = now_ns()
+        yield
+        self._steps.append(Step(name=name, began_ns=began_ns, ended_ns=now_ns()))
+
+    async def wait_settled(self, stable_ms: int = 1500, timeout_s: float = 60.0) -> None:
+        """Wait until every partition has one live owner, every live member takes part, and nothing moves any more."""
+
+        def missing() -> str | None:
+            at_ns = now_ns()
+            live = [member.log() for member in self._members if member.alive]
+            return unsettled(live, self.partitions, at_ns - stable_ms * 1_000_000, at_ns)
+
+        await self._wait(missing, "the fleet to settle", timeout_s)
+
+    async def wait_read(self, timeout_s: float = 60.0) -> None:
+        """Wait until members have come to the end of everything produced so far."""
+        await self._wait(lambda: unread(self._logs(self._producers), self.logs()), "all records to be read", timeout_s)
+
+    async def stop_producers(self) -> None:
+        """Stop every producer cleanly; all its records are acknowledged or reported afterwards."""
+        for producer in self._producers:
+            await producer.stop(STOP_GRACE_S)
+
+    async def stop_all(self) -> None:
+        """Stop producers, then all members at once, cleanly."""
+        await self.stop_producers()
+        async with trio.open_nursery() as nursery:
+            for member in self._members:
+                nursery.start_soon(member.stop, STOP_GRACE_S)
+
+    def logs(self) -> tuple[ClientLog, ...]:
+        """A snapshot of every member's log, dead ones included, in start order."""
+        return self._logs(self._members)
+
+    def evidence(self, offsets: Mapping[Partition, int] | None = None) -> Evidence:
+        """All that the judge may see; `offsets` as the broker reports them (`read_committed`)."""
+        return Evidence(
+            producers=self._logs(self._producers), members=self.logs(), steps=tuple(self._steps), offsets=offsets
+        )
+
+    @staticmethod
+    def _logs(processes: Iterable[ClientProcess]) -> tuple[ClientLog, ...]:
+        return tuple(process.log() for process in processes)
+
+    def _new(self, seat: str) -> ClientProcess:
+        return ClientProcess(seat, len(self._members) + len(self._producers) + 1, self._directory)
+
+    def _sitting(self, seat: str) -> ClientProcess:
+        live = [process for process in (*self._members, *self._producers) if process.seat == seat and process.alive]
+        if not live:
+            raise FleetError(f"EB-FLEET-003: no live process sits in seat {seat!r}; start one first.")
+        return live[-1]
+
+    async def _wait(self, missing: Callable[[], str | None], what: str, timeout_s: float) -> None:
+        reason: str | None = "nothing was seen"
+        with trio.move_on_after(timeout_s):
+            while reason is not None:
+                self._check_alive()
+                reason = missing()
+                await trio.sleep(LOOK_S if reason is not None else 0)
+        if reason is not None:
+            raise FleetError(
+                f"EB-FLEET-001: waited {timeout_s} s for {what}, but {reason}. Last failures: "
+                f"{last_failures(self.logs())}. Each client's standard error is in {self._directory}."
+            )
+
+    def _check_alive(self) -> None:
+        for process in (*self._members, *self._producers):
+            if process.failed:
+                raise FleetError(
+                    f"EB-FLEET-002: {process.seat}#{process.number} died with status {process.exit_status}, unasked. "
+                    f"Its standard error ends: {process.errors()}"
+                )
