@@ -1,0 +1,80 @@
+"""The topics of the cluster as the coordinators see them: names to ids and back, and what changed since the last look.
+
+It must not know how the cluster is asked or who subscribes to what.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsChange:
+    """Topics that are new or have other numbers of partitions, and ids that are gone."""
+
+    changed: tuple[Topic, ...]
+    removed: tuple[TopicId, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything changed at all."""
+        return bool(self.changed or self.removed)
+
+
+class Catalog:
+    """The last known topics; `has_ids` is false where the broker's Metadata names none (decision 19)."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[TopicName, Topic] = {}
+        self._by_id: dict[TopicId, Topic] = {}
+        self.has_ids = True
+
+    def update(self, topics: Iterable[Topic], cluster_id: str = "") -> TopicsChange:
+        """Take the cluster's topics in full and tell the difference.
+
+        A topic without an id gets one made from the cluster's id and its name, the same at every look, so that
+        classic members can be served where Metadata is older than version 10 (decision 19).
+        """
+        found = tuple(topics)
+        self.has_ids = all(topic.topic_id != NO_TOPIC_ID for topic in found)
+        current = {topic.name: topic for topic in (_identified(topic, cluster_id) for topic in found)}
+        ids = {topic.topic_id for topic in current.values()}
+        changed = tuple(topic for name, topic in current.items() if self._by_name.get(name) != topic)
+        removed = tuple(topic_id for topic_id in self._by_id if topic_id not in ids)
+        self._by_name = current
+        self._by_id = {topic.topic_id: topic for topic in current.values()}
+        return TopicsChange(changed, removed)
+
+    def knows(self, names: Iterable[TopicName]) -> bool:
+        """Whether every one of the topics exists as far as the last look told."""
+        return all(name in self._by_name for name in names)
+
+    def topic(self, topic_id: TopicId) -> Topic | None:
+        """The topic of that id."""
+        return self._by_id.get(topic_id)
+
+    def names(self) -> Iterable[TopicName]:
+        """Every topic's name."""
+        return self._by_name.keys()
+
+    def to_ids(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicIdPartition]:
+        """The partitions by id; those of unknown topics vanish, as in Kafka (K4.12)."""
+        by_name = self._by_name
+        return frozenset(
+            TopicIdPartition(by_name[topic].topic_id, partition) for topic, partition in partitions if topic in by_name
+        )
+
+    def to_names(self, partitions: Iterable[TopicIdPartition]) -> frozenset[TopicPartition]:
+        """The partitions by name; those of unknown topics vanish, as in Kafka (K4.22)."""
+        by_id = self._by_id
+        return frozenset(
+            TopicPartition(by_id[topic_id].name, partition) for topic_id, partition in partitions if topic_id in by_id
+        )
+
+
+def _identified(topic: Topic, cluster_id: str) -> Topic:
+    if topic.topic_id != NO_TOPIC_ID:
+        return topic
+    digest = sha256(f"{cluster_id}\0{topic.name}".encode()).digest()
+    return replace(topic, topic_id=TopicId(digest[:16]))
