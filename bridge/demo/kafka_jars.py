@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 from bridge.demo.kafka_java import find_java
 from bridge.demo.kafka_launch_error import KafkaLaunchError
-from bridge.demo.kafka_properties import major_version
+from bridge.demo.kafka_properties import LOG4J2_SINCE_MAJOR, major_version
 
 RESOLVE_TIMEOUT_S = 900
 LOG4J2_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
@@ -47,7 +47,7 @@ def parse_coordinate(text: str) -> Coordinate:
 
 def kafka_coordinates(version: str) -> tuple[Coordinate, ...]:
     """Return what a broker of this version and its command line tools need, and a logging backend it can use."""
-    binding = LOG4J2_BINDING if major_version(version) >= 4 else LOG4J1_BINDING
+    binding = LOG4J2_BINDING if major_version(version) >= LOG4J2_SINCE_MAJOR else LOG4J1_BINDING
     kafka = (f"org.apache.kafka:kafka_2.13:{version}", f"org.apache.kafka:kafka-tools:{version}")
     return tuple(parse_coordinate(text) for text in (*kafka, binding))
 

@@ -6,25 +6,33 @@ It knows Kafka's setting names and the properties escape rules, and must not kno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 DEFAULT_VERSION = "4.3.1"
+LOG4J2_SINCE_MAJOR = 4
 
-LOG4J2_PROPERTIES = """\
+LOG4J2_TEMPLATE = """\
 status = error
 appender.console.type = Console
 appender.console.name = console
+appender.console.target = {target}
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{ISO8601} %p %m (%c)%n
-rootLogger.level = info
+appender.console.layout.pattern = %d{{ISO8601}} %p %m (%c)%n
+rootLogger.level = {level}
 rootLogger.appenderRef.console.ref = console
 """
 
-LOG4J1_PROPERTIES = """\
-log4j.rootLogger=INFO, console
+LOG4J1_TEMPLATE = """\
+log4j.rootLogger={level}, console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.Target={target}
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
-log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %m (%c)%n
+log4j.appender.console.layout.ConversionPattern=%d{{ISO8601}} %p %m (%c)%n
 """
+
+Level = Literal["error", "info"]
+Stream = Literal["System.err", "System.out"]
+LOG4J2_TARGETS: Mapping[Stream, str] = {"System.err": "SYSTEM_ERR", "System.out": "SYSTEM_OUT"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +113,16 @@ def render_properties(properties: Mapping[str, str]) -> str:
     )
 
 
-def logging_file(version: str) -> tuple[str, str, str]:
-    """Return file name, text and the -D option that makes this Kafka log to standard output.
+def render_logging(version: str, *, level: Level, stream: Stream) -> str:
+    """Return the text of a log configuration: Log4j 2 for Kafka 4, reload4j (Log4j 1) for Kafka 3."""
+    if major_version(version) >= LOG4J2_SINCE_MAJOR:
+        return LOG4J2_TEMPLATE.format(level=level, target=LOG4J2_TARGETS[stream])
+    return LOG4J1_TEMPLATE.format(level=level.upper(), target=stream)
 
-    Kafka 4 logs through Log4j 2, Kafka 3 through reload4j, which reads Log4j 1 files.
-    """
-    if major_version(version) >= 4:
-        return "log4j2.properties", LOG4J2_PROPERTIES, "-Dlog4j2.configurationFile={path}"
-    return "log4j.properties", LOG4J1_PROPERTIES, "-Dlog4j.configuration=file:{path}"
+
+def write_logging(version: str, path: Path, *, level: Level, stream: Stream) -> str:
+    """Write a log configuration and return the -D option that makes Java read it."""
+    path.write_text(render_logging(version, level=level, stream=stream), encoding="utf-8")
+    if major_version(version) >= LOG4J2_SINCE_MAJOR:
+        return f"-Dlog4j2.configurationFile={path}"
+    return f"-Dlog4j.configuration=file:{path}"

@@ -1,0 +1,188 @@
+"""A real Apache Kafka in a child process: KRaft, one node, loopback only, started, stopped, killed and started again.
+
+It knows processes and files, and must not know what the broker is used for or how its jars were found.
+"""
+
+import base64
+import os
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bridge.demo.kafka_launch_error import KafkaLaunchError
+from bridge.demo.kafka_probe import ask_api_versions
+from bridge.demo.kafka_properties import (
+    BrokerPlace,
+    BrokerSettings,
+    render_properties,
+    server_properties,
+    write_logging,
+)
+from bridge.demo.kafka_tools import KafkaTools, ToolResult, find_tools
+
+HOST = "127.0.0.1"
+READY_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 30.0
+POLL_S = 0.1
+LOG_TAIL_LINES = 40
+# Below the ports that the kernel hands out for outgoing connections, so that none takes a stopped broker's port.
+PORT_FIRST, PORT_LAST = 20_000, 32_000
+
+
+def free_ports(count: int) -> list[int]:
+    """Return loopback ports that nothing listens on, found from a place that differs between processes."""
+    span = PORT_LAST - PORT_FIRST
+    first = os.getpid() * 101 % span
+    found: list[int] = []
+    for offset in range(span):
+        port = PORT_FIRST + (first + offset) % span
+        with socket.socket() as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                attempt.bind((HOST, port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            return found
+    raise KafkaLaunchError(f"EB-KAFKA-004: no {count} free ports between {PORT_FIRST} and {PORT_LAST} on {HOST}")
+
+
+def fresh_cluster_id() -> str:
+    """Return a cluster id as Kafka writes them: a random UUID in URL-safe base64, never with a leading dash."""
+    text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return f"A{text[1:]}" if text.startswith("-") else text
+
+
+class KafkaBroker:
+    """One broker: its ports, files and process. The process may come and go; ports and data stay.
+
+    Used as a context manager it is stopped at the end. Every failure is a KafkaLaunchError.
+    """
+
+    def __init__(self, settings: BrokerSettings, place: BrokerPlace, tools: KafkaTools) -> None:
+        self.version = settings.version
+        self.bootstrap = f"{HOST}:{place.client_port}"
+        self.tools = tools
+        self._port = place.client_port
+        self._log = place.directory / "server.log"
+        self._properties = place.directory / "server.properties"
+        self._directory = place.directory
+        self._process: subprocess.Popen[bytes] | None = None
+        log_settings = place.directory / "server-log.properties"
+        self._logging = write_logging(settings.version, log_settings, level="info", stream="System.out")
+        self._properties.write_text(render_properties(server_properties(settings, place)), encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while the broker runs, else None."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def java(self) -> Path:
+        """The Java executable that runs this broker."""
+        return self.tools.java
+
+    @property
+    def classpath(self) -> str:
+        """The class path of this broker's version: its jars and its tools' jars."""
+        return self.tools.classpath
+
+    def format(self) -> None:
+        """Write the empty metadata log that KRaft starts from; once in the life of the data directory."""
+        arguments = ("format", "-t", fresh_cluster_id(), "-c", str(self._properties))
+        result = self.run_tool("kafka.tools.StorageTool", *arguments)
+        if result.returncode != 0:
+            raise KafkaLaunchError(
+                f"EB-KAFKA-005: Kafka {self.version} refused to format its storage, most likely because of an entry in "
+                f"{self._properties}. It said:\n{result.stdout}{result.stderr}"
+            )
+
+    def start(self) -> None:
+        """Start the process on the broker's own ports and data, and return when it answers; nothing if it runs."""
+        if self._process is not None:
+            return
+        command = [str(self.java), "-Xmx512m", "-Xms128m", self._logging, "-cp", self.classpath]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "kafka.Kafka", str(self._properties)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._directory,
+            )
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        """Ask the process to end (SIGTERM), insist after 30 s (SIGKILL); nothing if it doesn't run."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the process at once, as `kill -9` does; nothing if it doesn't run."""
+        self._end(signal.SIGKILL)
+
+    def log_tail(self, lines: int = LOG_TAIL_LINES) -> str:
+        """Return the last lines of what the broker printed, over all its starts."""
+        if not self._log.exists():
+            return ""
+        return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def run_tool(self, class_name: str, *arguments: str) -> ToolResult:
+        """Run one of Kafka's own tools by its class, with the jars of this broker's version."""
+        return self.tools.run(class_name, *arguments)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        seen = "no answer yet"
+        while time.monotonic() < deadline:
+            if self._process is not None and self._process.poll() is not None:
+                status, self._process = self._process.returncode, None
+                raise KafkaLaunchError(
+                    f"EB-KAFKA-007: Kafka {self.version} ended at start with status {status}. "
+                    f"It said:\n{self.log_tail()}"
+                )
+            try:
+                ask_api_versions(HOST, self._port)
+            except (OSError, ValueError) as fault:
+                seen = str(fault)
+                time.sleep(POLL_S)
+            else:
+                return
+        self.kill()
+        raise KafkaLaunchError(
+            f"EB-KAFKA-008: Kafka {self.version} did not answer on {self.bootstrap} within {READY_TIMEOUT_S:.0f} s "
+            f"({seen}). It said:\n{self.log_tail()}"
+        )
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.send_signal(how)
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def start_broker(settings: BrokerSettings, *, directory: Path) -> KafkaBroker:
+    """Fetch this Kafka if need be, format fresh storage in `directory`, and return the broker when it answers."""
+    tools = find_tools(settings.version, directory=directory)
+    client_port, controller_port = free_ports(2)
+    place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
+    broker = KafkaBroker(settings, place, tools)
+    broker.format()
+    broker.start()
+    return broker

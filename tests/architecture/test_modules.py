@@ -1,0 +1,69 @@
+"""What every module has: a docstring of two sentences, a sound name, and a test file in the mirrored place."""
+
+import ast
+import re
+from pathlib import Path
+
+from tests.architecture.source_tree import ROOT, SOURCE_FOLDERS, Function, SourceFile, source_files
+
+BANNED_MODULE_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "core", "types", "misc"}
+BANNED_CLASS_ENDINGS = ("Manager", "Handler", "Helper", "Helpers", "Util", "Utils")
+SENTENCES_MIN = 2
+
+
+def sentence_count(text: str) -> int:
+    """Count full stops (and their kin) that end a word."""
+    return len(re.findall(r"\w\W?[.!?](?=\s|$)", text))
+
+
+def is_declaration(function: Function) -> bool:
+    """Say whether a function has no body of its own, as in a Protocol: a docstring or an ellipsis at most."""
+    return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in function.body)
+
+
+def mirrored_places(path: Path) -> tuple[Path, Path]:
+    """Return where the tests of a module may be: one file, or a folder of files."""
+    folder = Path("tests/unit") / path.parent
+    return folder / f"test_{path.stem.strip('_')}.py", folder / path.stem.strip("_")
+
+
+def has_mirror(file: SourceFile) -> bool:
+    """Say whether one of the mirrored places holds tests."""
+    single, folder = (ROOT / place for place in mirrored_places(file.path))
+    return single.is_file() or any(folder.glob("test_*.py"))
+
+
+def test_module_says_what_it_knows_and_must_not_know() -> None:
+    """House rule 8: a docstring of two sentences."""
+    counts = {
+        str(file.path): sentence_count(ast.get_docstring(file.tree) or "") for file in source_files(SOURCE_FOLDERS)
+    }
+    assert {path: count for path, count in counts.items() if count < SENTENCES_MIN} == {}
+
+
+def test_module_with_functions_has_mirrored_tests() -> None:
+    """House rule 8: bridge/wire/frames.py is tested in tests/unit/bridge/wire/test_frames.py, or a folder frames."""
+    with_functions = (
+        file for file in source_files(SOURCE_FOLDERS) if not all(is_declaration(one) for one in file.functions())
+    )
+    missing = (str(mirrored_places(file.path)[0]) for file in with_functions if not has_mirror(file))
+    assert "\n".join(missing) == ""
+
+
+def test_package_file_holds_no_logic() -> None:
+    """House style: __init__.py has a docstring only."""
+    packages = (file for file in source_files((*SOURCE_FOLDERS, "tests")) if file.path.name == "__init__.py")
+    assert [str(file.path) for file in packages if len(file.tree.body) != 1] == []
+
+
+def test_names_say_what_a_thing_is() -> None:
+    """House style: no drawer for odds and ends."""
+    files = source_files(SOURCE_FOLDERS)
+    modules = [str(file.path) for file in files if {*file.path.parts, file.path.stem} & BANNED_MODULE_NAMES]
+    classes = [
+        f"{file.path}:{node.lineno} {node.name}"
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith(BANNED_CLASS_ENDINGS)
+    ]
+    assert modules + classes == []

@@ -1,0 +1,21 @@
+"""What holds for every layer of tests: shared fixtures, the choice of combinations, Hypothesis profiles.
+
+It knows no room of the bridge.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["tests.support.kafka"]
+
+# Two shared cores: the time of one example says nothing about the code.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --matrix: end-to-end tests run each client and each story once (pairs), or every combination (all)."""
+    parser.addoption("--matrix", choices=("pairs", "all"), default="pairs", help="client and story combinations to run")

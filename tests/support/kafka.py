@@ -1,0 +1,88 @@
+"""Real Kafka for tests: one broker per version and session, or the cluster that EPOCHBRIDGE_TEST_KAFKA names.
+
+It starts nothing until a test asks, and a missing piece is a failure with a sentence, never a skip.
+"""
+
+import itertools
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from bridge.demo.kafka_broker import KafkaBroker, start_broker
+from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
+from bridge.demo.kafka_tools import KafkaTools, find_tools
+
+CLUSTER_VARIABLE = "EPOCHBRIDGE_TEST_KAFKA"
+OLD_VERSION = "3.9.1"
+ADMIN_TIMEOUT_S = 30.0
+
+TopicFactory = Callable[[str, int], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaUnderTest:
+    """A cluster to test against: its address, Kafka's own tools, and the broker if this session started it."""
+
+    bootstrap: str
+    tools: KafkaTools
+    broker: KafkaBroker | None
+
+    def own_broker(self) -> KafkaBroker:
+        """Return the broker for tests that stop or kill it; fail if the cluster belongs to somebody else."""
+        if self.broker is None:
+            pytest.fail(
+                f"this test stops its broker: unset {CLUSTER_VARIABLE} so that the tests start one of their own"
+            )
+        return self.broker
+
+
+def create_topic(bootstrap: str, name: str, partitions: int) -> None:
+    """Create a topic with one replica per partition and wait until the cluster has it; raise KafkaException if not."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    futures = admin.create_topics(
+        [NewTopic(name, num_partitions=partitions, replication_factor=1)], operation_timeout=ADMIN_TIMEOUT_S
+    )
+    futures[name].result(ADMIN_TIMEOUT_S)
+
+
+def provide_kafka(version: str, directory: Path) -> Iterator[KafkaUnderTest]:
+    """Yield the named cluster if there is one, else a fresh broker of this version, stopped afterwards."""
+    named = os.environ.get(CLUSTER_VARIABLE)
+    if named:
+        tools = find_tools(DEFAULT_VERSION, directory=directory)
+        yield KafkaUnderTest(bootstrap=named, tools=tools, broker=None)
+        return
+    with start_broker(BrokerSettings(version=version), directory=directory) as broker:
+        yield KafkaUnderTest(bootstrap=broker.bootstrap, tools=broker.tools, broker=broker)
+
+
+@pytest.fixture(scope="session")
+def kafka_43(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaUnderTest]:
+    """Kafka 4.3.1, which speaks KIP-848."""
+    yield from provide_kafka(DEFAULT_VERSION, tmp_path_factory.mktemp("kafka-4.3"))
+
+
+@pytest.fixture(scope="session")
+def kafka_39(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaUnderTest]:
+    """Kafka 3.9.1 with its new protocol off, as it comes."""
+    yield from provide_kafka(OLD_VERSION, tmp_path_factory.mktemp("kafka-3.9"))
+
+
+@pytest.fixture
+def topic_factory() -> TopicFactory:
+    """Return a function of bootstrap and partition count that makes a topic and returns its fresh name."""
+    prefix = f"topic-{uuid.uuid4().hex[:12]}"
+    numbers = itertools.count()
+
+    def make(bootstrap: str, partitions: int) -> str:
+        name = f"{prefix}-{next(numbers)}"
+        create_topic(bootstrap, name, partitions)
+        return name
+
+    return make
