@@ -1,0 +1,49 @@
+"""Which of many keys has to be looked at next, when most deadlines only ever move later.
+
+It must not know what a deadline is for.
+"""
+
+from collections.abc import Callable, Hashable
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+class Deadlines(Generic[KeyT]):
+    """At most one entry a key, never later than its deadline: one that moves later costs nothing until it is due."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, KeyT]] = []
+        self._entered: dict[KeyT, int] = {}
+        self._count = 0
+
+    def note(self, key: KeyT, deadline_ms: int | None) -> None:
+        """Look at `key` at that time at the latest; None or a later time than noted changes nothing."""
+        if deadline_ms is None or self._entered.get(key, deadline_ms + 1) <= deadline_ms:
+            return
+        self._entered[key] = deadline_ms
+        self._count += 1
+        heappush(self._heap, (deadline_ms, self._count, key))
+
+    def next_ms(self) -> int | None:
+        """When to look again; perhaps too early, never too late."""
+        while self._heap:
+            deadline_ms, _, key = self._heap[0]
+            if self._entered.get(key) == deadline_ms:
+                return deadline_ms
+            heappop(self._heap)
+        return None
+
+    def take_due(self, now_ms: int, deadline_of: Callable[[KeyT], int | None]) -> list[KeyT]:
+        """The keys whose deadline, as `deadline_of` tells it now, has passed; the others are noted anew."""
+        due: list[KeyT] = []
+        while (at_ms := self.next_ms()) is not None and at_ms <= now_ms:
+            _, _, key = heappop(self._heap)
+            del self._entered[key]
+            deadline_ms = deadline_of(key)
+            if deadline_ms is not None and deadline_ms <= now_ms:
+                due.append(key)
+            else:
+                self.note(key, deadline_ms)
+        return due

@@ -1,0 +1,39 @@
+"""RE2 patterns of subscriptions and the topics that they match; the only door to google-re2.
+
+It must not know who subscribed, nor what follows from a match.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import re2
+
+from translators.dialects.ids import TopicName
+
+PATTERN_CHARACTERS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a pattern matches, or why it can't be read."""
+
+    topics: frozenset[TopicName]
+    error: str | None = None
+
+
+def resolve(pattern: str, names: Iterable[TopicName]) -> Resolution:
+    """The topics whose whole name matches `pattern` (K2.4 in 11.4), internal ones too, as in Kafka."""
+    if len(pattern) > PATTERN_CHARACTERS_MAX:
+        return Resolution(frozenset(), f"the pattern has {len(pattern)} characters, at most {PATTERN_CHARACTERS_MAX}")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern, options)
+    except re2.error as problem:
+        return Resolution(frozenset(), _reason(problem))
+    return Resolution(frozenset(name for name in names if compiled.fullmatch(name) is not None))
+
+
+def _reason(problem: Exception) -> str:
+    text = problem.args[0] if problem.args else problem
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)

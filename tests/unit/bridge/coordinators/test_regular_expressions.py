@@ -1,0 +1,28 @@
+"""Patterns of subscriptions."""
+
+import pytest
+
+from bridge.coordinators.regular_expressions import PATTERN_CHARACTERS_MAX, Resolution, resolve
+from translators.dialects.ids import TopicName
+
+NAMES = [TopicName(name) for name in ("orders", "orders-eu", "__internal", "x")]
+
+
+def test_whole_names_match() -> None:
+    """K2.4 in 11.4: `orders` does not match `orders-eu`; internal topics match."""
+    assert resolve("orders", NAMES) == Resolution(frozenset({TopicName("orders")}))
+    assert resolve("orders.*|__.*", NAMES) == Resolution(
+        frozenset({TopicName("orders"), TopicName("orders-eu"), TopicName("__internal")})
+    )
+
+
+def test_bad_pattern_gives_the_reason(capfd: pytest.CaptureFixture[str]) -> None:
+    """RE2 has no back references; nothing is printed behind our back."""
+    assert resolve("(", NAMES) == Resolution(frozenset(), "missing ): (")
+    assert resolve(r"(a)\1", NAMES).error is not None
+    assert capfd.readouterr().err == ""
+
+
+def test_endless_pattern_is_refused() -> None:
+    """A pattern has a limit with a name."""
+    assert resolve("a" * (PATTERN_CHARACTERS_MAX + 1), NAMES).error is not None
