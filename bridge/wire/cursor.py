@@ -6,6 +6,7 @@ It must not know the shape of any message, nor frames that are still arriving.
 from struct import Struct
 
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import FrameBytes
 
 _INT8 = Struct(">b")
 _INT16 = Struct(">h")
@@ -23,7 +24,7 @@ class Cursor:
 
     __slots__ = ("api", "data", "end", "flexible", "offset", "version")
 
-    def __init__(self, data: bytes, offset: int, api: str, version: int, *, flexible: bool) -> None:
+    def __init__(self, data: FrameBytes, offset: int, api: str, version: int, *, flexible: bool) -> None:
         self.data = data
         self.offset = offset
         self.end = len(data)
@@ -45,7 +46,7 @@ class Cursor:
         """The next `size` bytes."""
         start = self.offset
         self.skip(size, field)
-        return self.data[start : self.offset]
+        return bytes(self.data[start : self.offset])
 
     def int8(self, field: str) -> int:
         """One signed byte."""

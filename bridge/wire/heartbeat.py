@@ -100,7 +100,7 @@ def _careful(version: int, frame: FrameBytes, body_offset: int) -> Heartbeat:
     flexible = version >= FIRST_FLEXIBLE_VERSION
     if not 0 <= version <= HIGHEST_VERSION:
         raise MalformedFrame(ApiKey.HEARTBEAT.name, version, "request_api_version", 6, "no such version")
-    cursor = Cursor(bytes(frame), body_offset, ApiKey.HEARTBEAT.name, version, flexible=flexible)
+    cursor = Cursor(frame, body_offset, ApiKey.HEARTBEAT.name, version, flexible=flexible)
     group_id = GroupId(cursor.string("group_id"))
     generation = cursor.int32("generation_id")
     member_id = MemberId(cursor.string("member_id"))

@@ -1,0 +1,164 @@
+"""Which versions of which api a client is offered, given what its broker speaks and what the bridge knows.
+
+It must not know any message, nor where the configuration comes from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridge.wire.apis import ApiKey, Treatment, treatment
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """The versions of one api from `lowest` to `highest`, both included."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.lowest <= version <= self.highest
+
+
+VersionTable = Mapping[int, VersionRange]
+"""Api key -> its versions; an api that isn't spoken is absent."""
+
+KNOWN: dict[int, VersionRange] = {
+    ApiKey.PRODUCE: VersionRange(0, 13),
+    ApiKey.FETCH: VersionRange(0, 18),
+    ApiKey.LIST_OFFSETS: VersionRange(0, 11),
+    ApiKey.METADATA: VersionRange(0, 13),
+    ApiKey.OFFSET_COMMIT: VersionRange(2, 10),
+    ApiKey.OFFSET_FETCH: VersionRange(1, 10),
+    ApiKey.FIND_COORDINATOR: VersionRange(0, 6),
+    ApiKey.JOIN_GROUP: VersionRange(0, 9),
+    ApiKey.HEARTBEAT: VersionRange(0, 4),
+    ApiKey.LEAVE_GROUP: VersionRange(0, 5),
+    ApiKey.SYNC_GROUP: VersionRange(0, 5),
+    ApiKey.DESCRIBE_GROUPS: VersionRange(0, 6),
+    ApiKey.LIST_GROUPS: VersionRange(0, 5),
+    # After a handshake of version 0 come raw tokens without a Kafka header, which no frame reader can follow.
+    ApiKey.SASL_HANDSHAKE: VersionRange(1, 1),
+    ApiKey.API_VERSIONS: VersionRange(0, 4),
+    ApiKey.CREATE_TOPICS: VersionRange(0, 7),
+    ApiKey.DELETE_TOPICS: VersionRange(0, 6),
+    ApiKey.DELETE_RECORDS: VersionRange(0, 2),
+    ApiKey.INIT_PRODUCER_ID: VersionRange(0, 6),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: VersionRange(0, 4),
+    ApiKey.ADD_PARTITIONS_TO_TXN: VersionRange(0, 5),
+    ApiKey.ADD_OFFSETS_TO_TXN: VersionRange(0, 4),
+    ApiKey.END_TXN: VersionRange(0, 5),
+    ApiKey.WRITE_TXN_MARKERS: VersionRange(0, 2),
+    ApiKey.TXN_OFFSET_COMMIT: VersionRange(0, 5),
+    ApiKey.DESCRIBE_ACLS: VersionRange(0, 3),
+    ApiKey.CREATE_ACLS: VersionRange(0, 3),
+    ApiKey.DELETE_ACLS: VersionRange(0, 3),
+    ApiKey.DESCRIBE_CONFIGS: VersionRange(0, 4),
+    ApiKey.ALTER_CONFIGS: VersionRange(0, 2),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: VersionRange(0, 2),
+    ApiKey.DESCRIBE_LOG_DIRS: VersionRange(0, 5),
+    ApiKey.SASL_AUTHENTICATE: VersionRange(0, 2),
+    ApiKey.CREATE_PARTITIONS: VersionRange(0, 3),
+    ApiKey.CREATE_DELEGATION_TOKEN: VersionRange(0, 3),
+    ApiKey.RENEW_DELEGATION_TOKEN: VersionRange(0, 2),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: VersionRange(0, 2),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: VersionRange(0, 3),
+    ApiKey.DELETE_GROUPS: VersionRange(0, 2),
+    ApiKey.ELECT_LEADERS: VersionRange(0, 2),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: VersionRange(0, 1),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: VersionRange(0, 1),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: VersionRange(0, 0),
+    ApiKey.OFFSET_DELETE: VersionRange(0, 0),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: VersionRange(0, 1),
+    ApiKey.ALTER_CLIENT_QUOTAS: VersionRange(0, 1),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: VersionRange(0, 0),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: VersionRange(0, 0),
+    # Version 2 lists the addresses of the controllers' nodes (KIP-853), which the bridge doesn't replace.
+    ApiKey.DESCRIBE_QUORUM: VersionRange(0, 1),
+    ApiKey.UPDATE_FEATURES: VersionRange(0, 2),
+    ApiKey.DESCRIBE_CLUSTER: VersionRange(0, 2),
+    ApiKey.DESCRIBE_PRODUCERS: VersionRange(0, 0),
+    ApiKey.UNREGISTER_BROKER: VersionRange(0, 0),
+    ApiKey.DESCRIBE_TRANSACTIONS: VersionRange(0, 0),
+    ApiKey.LIST_TRANSACTIONS: VersionRange(0, 2),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: VersionRange(0, 1),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: VersionRange(0, 1),
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: VersionRange(0, 0),
+    ApiKey.PUSH_TELEMETRY: VersionRange(0, 0),
+    ApiKey.LIST_CONFIG_RESOURCES: VersionRange(0, 1),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: VersionRange(0, 0),
+    ApiKey.SHARE_GROUP_DESCRIBE: VersionRange(0, 1),
+    ApiKey.ADD_RAFT_VOTER: VersionRange(0, 1),
+    ApiKey.REMOVE_RAFT_VOTER: VersionRange(0, 0),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: VersionRange(0, 0),
+    ApiKey.STREAMS_GROUP_DESCRIBE: VersionRange(0, 0),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: VersionRange(0, 1),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: VersionRange(0, 0),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: VersionRange(0, 0),
+}
+"""What may pass the bridge, at the versions of Kafka 4.3: a later one could carry addresses unseen."""
+
+LAST_WITHOUT_NODE_ENDPOINTS: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15}
+"""The highest versions whose answers can be relayed unread (KIP-951)."""
+
+ALWAYS_OURS = frozenset((ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE))
+"""With an embedded rule: offered at our versions whatever the broker speaks (decision 18)."""
+
+MEMBERSHIP = frozenset(
+    (
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.LIST_GROUPS,
+    )
+)
+"""With an embedded rule: down to our lowest version and up to the broker's highest; all of ours if it has none.
+
+The upper cap keeps every offered version forwardable for groups on road `pass` without translation. Offsets are not
+here: they live in the broker, so they are offered as it speaks them.
+"""
+
+
+def offer(
+    broker: VersionTable, *, rewrites_node_endpoints: bool = False, has_embedded_rule: bool = False
+) -> dict[int, VersionRange]:
+    """What a client of this broker is offered, in order of keys (decision 18).
+
+    Unknown and hidden keys are absent. A version in it that the broker lacks (see `speaks`) can only be answered for
+    groups that are embedded; for others the answer is UNSUPPORTED_VERSION.
+    """
+    offered: dict[int, VersionRange] = {}
+    for api_key in sorted(KNOWN):
+        if treatment(api_key) is Treatment.HIDDEN:
+            continue
+        known = _limit(api_key, KNOWN[api_key], rewrites_node_endpoints)
+        chosen = _choose(api_key, known, broker.get(api_key), has_embedded_rule)
+        if chosen is not None and chosen.lowest <= chosen.highest:
+            offered[api_key] = chosen
+    return offered
+
+
+def speaks(table: VersionTable, api_key: int, version: int) -> bool:
+    """Whether `version` of the api is in the table."""
+    versions = table.get(api_key)
+    return versions is not None and version in versions
+
+
+def _limit(api_key: int, known: VersionRange, rewrites_node_endpoints: bool) -> VersionRange:
+    if rewrites_node_endpoints or api_key not in LAST_WITHOUT_NODE_ENDPOINTS:
+        return known
+    return VersionRange(known.lowest, LAST_WITHOUT_NODE_ENDPOINTS[api_key])
+
+
+def _choose(
+    api_key: int, known: VersionRange, broker: VersionRange | None, has_embedded_rule: bool
+) -> VersionRange | None:
+    if api_key == ApiKey.API_VERSIONS or (has_embedded_rule and api_key in ALWAYS_OURS):
+        return known
+    if has_embedded_rule and api_key in MEMBERSHIP:
+        return known if broker is None else VersionRange(known.lowest, min(known.highest, broker.highest))
+    if broker is None:
+        return None
+    return VersionRange(max(known.lowest, broker.lowest), min(known.highest, broker.highest))
