@@ -20,7 +20,7 @@ STOP_GRACE_S = 20.0
 
 
 class FleetError(Exception):
-    """The fleet did not do what was asked: EB-FLEET-001 not in time, -002 a client died by itself, -003 no such seat."""
+    """The fleet did not do as asked: EB-FLEET-001 not in time, -002 a client died by itself, -003 no such seat."""
 
 
 class Fleet:
