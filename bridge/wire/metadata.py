@@ -1,0 +1,164 @@
+"""Metadata as the bridge itself asks for it: the request for all topics, and the topics in an answer.
+
+It must not know who watches topics, nor broker addresses, which `rewrite` reads.
+"""
+
+from dataclasses import dataclass
+
+from bridge.wire.apis import ApiKey, is_flexible
+from bridge.wire.cursor import Cursor
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
+from bridge.wire.packing import NO_TAGS, array_length
+from bridge.wire.versions import KNOWN, VersionRange, VersionTable
+from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicName
+
+_NAME = ApiKey.METADATA.name
+_FALSE = b"\x00"
+_UNUSUAL = 0x80
+NO_CONTROLLER = -1
+
+FIRST_VERSION_WITH_NULL_FOR_ALL = 1
+FIRST_VERSION_WITH_INTERNAL = 1
+FIRST_VERSION_WITH_RACK = 1
+FIRST_VERSION_WITH_CONTROLLER = 1
+FIRST_VERSION_WITH_CLUSTER_ID = 2
+FIRST_VERSION_WITH_THROTTLE_TIME = 3
+FIRST_VERSION_WITH_AUTO_CREATION = 4
+FIRST_VERSION_WITH_OFFLINE_REPLICAS = 5
+FIRST_VERSION_WITH_LEADER_EPOCH = 7
+FIRST_VERSION_WITH_TOPIC_OPERATIONS = 8
+VERSIONS_WITH_CLUSTER_OPERATIONS = range(8, 11)
+FIRST_VERSION_WITH_TOPIC_ID = 10
+FIRST_VERSION_WITH_ERROR_CODE = 13
+
+_REPLICA_BYTES = 4
+_PARTITION_START_BYTES = 2 + 4 + 4
+_LEADER_EPOCH_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMetadata:
+    """What the watcher wants from an answer: the cluster's id (None before version 2) and its topics without errors.
+
+    A topic's id is NO_TOPIC_ID before version 10.
+    """
+
+    error_code: int
+    cluster_id: str | None
+    controller_id: int
+    topics: tuple[Topic, ...]
+
+
+def metadata_version(broker: VersionTable) -> int:
+    """The highest version that the broker and we speak; 0 for a broker that doesn't say."""
+    known = KNOWN[ApiKey.METADATA]
+    return min(known.highest, broker.get(ApiKey.METADATA, VersionRange(0, 0)).highest)
+
+
+def all_topics_request(version: int, correlation_id: int, client_id: str) -> bytes:
+    """The whole request frame that asks for all topics and creates none."""
+    flexible = is_flexible(ApiKey.METADATA, version)
+    every_topic = -1 if version >= FIRST_VERSION_WITH_NULL_FOR_ALL else 0
+    body = array_length(every_topic, flexible=flexible)
+    if version >= FIRST_VERSION_WITH_AUTO_CREATION:
+        body += _FALSE
+    if version in VERSIONS_WITH_CLUSTER_OPERATIONS:
+        body += _FALSE
+    if version >= FIRST_VERSION_WITH_TOPIC_OPERATIONS:
+        body += _FALSE
+    if flexible:
+        body += NO_TAGS
+    return request_frame(RequestHeader(0, ApiKey.METADATA, version, correlation_id, client_id, 0), body)
+
+
+def read_metadata(version: int, frame: FrameBytes) -> ClusterMetadata:
+    """What the watcher wants from `frame`, which is one whole answer and nothing else. Raises MalformedFrame."""
+    cursor = _at_cluster_id(version, frame)
+    cluster_id = cursor.nullable_string("cluster_id") if version >= FIRST_VERSION_WITH_CLUSTER_ID else None
+    controller_id = cursor.int32("controller_id") if version >= FIRST_VERSION_WITH_CONTROLLER else NO_CONTROLLER
+    topics = [_read_topic(cursor) for _ in range(cursor.array_length("topics"))]
+    if version in VERSIONS_WITH_CLUSTER_OPERATIONS:
+        cursor.int32("cluster_authorized_operations")
+    error_code = cursor.int16("error_code") if version >= FIRST_VERSION_WITH_ERROR_CODE else 0
+    cursor.skip_tags()
+    cursor.expect_end()
+    return ClusterMetadata(
+        error_code=error_code,
+        cluster_id=cluster_id,
+        controller_id=controller_id,
+        topics=tuple(topic for topic in topics if topic is not None),
+    )
+
+
+def topics_in(version: int, frame: FrameBytes) -> tuple[Topic, ...]:
+    """The topics without errors of one whole answer. Raises MalformedFrame."""
+    return read_metadata(version, frame).topics
+
+
+def _at_cluster_id(version: int, frame: FrameBytes) -> Cursor:
+    header = read_response_header(frame, ApiKey.METADATA, version)
+    if header is None or header.frame_bytes != len(frame):
+        raise MalformedFrame(_NAME, version, "length", 0, f"the frame has {len(frame)} bytes, not what it claims")
+    cursor = Cursor(frame, header.body_offset, _NAME, version, flexible=is_flexible(ApiKey.METADATA, version))
+    if version >= FIRST_VERSION_WITH_THROTTLE_TIME:
+        cursor.int32("throttle_time_ms")
+    for _ in range(cursor.array_length("brokers")):
+        cursor.int32("node_id")
+        cursor.skip_string("host")
+        cursor.int32("port")
+        if version >= FIRST_VERSION_WITH_RACK:
+            cursor.skip_string("rack")
+        cursor.skip_tags()
+    return cursor
+
+
+def _read_topic(cursor: Cursor) -> Topic | None:
+    """One topic, or None when it comes with an error or without a name."""
+    version = cursor.version
+    error_code = cursor.int16("topic_error_code")
+    name = cursor.nullable_string("name")
+    topic_id = cursor.take(16, "topic_id") if version >= FIRST_VERSION_WITH_TOPIC_ID else NO_TOPIC_ID
+    if version >= FIRST_VERSION_WITH_INTERNAL:
+        cursor.int8("is_internal")
+    partition_count = cursor.array_length("partitions")
+    _pass_partitions(cursor, partition_count)
+    if version >= FIRST_VERSION_WITH_TOPIC_OPERATIONS:
+        cursor.int32("topic_authorized_operations")
+    cursor.skip_tags()
+    if error_code != 0 or name is None:
+        return None
+    return Topic(TopicId(topic_id), TopicName(name), partition_count)
+
+
+def _pass_partitions(cursor: Cursor, count: int) -> None:
+    start_bytes = _PARTITION_START_BYTES
+    if cursor.version >= FIRST_VERSION_WITH_LEADER_EPOCH:
+        start_bytes += _LEADER_EPOCH_BYTES
+    replica_lists = 3 if cursor.version >= FIRST_VERSION_WITH_OFFLINE_REPLICAS else 2
+    if cursor.flexible:
+        count -= _pass_short_partitions(cursor, count, start_bytes, replica_lists)
+    for _ in range(count):
+        cursor.skip(start_bytes, "partitions")
+        for _ in range(replica_lists):
+            cursor.skip_array(_REPLICA_BYTES, "replica_nodes")
+        cursor.skip_tags()
+
+
+def _pass_short_partitions(cursor: Cursor, count: int, start_bytes: int, replica_lists: int) -> int:
+    """Pass over partitions of the usual shape (under 127 replicas, no tags) and say how many; a cluster has many.
+
+    What is unusual, or runs over the end of the frame, is left to the careful way.
+    """
+    data, end = cursor.data, cursor.end
+    for passed in range(count):
+        at = cursor.offset + start_bytes
+        for _ in range(replica_lists):
+            size = data[at] if at < end else _UNUSUAL
+            if not 0 < size < _UNUSUAL:
+                return passed
+            at += 1 + _REPLICA_BYTES * (size - 1)
+        if at >= end or data[at] != 0:
+            return passed
+        cursor.offset = at + 1
+    return count
