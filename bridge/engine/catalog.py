@@ -1,0 +1,60 @@
+"""Topics and patterns as the cluster has them now, and which groups that concerns.
+
+It must not know how a group reacts beyond its epoch.
+"""
+
+from collections.abc import Iterable
+
+from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
+from bridge.engine.state import Shard
+from bridge.engine.turn import Turn
+from translators.dialects.ids import GroupId, TopicName
+
+
+def take_topics(turn: Turn, command: ChangeTopics) -> None:
+    """Note topics that appeared, changed or went; groups that subscribe to one of them get a new epoch at once.
+
+    Kafka waits for the next heartbeat of a member (K2.24): parked and idle members would wait with it.
+    """
+    state = turn.state
+    names: set[TopicName] = set()
+    for topic_id in command.removed:
+        gone = state.topics.get(topic_id)
+        if gone is not None:
+            names.add(gone.name)
+            turn.write(TopicGone(topic_id))
+    for topic in command.topics:
+        if state.topics.get(topic.topic_id) != topic:
+            names.add(topic.name)
+            turn.write(TopicSeen(topic))
+    _move_epochs(turn, groups_subscribed_to(state, names))
+
+
+def take_pattern(turn: Turn, command: ResolveRegularExpression) -> None:
+    """Note what a pattern matches; groups that use it get a new epoch if that is something else than before."""
+    state = turn.state
+    known = state.patterns.get(command.pattern)
+    if known is not None and (known.topics, known.error) == (command.topics, command.error):
+        return
+    before = frozenset() if known is None else known.topics
+    turn.write(RegularExpressionResolved(command.pattern, command.topics, command.error))
+    if before != command.topics:
+        _move_epochs(turn, state.pattern_users.get(command.pattern, ()))
+
+
+def groups_subscribed_to(state: Shard, names: set[TopicName]) -> set[GroupId]:
+    """The groups in which somebody wants one of these topics, by name or by pattern."""
+    groups: set[GroupId] = set()
+    for name in names:
+        groups |= state.subscribers.get(name, set())
+    for pattern, users in state.pattern_users.items():
+        resolved = state.patterns.get(pattern)
+        if resolved is not None and not names.isdisjoint(resolved.topics):
+            groups |= users
+    return groups
+
+
+def _move_epochs(turn: Turn, group_ids: Iterable[GroupId]) -> None:
+    for group_id in sorted(group_ids):
+        turn.move_epoch(turn.state.groups[group_id])

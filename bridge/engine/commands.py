@@ -1,0 +1,124 @@
+"""What the embedded coordinator can be told to do, as values. It must not know how any of it is decided."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+from translators.dialects.classic import LeaveGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+
+
+class AskRef(NamedTuple):
+    """The reply address of a translated member's machine: it lives with its group's owner, under these two ids."""
+
+    group_id: GroupId
+    member_id: MemberId
+
+
+ReplyTo = RequestRef | AskRef
+
+
+class Speaks(IntEnum):
+    """Which protocol a member's client speaks; the values are those of ConsumerGroupDescribe's member type (K11.4 on
+    0.4).
+
+    For CLASSIC members the engine keeps no session and no rebalance deadline: they belong to the member's machine
+    (decision 16). A static seat that either side of a replacement holds as CLASSIC is replaced unconditionally
+    (K2.20, K4.8).
+    """
+
+    CLASSIC = 0
+    CONSUMER = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberHeartbeat:
+    """A member joins, lives or leaves; answered with a `MemberAnswer`.
+
+    An empty `request.member_id` at epoch 0 is replaced by `fresh_id`. A static CLASSIC joiner whose request names an id
+    other than `fresh_id` is held to that id (K4.9), otherwise it takes its seat over (K4.8).
+    """
+
+    ref: ReplyTo
+    request: ConsumerGroupHeartbeat
+    identity: ClientIdentity
+    speaks: Speaks
+    fresh_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMembers:
+    """Members leave by LeaveGroup, of either protocol (K4.40, K4.41 with 11.4); answered with
+    `classic.LeaveGroupReply`.
+    """
+
+    ref: ReplyTo
+    request: LeaveGroup
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTopics:
+    """The upstream watcher saw topics appear or grow, and topics go; unanswered.
+
+    A topic that was deleted and made again comes with its new id in `topics` and its old one in `removed`.
+    """
+
+    topics: tuple[Topic, ...]
+    removed: tuple[TopicId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveRegularExpression:
+    """What a pattern matches now, or why it can't be read; unanswered.
+
+    The engine never runs a pattern (RE2 lives in the shell): resolve a new pattern before its member's heartbeat, and
+    every pattern again when topics change.
+    """
+
+    pattern: str
+    topics: frozenset[TopicName]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginCommit:
+    """A commit wants to go to the broker; answered with `CommitAdmitted` or `CommitRefused` (K5.3 to K5.17)."""
+
+    ref: ReplyTo
+    request: OffsetCommit | TxnOffsetCommit
+
+
+@dataclass(frozen=True, slots=True)
+class EndCommit:
+    """The broker answered a commit, or its time is over: its partitions may be free again; unanswered, unknown ids do
+    nothing.
+    """
+
+    commit_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroup:
+    """A group shall be forgotten if it is empty (K6.7); answered with `admin.DeletedGroup`."""
+
+    ref: ReplyTo
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class PassDeadlines:
+    """Time has passed: do everything that is due; unanswered itself, but parked asks may be answered in its outcome."""
+
+
+Command = (
+    MemberHeartbeat
+    | RemoveMembers
+    | ChangeTopics
+    | ResolveRegularExpression
+    | BeginCommit
+    | EndCommit
+    | DeleteGroup
+    | PassDeadlines
+)

@@ -1,0 +1,135 @@
+"""Which commits and offset fetches a group lets through, and which partitions they hold up.
+
+It must not know offsets or the broker's answer.
+"""
+
+from bridge.engine.commands import BeginCommit, EndCommit, Speaks
+from bridge.engine.model import Member
+from bridge.engine.outcome import CommitAdmitted, CommitRefused
+from bridge.engine.records import CommitBegun, CommitEnded
+from bridge.engine.state import Group, Partitions, Shard
+from bridge.engine.turn import Turn
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicIdPartition
+from translators.dialects.offsets import OffsetCommit, TopicCommit, TxnOffsetCommit
+
+Commit = OffsetCommit | TxnOffsetCommit
+
+
+def take_commit(turn: Turn, command: BeginCommit) -> None:
+    """Let a commit through, its partitions held up until it ends, or refuse it."""
+    state, request = turn.state, command.request
+    code = judge_commit(state, request, turn.now_ms)
+    if code is not ErrorCode.NONE:
+        turn.reply(command.ref, CommitRefused(code))
+        return
+    commit_id = state.last_commit_id + 1
+    turn.write(CommitBegun(commit_id, request.group_id, known_partitions(state, request)))
+    turn.reply(command.ref, CommitAdmitted(commit_id))
+
+
+def end_commit(turn: Turn, command: EndCommit) -> None:
+    """A commit is over; an id that is not known, from before a restart perhaps, does nothing."""
+    if command.commit_id in turn.state.flights:
+        turn.write(CommitEnded(command.commit_id))
+
+
+def judge_commit(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
+    """The code for a whole commit (K5.3, K5.9 to K5.17 with 11.4)."""
+    group = state.groups.get(request.group_id)
+    if group is None:
+        return _judge_without_group(state, request, now_ms)
+    if request.generation < 0 and not group.members:
+        return ErrorCode.NONE
+    if _is_anonymous_transaction(request):
+        return ErrorCode.NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if _needs_newer_version(request, member):
+        return ErrorCode.UNSUPPORTED_VERSION
+    if may_commit(state, request, member):
+        return ErrorCode.NONE
+    if isinstance(request, TxnOffsetCommit):
+        return ErrorCode.ILLEGAL_GENERATION
+    return _wrong_epoch(member)
+
+
+def may_commit(state: Shard, request: Commit, member: Member) -> bool:
+    """Whether the epoch is right: the member's own, or an older one under which it already had every partition it
+    commits.
+
+    K5.11 with 11.4 and decision 3: each partition remembers the epoch at which it was assigned.
+    """
+    current = member.current
+    if request.generation == current.epoch:
+        return True
+    if request.generation > current.epoch or request.generation < 0:
+        return False
+    held = {**current.pending_revocation, **current.assigned}
+    for topic in request.topics:
+        topic_id = _topic_id(state, topic)
+        for entry in topic.partitions:
+            assigned_at = None if topic_id is None else held.get(TopicIdPartition(topic_id, entry.partition))
+            if assigned_at is None or assigned_at > request.generation:
+                return False
+    return True
+
+
+def known_partitions(state: Shard, request: Commit) -> Partitions:
+    """The partitions of a commit, by topic id; topics that the catalog doesn't know can't be anybody's."""
+    return frozenset(
+        TopicIdPartition(topic_id, entry.partition)
+        for topic in request.topics
+        if (topic_id := _topic_id(state, topic)) is not None
+        for entry in topic.partitions
+    )
+
+
+def check_fetch(state: Shard, group_id: GroupId, member_id: MemberId | None, epoch: int) -> ErrorCode:
+    """Whether an OffsetFetch may go to the broker (K5.19, K5.20 with 11.4): the exact epoch, or no identity at all."""
+    group = state.groups.get(group_id)
+    if group is None:
+        return ErrorCode.NONE
+    if member_id is None:
+        return ErrorCode.NONE if epoch < 0 else ErrorCode.UNKNOWN_SERVER_ERROR
+    return _check_member(group, member_id, epoch)
+
+
+def _check_member(group: Group, member_id: MemberId, epoch: int) -> ErrorCode:
+    member = group.members.get(member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if epoch == member.current.epoch else _wrong_epoch(member)
+
+
+def _judge_without_group(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
+    if request.generation < 0:
+        return ErrorCode.NONE
+    if now_ms < state.no_assignment_before_ms:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if isinstance(request, OffsetCommit) and request.knows_member_epoch:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return ErrorCode.ILLEGAL_GENERATION
+
+
+def _is_anonymous_transaction(request: Commit) -> bool:
+    return isinstance(request, TxnOffsetCommit) and request.generation < 0 and not request.member_id
+
+
+def _needs_newer_version(request: Commit, member: Member) -> bool:
+    if isinstance(request, TxnOffsetCommit) or request.knows_member_epoch:
+        return False
+    return member.subscription.speaks is Speaks.CONSUMER
+
+
+def _wrong_epoch(member: Member) -> ErrorCode:
+    if member.subscription.speaks is Speaks.CLASSIC:
+        return ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.STALE_MEMBER_EPOCH
+
+
+def _topic_id(state: Shard, topic: TopicCommit) -> TopicId | None:
+    if topic.topic_id != NO_TOPIC_ID:
+        return topic.topic_id
+    return state.topic_ids.get(topic.name)

@@ -1,0 +1,114 @@
+"""A heartbeat's first phase: refused, left, or admitted to wait for its answer.
+
+It must not compute targets or assignments.
+"""
+
+from dataclasses import replace
+
+from bridge.engine.commands import MemberHeartbeat, Speaks
+from bridge.engine.consumer.answer import left, refused, session_timeout_ms
+from bridge.engine.consumer.delay import park
+from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
+from bridge.engine.consumer.validation import find_fault
+from bridge.engine.model import DeadlineKey, DeadlineKind, Member
+from bridge.engine.outcome import MemberRemoved, RegularExpressionWanted, RemovalCause
+from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, MemberForgotten, Record
+from bridge.engine.state import Group
+from bridge.engine.turn import Turn
+from translators.dialects.errors import Refusal
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+
+
+def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
+    """Carry out the membership part of a heartbeat; what must be answered after the target waits in `turn.asks`."""
+    fault = find_fault(command, turn.state.assignors)
+    if fault is not None:
+        turn.reply(command.ref, refused(fault))
+    elif command.request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
+        _take_leave(turn, command)
+    else:
+        _take_admission(turn, command)
+
+
+def forget_member(turn: Turn, group: Group, member: Member, cause: RemovalCause) -> None:
+    """A member goes for good; the group's epoch moves, the target follows in this turn (K2.50)."""
+    subscription = member.subscription
+    turn.write(MemberForgotten(group.group_id, subscription.member_id))
+    turn.notices.append(_removed(group, member, cause))
+    turn.move_epoch(group)
+
+
+def vacate_seat(group: Group, member: Member, now_ms: int, timeout_ms: int) -> tuple[Record, ...]:
+    """A static member leaves for a while: epoch -2, nothing pending any more, all else kept (K2.13).
+
+    Its session deadline goes on unchanged; a translated member, which has none, gets one, or its seat would be kept
+    for ever.
+    """
+    member_id = member.subscription.member_id
+    current = replace(
+        member.current, epoch=STATIC_LEAVE_EPOCH, previous_epoch=member.current.epoch, pending_revocation={}
+    )
+    session = DeadlineKey(DeadlineKind.SESSION, group.group_id, member_id)
+    rebalance = DeadlineKey(DeadlineKind.REBALANCE, group.group_id, member_id)
+    records: tuple[Record, ...] = (CurrentAssigned(group.group_id, member_id, current), DeadlineCleared(rebalance))
+    if member.subscription.speaks is Speaks.CLASSIC:
+        records += (DeadlineSet(session, now_ms + timeout_ms),)
+    return records
+
+
+def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
+    request = command.request
+    group = turn.state.groups.get(request.group_id)
+    if group is None:
+        turn.reply(command.ref, refused(unknown_group(turn.state, request.group_id, turn.now_ms)))
+        return
+    leaver = find_leaver(group, request.member_id, request.instance_id)
+    if isinstance(leaver, Refusal):
+        turn.reply(command.ref, refused(leaver))
+        return
+    if request.member_epoch == LEAVE_EPOCH:
+        forget_member(turn, group, leaver, RemovalCause.LEFT)
+    else:
+        turn.write(*vacate_seat(group, leaver, turn.now_ms, session_timeout_ms(turn.state, group)))
+    turn.reply(command.ref, left(request.member_id, request.member_epoch))
+
+
+def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
+    group_id = command.request.group_id
+    before = turn.state.groups.get(group_id)
+    was_empty = before is None or not before.members
+    admission = admit(turn.state, command, turn.now_ms)
+    if isinstance(admission, Refusal):
+        turn.reply(command.ref, refused(admission))
+        return
+    turn.write(*admission.records)
+    group = turn.state.groups[group_id]
+    if admission.moves_epoch:
+        turn.move_epoch(group)
+    _tell(turn, group, admission)
+    joins = command.request.member_epoch == JOIN_EPOCH
+    parking = park(turn.state, group, admission.ask, was_empty, turn.now_ms) if joins else ()
+    if parking:
+        turn.write(*parking)
+    else:
+        turn.asks.append(admission.ask)
+    if group.epoch > group.assignment_epoch:
+        turn.touch(group_id)
+
+
+def _tell(turn: Turn, group: Group, admission: Admission) -> None:
+    if admission.replaced is not None:
+        turn.notices.append(_removed(group, admission.replaced, RemovalCause.REPLACED))
+    pattern = group.members[admission.ask.member_id].subscription.pattern
+    if pattern is not None and pattern not in turn.state.patterns:
+        turn.notices.append(RegularExpressionWanted(group.group_id, pattern))
+
+
+def _removed(group: Group, member: Member, cause: RemovalCause) -> MemberRemoved:
+    subscription = member.subscription
+    return MemberRemoved(
+        group_id=group.group_id,
+        member_id=subscription.member_id,
+        instance_id=subscription.instance_id,
+        cause=cause,
+    )

@@ -1,0 +1,262 @@
+"""Who may be a member and what a heartbeat changes about it: admission, static seats, epochs, leaving.
+
+It must not know targets or assignors.
+"""
+
+from dataclasses import dataclass, replace
+
+from bridge.engine.commands import MemberHeartbeat, Speaks
+from bridge.engine.model import FIRST_GROUP_EPOCH, Ask, Current, Member, Subscription
+from bridge.engine.records import (
+    CurrentAssigned,
+    GroupCreated,
+    MemberForgotten,
+    MemberSubscribed,
+    Record,
+    TargetAssigned,
+)
+from bridge.engine.settings import settings_of
+from bridge.engine.state import NO_PARTITIONS, Group, Shard, is_in_flight, topic_names_of
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """A heartbeat that is accepted: what changes, who asks, whose seat it takes, whether the group's epoch moves."""
+
+    records: tuple[Record, ...]
+    ask: Ask
+    replaced: Member | None = None
+    moves_epoch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a heartbeat belongs: the member itself, or the one whose static seat it takes over, or neither (a
+    newcomer).
+    """
+
+    member_id: MemberId
+    member: Member | None = None
+    replaced: Member | None = None
+
+
+def admit(state: Shard, command: MemberHeartbeat, now_ms: int) -> Admission | Refusal:
+    """Decide a heartbeat that doesn't leave (K2.15 to K2.23, K2.30, K4.7 to K4.9)."""
+    request = command.request
+    group = state.groups.get(request.group_id)
+    if group is None:
+        if request.member_epoch != JOIN_EPOCH:
+            return unknown_group(state, request.group_id, now_ms)
+        group = Group(group_id=request.group_id, epoch=FIRST_GROUP_EPOCH, assignment_epoch=FIRST_GROUP_EPOCH)
+    seat = find_seat(group, command)
+    if isinstance(seat, Refusal):
+        return seat
+    if seat.replaced is None and seat.member is None and len(group.members) >= _max_size(state, group.group_id):
+        return Refusal(
+            ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {group.group_id} is full: {len(group.members)} members."
+        )
+    if seat.member is not None:
+        fenced = check_epoch(request, seat.member.current)
+        if fenced is not None:
+            return fenced
+    return _seat_member(state, group, command, seat)
+
+
+def unknown_group(state: Shard, group_id: GroupId, now_ms: int) -> Refusal:
+    """69; but while survivors of a lost memory are awaited, 25, which makes clients join again instead of fail
+    (decision 9).
+    """
+    if now_ms < state.no_assignment_before_ms:
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} has just been started anew; join again.")
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+
+
+def find_seat(group: Group, command: MemberHeartbeat) -> Seat | Refusal:
+    """Find the member that the heartbeat speaks for (K2.16, K2.17, K2.20, K2.21, K4.8, K4.9)."""
+    request = command.request
+    member_id = request.member_id or command.fresh_id
+    if request.instance_id is not None:
+        return _find_static_seat(group, command, member_id, request.instance_id)
+    member = group.members.get(member_id)
+    if member is None and request.member_epoch != JOIN_EPOCH:
+        return _unknown_member(group, member_id)
+    return Seat(member_id, member)
+
+
+def _find_static_seat(
+    group: Group, command: MemberHeartbeat, member_id: MemberId, instance_id: InstanceId
+) -> Seat | Refusal:
+    holder_id = group.instances.get(instance_id)
+    insists_on_id = command.request.member_epoch != JOIN_EPOCH or (
+        command.speaks is Speaks.CLASSIC and member_id != command.fresh_id
+    )
+    if holder_id is None:
+        if insists_on_id:
+            return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        return Seat(member_id, group.members.get(member_id))
+    holder = group.members[holder_id]
+    if holder_id == member_id:
+        return Seat(member_id, holder)
+    if insists_on_id:
+        return _fenced_instance(instance_id, member_id)
+    both_consumers = command.speaks is Speaks.CONSUMER and holder.subscription.speaks is Speaks.CONSUMER
+    if both_consumers and holder.current.epoch != STATIC_LEAVE_EPOCH:
+        return Refusal(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id is"
+            f" in use by member {holder_id}.",
+        )
+    return Seat(member_id, replaced=holder)
+
+
+def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | None:
+    """Fence a wrong epoch (K2.18; K11.4 on 2.19: epoch 0 of a known member is always accepted).
+
+    The previous epoch passes if the member lists what it owns and all of that is assigned to it: its last answer was
+    lost.
+    """
+    epoch = request.member_epoch
+    if epoch in (JOIN_EPOCH, current.epoch):
+        return None
+    owned = request.owned
+    if (
+        epoch == current.previous_epoch
+        and epoch < current.epoch
+        and owned is not None
+        and owned <= current.assigned.keys()
+    ):
+        return None
+    return Refusal(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has member epoch {epoch} while its epoch is {current.epoch} (previous"
+        f" {current.previous_epoch}). The member must abandon all its partitions and rejoin.",
+    )
+
+
+def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Seat) -> Admission | Refusal:
+    known = seat.member or seat.replaced
+    before = known.subscription if known is not None else None
+    after = merge_subscription(before, seat.member_id, command)
+    fault = _find_pattern_fault(state, after)
+    if fault is not None:
+        return fault
+    has_new_topics = _wants_other_topics(state, before, after)
+    records: tuple[Record, ...] = ()
+    if group.group_id not in state.groups:
+        records = (GroupCreated(group.group_id, group.epoch),)
+    if seat.replaced is not None:
+        records += replace_seat(state, group, seat.replaced, after)
+    elif after != before:
+        records += (MemberSubscribed(group.group_id, after),)
+    request = command.request
+    ask = Ask(
+        ref=command.ref,
+        group_id=group.group_id,
+        member_id=seat.member_id,
+        instance_id=request.instance_id,
+        owned=request.owned,
+        is_full=is_full_request(request),
+        before=before,
+        has_new_topics=has_new_topics,
+    )
+    return Admission(records=records, ask=ask, replaced=seat.replaced, moves_epoch=has_new_topics)
+
+
+def merge_subscription(before: Subscription | None, member_id: MemberId, command: MemberHeartbeat) -> Subscription:
+    """What the member's subscription is after the heartbeat: absent fields keep their value (K2.22), an empty pattern
+    clears it.
+    """
+    request = command.request
+    if before is None:
+        before = Subscription(member_id=member_id, identity=command.identity, speaks=command.speaks)
+    names = request.subscribed_topic_names
+    pattern = request.subscribed_topic_regex
+    timeout_ms = request.rebalance_timeout_ms
+    return replace(
+        before,
+        member_id=member_id,
+        instance_id=before.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=before.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        identity=command.identity,
+        speaks=command.speaks,
+        names=before.names if names is None else frozenset(names),
+        pattern=before.pattern if pattern is None else pattern or None,
+        assignor=before.assignor if request.server_assignor is None else request.server_assignor,
+    )
+
+
+def replace_seat(state: Shard, group: Group, old: Member, new: Subscription) -> tuple[Record, ...]:
+    """A static seat changes hands with its target and what it holds (K2.30).
+
+    Partitions of which the old member still has a commit on its way are left behind: they come when the commit has
+    ended (decision 2).
+    """
+    old_id = old.subscription.member_id
+    assigned = {
+        partition: epoch
+        for partition, epoch in old.current.assigned.items()
+        if not is_in_flight(state, group.group_id, partition)
+    }
+    current = replace(old.current, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH, assigned=assigned)
+    return (
+        MemberForgotten(group.group_id, old_id),
+        MemberSubscribed(group.group_id, new),
+        TargetAssigned(group.group_id, new.member_id, group.target.get(old_id, NO_PARTITIONS)),
+        CurrentAssigned(group.group_id, new.member_id, current),
+    )
+
+
+def is_full_request(request: ConsumerGroupHeartbeat) -> bool:
+    """Whether the answer must carry the assignment even if it didn't change (K2.42)."""
+    if request.member_epoch == JOIN_EPOCH:
+        return True
+    subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    return request.rebalance_timeout_ms != -1 and subscribes and request.owned is not None
+
+
+def find_leaver(group: Group, member_id: MemberId, instance_id: InstanceId | None) -> Member | Refusal:
+    """The member that leaves, whatever its epoch (K2.12, K2.13, K4.40 with 11.4)."""
+    if instance_id is None:
+        member = group.members.get(member_id)
+        return _unknown_member(group, member_id) if member is None else member
+    holder_id = group.instances.get(instance_id)
+    if holder_id is None:
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if holder_id != member_id:
+        return _fenced_instance(instance_id, member_id)
+    return group.members[holder_id]
+
+
+def _find_pattern_fault(state: Shard, subscription: Subscription) -> Refusal | None:
+    resolved = None if subscription.pattern is None else state.patterns.get(subscription.pattern)
+    if resolved is None or resolved.error is None:
+        return None
+    return Refusal(
+        ErrorCode.INVALID_REGULAR_EXPRESSION,
+        f"SubscribedTopicRegex `{subscription.pattern}` is not a valid regular expression: {resolved.error}.",
+    )
+
+
+def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscription) -> bool:
+    """Whether the group's epoch must move: names or pattern changed; a newcomer with topics changes them (K2.23)."""
+    if before is None:
+        return bool(topic_names_of(state, after))
+    return before.names != after.names or topic_names_of(state, before) != topic_names_of(state, after)
+
+
+def _max_size(state: Shard, group_id: GroupId) -> int:
+    return settings_of(state.settings, group_id).group_consumer_max_size
+
+
+def _unknown_member(group: Group, member_id: MemberId) -> Refusal:
+    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
+
+
+def _fenced_instance(instance_id: InstanceId, member_id: MemberId) -> Refusal:
+    return Refusal(
+        ErrorCode.FENCED_INSTANCE_ID, f"Instance id {instance_id} is held by another member than {member_id}."
+    )

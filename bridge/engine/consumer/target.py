@@ -1,0 +1,139 @@
+"""What each member of a group shall have: which assignor, its question, its answer, and when it may be asked.
+
+It must not know who waits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, Assignor, MemberSubscription
+from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
+from bridge.engine.settings import settings_of
+from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_ids_of, topic_names_of
+from translators.dialects.ids import MemberId, TopicId, TopicIdPartition, TopicName
+
+
+@dataclass(frozen=True, slots=True)
+class NewTarget:
+    """Records that bring a new target into force, and the members whose own target they change."""
+
+    records: tuple[Record, ...]
+    changed: frozenset[MemberId]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTarget:
+    """The assignor that raised or answered nonsense, and how."""
+
+    assignor: str
+    reason: str
+
+
+def target_allowed_at(state: Shard, group: Group) -> int:
+    """The earliest time at which the group may get a new target, in milliseconds (decision 9; K11.4 on 2.26)."""
+    allowed_ms = state.no_assignment_before_ms
+    if group.computed_at_ms is None:
+        return allowed_ms
+    interval_ms = settings_of(state.settings, group.group_id).group_consumer_assignment_interval_ms
+    return max(allowed_ms, group.computed_at_ms + interval_ms) if interval_ms else allowed_ms
+
+
+def compute_target(state: Shard, group: Group, now_ms: int) -> NewTarget | FailedTarget:
+    """Ask the group's assignor for a target at the group's epoch (K2.27 to K2.29)."""
+    if not group.members:
+        return NewTarget((TargetEpochReached(group.group_id, group.epoch, ""),), frozenset())
+    name = choose_assignor(state, group)
+    spec = make_spec(state, group)
+    answer = ask_assignor(state.assignors[name], spec)
+    if isinstance(answer, str):
+        return FailedTarget(name, answer)
+    changed = tuple(
+        TargetAssigned(group.group_id, member_id, answer.get(member_id, NO_PARTITIONS))
+        for member_id in group.members
+        if group.target.get(member_id) != answer.get(member_id, NO_PARTITIONS)
+    )
+    moved = frozenset(record.member_id for record in changed if record.partitions or group.target.get(record.member_id))
+    ending = (TargetEpochReached(group.group_id, group.epoch, name), TargetComputed(group.group_id, now_ms))
+    return NewTarget((*changed, *ending), moved)
+
+
+def choose_assignor(state: Shard, group: Group) -> str:
+    """The name with most votes, the configured order breaking ties; without votes the first configured (K2.27)."""
+    names = settings_of(state.settings, group.group_id).group_consumer_assignors
+    voted = [name for name in group.votes if name in state.assignors]
+    if not voted:
+        return names[0]
+    order = {name: position for position, name in enumerate(names)}
+    return min(voted, key=lambda name: (-group.votes[name], order.get(name, len(order)), name))
+
+
+def make_spec(state: Shard, group: Group) -> AssignmentSpec:
+    """The assignor's question; topics that don't exist are left out (K9.1)."""
+    topics: dict[tuple[frozenset[TopicName], str | None], frozenset[TopicId]] = {}
+    members: dict[MemberId, MemberSubscription] = {}
+    for member_id, member in group.members.items():
+        subscription = member.subscription
+        wish = (subscription.names, subscription.pattern)
+        if wish not in topics:
+            topics[wish] = topic_ids_of(state, topic_names_of(state, subscription))
+        members[member_id] = MemberSubscription(
+            member_id=member_id,
+            instance_id=subscription.instance_id,
+            rack_id=subscription.rack_id,
+            topics=topics[wish],
+        )
+    return AssignmentSpec(
+        members=MappingProxyType(members),
+        previous=MappingProxyType(group.target),
+        partition_counts=MappingProxyType(state.partition_counts),
+    )
+
+
+def ask_assignor(assignor: Assignor, spec: AssignmentSpec) -> Assignment | str:
+    """The assignor's answer, or what is wrong with it."""
+    answer: Assignment = {}
+    with _Trap() as trap:
+        answer = assignor.assign(spec)
+        trap.fault = find_fault(spec, answer)
+    return answer if trap.fault is None else trap.fault
+
+
+class _Trap:
+    """Turns whatever a plugged-in assignor raises into a reason: its bugs must not end the coordinator."""
+
+    def __init__(self) -> None:
+        self.fault: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(raised, Exception):
+            self.fault = f"{type(raised).__name__}: {raised}"
+            return True
+        return False
+
+
+def find_fault(spec: AssignmentSpec, answer: Mapping[MemberId, Partitions]) -> str | None:
+    """Why an answer can't be a target: a stranger, a partition given twice, or one that its member may not have."""
+    given: set[TopicIdPartition] = set()
+    total = 0
+    for member_id, partitions in answer.items():
+        subscription = spec.members.get(member_id)
+        if subscription is None:
+            return f"EB-ENGINE-003: the assignor named {member_id!r}, which is not a member"
+        for topic_id, partition in partitions:
+            if topic_id not in subscription.topics or not 0 <= partition < spec.partition_counts[topic_id]:
+                return (
+                    f"EB-ENGINE-004: the assignor gave partition {partition} of topic {topic_id.hex()} to"
+                    f" {member_id!r}, which does not subscribe to it, or it does not exist"
+                )
+        given |= partitions
+        total += len(partitions)
+    if len(given) < total:
+        return "EB-ENGINE-005: the assignor gave a partition to two members"
+    return None

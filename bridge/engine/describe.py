@@ -1,0 +1,221 @@
+"""Groups as admins see them: ConsumerGroupDescribe, the classic view, lists, and snapshots for our own API.
+
+It must not know API versions.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from bridge.engine.commands import Speaks
+from bridge.engine.consumer.target import choose_assignor
+from bridge.engine.model import Member, MemberState
+from bridge.engine.queries import ASSIGNING, RECONCILING, group_state
+from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
+from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
+from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    TopicId,
+    TopicIdPartition,
+    TopicName,
+    TopicPartition,
+)
+
+PROTOCOL_TYPE = "consumer"
+GROUP_TYPE = "consumer"
+_CLASSIC_STATES = {ASSIGNING: "PreparingRebalance", RECONCILING: "CompletingRebalance"}
+
+
+class ClassicEncoder(Protocol):
+    """Writes the blobs of the classic view; the caller brings it."""
+
+    def subscription(self, topics: tuple[TopicName, ...], owned: tuple[TopicPartition, ...]) -> bytes:
+        """A subscription as a classic client would have sent it."""
+        ...
+
+    def assignment(self, partitions: tuple[TopicPartition, ...]) -> bytes:
+        """An assignment as a classic leader would have made it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSnapshot:
+    """One member as our own API shows it."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    identity: ClientIdentity
+    speaks: Speaks
+    epoch: int
+    previous_epoch: int
+    state: MemberState
+    topics: tuple[TopicName, ...]
+    current: Partitions
+    pending_revocation: Partitions
+    target: Partitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSnapshot:
+    """One group as our own API shows it."""
+
+    group_id: GroupId
+    state: str
+    epoch: int
+    assignment_epoch: int
+    assignor: str
+    members: tuple[MemberSnapshot, ...]
+
+
+def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsumerGroup:
+    """One group for ConsumerGroupDescribe; 69 if unknown, 24 without a name (K6.5)."""
+    if not group_id:
+        return DescribedConsumerGroup(error=ErrorCode.INVALID_GROUP_ID, group_id=group_id)
+    group = state.groups.get(group_id)
+    if group is None:
+        return DescribedConsumerGroup(
+            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {group_id} not found."
+        )
+    return DescribedConsumerGroup(
+        error=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=group_state(group),
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=choose_assignor(state, group),
+        members=tuple(_describe_member(state, group, member) for member in group.members.values()),
+    )
+
+
+def describe_classic_view(state: Shard, group_id: GroupId, encoder: ClassicEncoder) -> DescribedGroup:
+    """One group for DescribeGroups v0-v5, as a classic one in the nearest classic state (decision 22); unknown ones
+    are Dead (K6.1).
+    """
+    group = state.groups.get(group_id)
+    if group is None:
+        return DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
+    shown = group_state(group)
+    return DescribedGroup(
+        error=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=_CLASSIC_STATES.get(shown, shown),
+        protocol_type=PROTOCOL_TYPE,
+        protocol_data=choose_assignor(state, group) if group.members else "",
+        members=tuple(_view_member(state, member, encoder) for member in group.members.values()),
+    )
+
+
+def list_groups(state: Shard, request: ListGroups) -> tuple[ListedGroup, ...]:
+    """The groups that pass the filters, which know neither case nor surrounding blanks (K6.4); classic state names
+    match too.
+    """
+    states = _folded(request.states)
+    types = _folded(request.types)
+    if types and GROUP_TYPE not in types:
+        return ()
+    listed = []
+    for group in state.groups.values():
+        shown = group_state(group)
+        if not states or shown.lower() in states:
+            listed.append(
+                ListedGroup(
+                    group_id=group.group_id, protocol_type=PROTOCOL_TYPE, group_state=shown, group_type=GROUP_TYPE
+                )
+            )
+    return tuple(listed)
+
+
+def group_snapshot(state: Shard, group_id: GroupId) -> GroupSnapshot | None:
+    """One group for our own API, None if unknown."""
+    group = state.groups.get(group_id)
+    if group is None:
+        return None
+    return GroupSnapshot(
+        group_id=group_id,
+        state=group_state(group),
+        epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor=choose_assignor(state, group),
+        members=tuple(_snapshot_member(state, group, member) for member in group.members.values()),
+    )
+
+
+def _snapshot_member(state: Shard, group: Group, member: Member) -> MemberSnapshot:
+    subscription, current = member.subscription, member.current
+    return MemberSnapshot(
+        member_id=subscription.member_id,
+        instance_id=subscription.instance_id,
+        identity=subscription.identity,
+        speaks=subscription.speaks,
+        epoch=current.epoch,
+        previous_epoch=current.previous_epoch,
+        state=current.state,
+        topics=tuple(sorted(topic_names_of(state, subscription))),
+        current=frozenset(current.assigned),
+        pending_revocation=frozenset(current.pending_revocation),
+        target=group.target.get(subscription.member_id, NO_PARTITIONS),
+    )
+
+
+def _describe_member(state: Shard, group: Group, member: Member) -> DescribedConsumerMember:
+    subscription = member.subscription
+    return DescribedConsumerMember(
+        member_id=subscription.member_id,
+        instance_id=subscription.instance_id,
+        rack_id=subscription.rack_id,
+        member_epoch=member.current.epoch,
+        client_id=subscription.identity.client_id,
+        client_host=subscription.identity.client_host,
+        subscribed_topic_names=tuple(sorted(subscription.names)),
+        subscribed_topic_regex=subscription.pattern,
+        assignment=_by_topic(state, member.current.assigned),
+        target_assignment=_by_topic(state, group.target.get(subscription.member_id, NO_PARTITIONS)),
+        member_type=int(subscription.speaks),
+    )
+
+
+def _view_member(state: Shard, member: Member, encoder: ClassicEncoder) -> DescribedMember:
+    subscription = member.subscription
+    partitions = _by_name(state, member.current.assigned)
+    return DescribedMember(
+        member_id=subscription.member_id,
+        instance_id=subscription.instance_id,
+        client_id=subscription.identity.client_id,
+        client_host=subscription.identity.client_host,
+        metadata=encoder.subscription(tuple(sorted(topic_names_of(state, subscription))), partitions),
+        assignment=encoder.assignment(partitions),
+    )
+
+
+def _by_topic(state: Shard, partitions: Iterable[TopicIdPartition]) -> tuple[DescribedTopicPartitions, ...]:
+    """Partitions under their topics, in order; topics that are gone are left out (K6.5)."""
+    numbers: dict[TopicId, list[int]] = {}
+    for topic_id, partition in partitions:
+        if topic_id in state.topics:
+            numbers.setdefault(topic_id, []).append(partition)
+    topics = sorted((state.topics[topic_id] for topic_id in numbers), key=lambda topic: topic.name)
+    return tuple(
+        DescribedTopicPartitions(
+            topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(sorted(numbers[topic.topic_id]))
+        )
+        for topic in topics
+    )
+
+
+def _by_name(state: Shard, partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartition, ...]:
+    return tuple(
+        sorted(
+            TopicPartition(state.topics[topic_id].name, partition)
+            for topic_id, partition in partitions
+            if topic_id in state.topics
+        )
+    )
+
+
+def _folded(filters: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(wanted.strip().lower() for wanted in filters)

@@ -1,0 +1,142 @@
+"""The indexes of a group, kept in step with its members and targets for `apply`.
+
+It must not know records or decisions.
+"""
+
+from collections.abc import Hashable
+from typing import TypeVar
+
+from bridge.engine.model import Current, MemberState, Subscription
+from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, is_in_flight
+from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class OwnedTwice(Exception):
+    """A record would give a partition to a member while another holds it: a bug in whoever decided it (K2.40)."""
+
+
+def count_up(counts: dict[Key, int], key: Key) -> None:
+    """Count one more."""
+    counts[key] = counts.get(key, 0) + 1
+
+
+def count_down(counts: dict[Key, int], key: Key) -> None:
+    """Count one less; a key that reaches zero goes."""
+    left = counts[key] - 1
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
+
+
+def index_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
+    """Enter a member's names, pattern, vote and seat."""
+    for name in subscription.names:
+        count_up(group.names, name)
+        state.subscribers.setdefault(name, set()).add(group.group_id)
+    if subscription.pattern is not None:
+        count_up(group.patterns, subscription.pattern)
+        state.pattern_users.setdefault(subscription.pattern, set()).add(group.group_id)
+    if subscription.assignor is not None:
+        count_up(group.votes, subscription.assignor)
+    if subscription.instance_id is not None:
+        group.instances[subscription.instance_id] = subscription.member_id
+
+
+def unindex_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
+    """Take a member's names, pattern, vote and seat out again."""
+    for name in subscription.names:
+        count_down(group.names, name)
+        if name not in group.names:
+            _forget_user(state.subscribers, name, group.group_id)
+    pattern = subscription.pattern
+    if pattern is not None:
+        count_down(group.patterns, pattern)
+        if pattern not in group.patterns:
+            _forget_user(state.pattern_users, pattern, group.group_id)
+    if subscription.assignor is not None:
+        count_down(group.votes, subscription.assignor)
+    if subscription.instance_id is not None and group.instances.get(subscription.instance_id) == subscription.member_id:
+        del group.instances[subscription.instance_id]
+
+
+def _forget_user(users: dict[Key, set[GroupId]], key: Key, group_id: GroupId) -> None:
+    users[key].discard(group_id)
+    if not users[key]:
+        del users[key]
+
+
+def index_current(state: Shard, group: Group, member_id: MemberId, old: Current, new: Current) -> None:
+    """Move a member from what it held to what it holds; raises `OwnedTwice` if another holds part of it."""
+    _count_stable(group, old, new)
+    had, has = _held(old), _held(new)
+    for partition in had - has:
+        del group.owners[partition]
+        refresh(state, group, partition)
+    for partition in has - had:
+        owner = group.owners.get(partition)
+        if owner is not None:
+            raise OwnedTwice(
+                f"EB-ENGINE-002: {partition} of group {group.group_id!r} was to be given to {member_id!r} while"
+                f" {owner!r} holds it; the record was decided on another state"
+            )
+        group.owners[partition] = member_id
+        refresh(state, group, partition)
+
+
+def unindex_current(state: Shard, group: Group, member_id: MemberId, current: Current) -> None:
+    """Take a member that is gone out of the indexes."""
+    if current.state is MemberState.STABLE:
+        count_down(group.stable_at, current.epoch)
+    for partition in _held(current):
+        del group.owners[partition]
+        refresh(state, group, partition)
+    group.grantable.pop(member_id, None)
+
+
+def _count_stable(group: Group, old: Current, new: Current) -> None:
+    if old.state is MemberState.STABLE:
+        count_down(group.stable_at, old.epoch)
+    if new.state is MemberState.STABLE:
+        count_up(group.stable_at, new.epoch)
+
+
+def _held(current: Current) -> set[TopicIdPartition]:
+    return current.assigned.keys() | current.pending_revocation.keys()
+
+
+def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partitions) -> None:
+    """Set a member's target; a partition that another target still names moves over."""
+    old = group.target.get(member_id, NO_PARTITIONS)
+    for partition in old - partitions:
+        if group.target_owners.get(partition) == member_id:
+            _unwant(group, member_id, partition)
+            del group.target_owners[partition]
+    for partition in partitions - old:
+        before = group.target_owners.get(partition)
+        if before is not None:
+            _unwant(group, before, partition)
+        group.target_owners[partition] = member_id
+        refresh(state, group, partition)
+    group.target[member_id] = partitions
+
+
+def refresh(state: Shard, group: Group, partition: TopicIdPartition) -> None:
+    """Decide anew whether a partition that a target names can be granted."""
+    member_id = group.target_owners.get(partition)
+    if member_id is None:
+        return
+    if partition in group.owners or is_in_flight(state, group.group_id, partition):
+        _unwant(group, member_id, partition)
+    else:
+        group.grantable.setdefault(member_id, set()).add(partition)
+
+
+def _unwant(group: Group, member_id: MemberId, partition: TopicIdPartition) -> None:
+    wanted = group.grantable.get(member_id)
+    if wanted is not None:
+        wanted.discard(partition)
+        if not wanted:
+            del group.grantable[member_id]

@@ -1,0 +1,117 @@
+"""The values a consumer group is made of: subscriptions, current assignments, members and asks.
+
+It must not know how they change.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from bridge.engine.commands import ReplyTo, Speaks
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicIdPartition, TopicName
+
+FIRST_GROUP_EPOCH = 1
+"""A new consumer group starts here, so that its first subscribed member gets epoch 2 (K11.4 on 2.15)."""
+
+
+class MemberState(IntEnum):
+    """Where a member stands between what it holds and its target; the values are those of Kafka's records (K2.31)."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+
+
+class DeadlineKind(IntEnum):
+    """What is due when a deadline passes."""
+
+    SESSION = 0
+    REBALANCE = 1
+    INITIAL_DELAY = 2
+    TARGET = 3
+
+
+class DeadlineKey(NamedTuple):
+    """Whose deadline of which kind; deadlines of a whole group carry an empty member id (tuples, not strings:
+    K0.3.1).
+    """
+
+    kind: DeadlineKind
+    group_id: GroupId
+    member_id: MemberId = MemberId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What a member told about itself: the durable part that only the member changes (K2.22)."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    identity: ClientIdentity
+    speaks: Speaks
+    names: frozenset[TopicName] = frozenset()
+    pattern: str | None = None
+    assignor: str | None = None
+
+
+AssignedEpochs = Mapping[TopicIdPartition, int]
+"""Partitions with the member epoch at which each was assigned (K11.4 on 5.11); never changed in place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Current:
+    """What a member holds: `assigned` it may use, `pending_revocation` it must give up and has not acknowledged."""
+
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    assigned: AssignedEpochs = field(default_factory=dict)
+    pending_revocation: AssignedEpochs = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One seat of a group."""
+
+    subscription: Subscription
+    current: Current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A heartbeat that was admitted and waits for its answer.
+
+    `is_full` asks for the assignment even if unchanged (K2.42); `before` is the member's subscription before the
+    heartbeat, None for a newcomer.
+    """
+
+    ref: ReplyTo
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: InstanceId | None
+    owned: frozenset[TopicIdPartition] | None
+    is_full: bool
+    before: Subscription | None
+    has_new_topics: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InitialDelay:
+    """The wait of a group that was empty (K1.30): what may still be added, the last wait, whether newcomers came
+    since.
+    """
+
+    remaining_ms: int
+    last_delay_ms: int
+    has_newcomers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPattern:
+    """What a regular expression matches, or why it can't be read."""
+
+    topics: frozenset[TopicName]
+    error: str | None = None

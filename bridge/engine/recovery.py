@@ -1,0 +1,39 @@
+"""What a shard that was rebuilt from its journal needs before it serves. It must not know how the records were kept."""
+
+from bridge.engine.apply import apply
+from bridge.engine.commands import Speaks
+from bridge.engine.consumer.answer import session_timeout_ms
+from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState
+from bridge.engine.records import DeadlineSet, Record
+from bridge.engine.state import Group, Shard
+
+
+def resume(state: Shard, now_ms: int) -> tuple[Record, ...]:
+    """Give every native member a full session, and a full rebalance timeout to those that have to give something up
+    (K7, after load).
+
+    Returns the volatile records, which were applied. Groups behind their epoch get their target with the next
+    `PassDeadlines`.
+    """
+    records: list[Record] = []
+    for group in state.groups.values():
+        for member in group.members.values():
+            records.extend(_deadlines(state, group, member, now_ms))
+        if group.epoch > group.assignment_epoch:
+            records.append(DeadlineSet(DeadlineKey(DeadlineKind.TARGET, group.group_id), now_ms))
+    for record in records:
+        apply(state, record)
+    return tuple(records)
+
+
+def _deadlines(state: Shard, group: Group, member: Member, now_ms: int) -> list[Record]:
+    subscription, current = member.subscription, member.current
+    if subscription.speaks is Speaks.CLASSIC and current.epoch >= 0:
+        return []
+    member_id = subscription.member_id
+    session = DeadlineKey(DeadlineKind.SESSION, group.group_id, member_id)
+    records: list[Record] = [DeadlineSet(session, now_ms + session_timeout_ms(state, group))]
+    if current.state is MemberState.UNREVOKED_PARTITIONS and current.epoch >= 0:
+        rebalance = DeadlineKey(DeadlineKind.REBALANCE, group.group_id, member_id)
+        records.append(DeadlineSet(rebalance, now_ms + subscription.rebalance_timeout_ms))
+    return records

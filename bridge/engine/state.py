@@ -1,0 +1,107 @@
+"""The containers that hold a shard of groups, and their indexes.
+
+It must not know how to decide, and nobody but `apply` writes to them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bridge.engine.assignors.interface import Assignor
+from bridge.engine.deadlines import Deadlines
+from bridge.engine.model import Ask, InitialDelay, Member, ResolvedPattern, Subscription
+from bridge.engine.settings import EngineSettings
+from translators.dialects.ids import GroupId, InstanceId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
+
+Partitions = frozenset[TopicIdPartition]
+NO_PARTITIONS: Partitions = frozenset()
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """One consumer group: durable facts, volatile ones, and indexes that follow from them.
+
+    `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
+    `grantable` what each member's target names and nobody holds; `stable_at` counts STABLE members per epoch.
+    """
+
+    group_id: GroupId
+    epoch: int
+    assignment_epoch: int
+    assignor: str = ""
+    members: dict[MemberId, Member] = field(default_factory=dict)
+    target: dict[MemberId, Partitions] = field(default_factory=dict)
+
+    computed_at_ms: int | None = None
+    delay: InitialDelay | None = None
+    parked: list[Ask] = field(default_factory=list)
+
+    owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
+    target_owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
+    grantable: dict[MemberId, set[TopicIdPartition]] = field(default_factory=dict)
+    instances: dict[InstanceId, MemberId] = field(default_factory=dict)
+    names: dict[TopicName, int] = field(default_factory=dict)
+    patterns: dict[str, int] = field(default_factory=dict)
+    votes: dict[str, int] = field(default_factory=dict)
+    stable_at: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A commit on its way to the broker."""
+
+    group_id: GroupId
+    partitions: Partitions
+
+
+@dataclass(slots=True, kw_only=True)
+class Shard:
+    """All groups of one owner, with the topics and patterns they may subscribe to.
+
+    `assignors` are those to choose from by name; the default is the first name in the group's settings. Until
+    `no_assignment_before_ms` no target is computed (decision 9); it is an input like the settings, not state.
+    """
+
+    settings: EngineSettings
+    assignors: Mapping[str, Assignor]
+    no_assignment_before_ms: int = 0
+
+    groups: dict[GroupId, Group] = field(default_factory=dict)
+    topics: dict[TopicId, Topic] = field(default_factory=dict)
+    patterns: dict[str, ResolvedPattern] = field(default_factory=dict)
+
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    flights: dict[int, Flight] = field(default_factory=dict)
+    last_commit_id: int = 0
+
+    topic_ids: dict[TopicName, TopicId] = field(default_factory=dict)
+    partition_counts: dict[TopicId, int] = field(default_factory=dict)
+    subscribers: dict[TopicName, set[GroupId]] = field(default_factory=dict)
+    pattern_users: dict[str, set[GroupId]] = field(default_factory=dict)
+    in_flight: dict[GroupId, dict[TopicIdPartition, int]] = field(default_factory=dict)
+
+
+def topic_names_of(state: Shard, subscription: Subscription) -> frozenset[TopicName]:
+    """The topics a member wants by name, those of its pattern included as far as it is resolved."""
+    if subscription.pattern is None:
+        return subscription.names
+    resolved = state.patterns.get(subscription.pattern)
+    return subscription.names if resolved is None else subscription.names | resolved.topics
+
+
+def topic_ids_of(state: Shard, names: frozenset[TopicName]) -> frozenset[TopicId]:
+    """The ids of those topics that exist."""
+    return frozenset(state.topic_ids[name] for name in names if name in state.topic_ids)
+
+
+def is_in_flight(state: Shard, group_id: GroupId, partition: TopicIdPartition) -> bool:
+    """Whether a commit of the group for this partition is on its way to the broker (decision 2)."""
+    flights = state.in_flight.get(group_id)
+    return flights is not None and partition in flights
+
+
+def is_free_for(state: Shard, group: Group, member_id: MemberId, partition: TopicIdPartition) -> bool:
+    """Whether this member may be given the partition now: it has it, or nobody has and no commit is on its way
+    (K2.33, K11.4).
+    """
+    owner = group.owners.get(partition)
+    return owner == member_id or (owner is None and not is_in_flight(state, group.group_id, partition))

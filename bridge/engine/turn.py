@@ -1,0 +1,105 @@
+"""One turn of the engine while it runs: records applied and collected, replies, notices, who still waits.
+
+It must not decide anything.
+"""
+
+from dataclasses import dataclass, field
+
+from bridge.engine.apply import apply
+from bridge.engine.commands import ReplyTo
+from bridge.engine.model import Ask
+from bridge.engine.outcome import GroupEmptied, Message, Notice, Outcome, PartitionsFreed
+from bridge.engine.records import (
+    CommitEnded,
+    CurrentAssigned,
+    GroupEpochBumped,
+    MemberForgotten,
+    Record,
+)
+from bridge.engine.state import Group, Shard
+from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one call of `advance` has brought forth so far.
+
+    `touched` are the groups that may need a new target, in order; `moved` those whose epoch moved in this run of
+    commands, which
+    happens once per run; `asks` wait for their answers.
+    """
+
+    state: Shard
+    now_ms: int
+    records: list[Record] = field(default_factory=list)
+    replies: list[tuple[ReplyTo, Message]] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    touched: dict[GroupId, None] = field(default_factory=dict)
+    moved: set[GroupId] = field(default_factory=set)
+    asks: list[Ask] = field(default_factory=list)
+    released: dict[GroupId, set[TopicIdPartition]] = field(default_factory=dict)
+
+    def write(self, *records: Record) -> None:
+        """Apply records and keep them for the outcome."""
+        for record in records:
+            self._note_release(record)
+            apply(self.state, record)
+            self.records.append(record)
+            if isinstance(record, MemberForgotten) and not self.state.groups[record.group_id].members:
+                self.notices.append(GroupEmptied(record.group_id))
+
+    def reply(self, ref: ReplyTo, message: Message) -> None:
+        """Answer a command."""
+        self.replies.append((ref, message))
+
+    def touch(self, group_id: GroupId) -> None:
+        """Say that a group may need a new target."""
+        self.touched[group_id] = None
+
+    def move_epoch(self, group: Group) -> None:
+        """Bump a group's epoch, once per run of commands however many joins and leaves it holds."""
+        self.touch(group.group_id)
+        if group.group_id not in self.moved:
+            self.moved.add(group.group_id)
+            self.write(GroupEpochBumped(group.group_id, group.epoch + 1))
+
+    def finish(self) -> Outcome:
+        """The outcome, with a notice for what was freed and is wanted by somebody who hasn't got it yet."""
+        for group_id, partitions in self.released.items():
+            notice = self._find_freed(group_id, partitions)
+            if notice is not None:
+                self.notices.append(notice)
+        return Outcome(records=tuple(self.records), replies=tuple(self.replies), notices=tuple(self.notices))
+
+    def _note_release(self, record: Record) -> None:
+        """Remember what a record takes from its owner or from a commit on its way."""
+        if isinstance(record, CurrentAssigned):
+            held = _held(self.state.groups[record.group_id], record.member_id)
+            kept = record.current.assigned.keys() | record.current.pending_revocation.keys()
+            self._release(record.group_id, held - kept)
+        elif isinstance(record, MemberForgotten):
+            self._release(record.group_id, _held(self.state.groups[record.group_id], record.member_id))
+        elif isinstance(record, CommitEnded):
+            flight = self.state.flights[record.commit_id]
+            self._release(flight.group_id, set(flight.partitions))
+
+    def _release(self, group_id: GroupId, partitions: set[TopicIdPartition]) -> None:
+        if partitions:
+            self.released.setdefault(group_id, set()).update(partitions)
+
+    def _find_freed(self, group_id: GroupId, partitions: set[TopicIdPartition]) -> PartitionsFreed | None:
+        group = self.state.groups.get(group_id)
+        if group is None:
+            return None
+        wanted = {
+            partition: member_id
+            for partition in partitions
+            if (member_id := group.target_owners.get(partition)) is not None
+            and partition in group.grantable.get(member_id, ())
+        }
+        return PartitionsFreed(group_id, frozenset(wanted), frozenset(wanted.values())) if wanted else None
+
+
+def _held(group: Group, member_id: MemberId) -> set[TopicIdPartition]:
+    current = group.members[member_id].current
+    return current.assigned.keys() | current.pending_revocation.keys()
