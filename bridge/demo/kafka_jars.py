@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 from bridge.demo.kafka_java import find_java
 from bridge.demo.kafka_launch_error import KafkaLaunchError
 from bridge.demo.kafka_properties import LOG4J2_SINCE_MAJOR, major_version
+from bridge.demo.kafka_trust import trust_options
 
 RESOLVE_TIMEOUT_S = 900
 LOG4J2_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
@@ -131,7 +132,8 @@ def resolve_with_ivy(ivy: Path, coordinates: Sequence[Coordinate], work: Path) -
     pattern = str(work / "jars" / "[artifact]-[revision](-[classifier]).[ext]")
     user_directory = f"-Divy.default.ivy.user.dir={work / 'ivy'}"
     retrieve = ["-retrieve", pattern, "-types", "jar", "bundle", "-warn"]
-    run_resolver([str(find_java()), user_directory, "-jar", str(ivy), *files, *retrieve], work)
+    java = [str(find_java()), *trust_options(work), user_directory]
+    run_resolver([*java, "-jar", str(ivy), *files, *retrieve], work)
     return work / "jars"
 
 
