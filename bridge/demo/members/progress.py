@@ -32,9 +32,10 @@ class Progress:
             self._committed.pop(partition, None)
 
     def process(self, partition: Partition, offset: int) -> None:
-        """Count one processed record."""
+        """Count one processed record; one that arrives after its partition was given up moves no position."""
         self._spans.add(partition, offset)
-        self._positions[partition] = offset + 1
+        if partition in self._owned:
+            self._positions[partition] = offset + 1
 
     def take_spans(self) -> tuple[Span, ...]:
         """What was processed since the last call, in order per partition."""

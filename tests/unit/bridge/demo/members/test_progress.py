@@ -61,3 +61,14 @@ def test_commit_acknowledged_after_release_is_forgotten() -> None:
     progress.own([P0], Mode.EAGER)
     progress.process(P0, 4)
     assert progress.uncommitted() == {P0: 5}
+
+
+def test_record_processed_after_release_sets_no_position() -> None:
+    """A poll and a rebalance may cross; the position of the next stay is the broker's, never an old one."""
+    progress = Progress()
+    progress.own([P0], Mode.EAGER)
+    progress.release([P0])
+    progress.process(P0, 4)
+    progress.own([P0], Mode.EAGER)
+    assert progress.uncommitted() == {}
+    assert progress.take_spans() == (Span(P0, 4, 4),)

@@ -1,0 +1,131 @@
+"""Java's own consumer as a member process: runs Kafka's VerifiableConsumer and translates what it prints.
+
+It must not know the fleet or the judge.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from bridge.demo.events import Event, Failed, Mode, Protocol
+from bridge.demo.events_clock import now_ns, wall_ms_to_now_ns
+from bridge.demo.events_writer import EventWriter
+from bridge.demo.members.arguments import MemberOptions, parse_member_options
+from bridge.demo.members.diary import Diary
+from bridge.demo.members.stop_signal import StopSignal
+from tests.support.clients.java_events import events_of
+
+LOOK_S = 0.05
+PACKAGE = "org.apache.kafka.clients.consumer"
+ASSIGNORS: Mapping[str, str] = {
+    "range": f"{PACKAGE}.RangeAssignor",
+    "roundrobin": f"{PACKAGE}.RoundRobinAssignor",
+    "sticky": f"{PACKAGE}.StickyAssignor",
+    "cooperative-sticky": f"{PACKAGE}.CooperativeStickyAssignor",
+    "default": f"{PACKAGE}.RangeAssignor,{PACKAGE}.CooperativeStickyAssignor",
+}
+"""By the names the other clients use; "default" is Java's own list, which runs eagerly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Which Java runs which jars."""
+
+    java: str
+    classpath: str
+    library_version: str
+
+
+def parse_runtime(arguments: Sequence[str]) -> tuple[Runtime, list[str]]:
+    """The wrapper's own options, and the rest, which is every member's."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--java", required=True)
+    parser.add_argument("--classpath", required=True)
+    parser.add_argument("--library-version", default="")
+    parsed, rest = parser.parse_known_args(arguments)
+    return Runtime(java=parsed.java, classpath=parsed.classpath, library_version=parsed.library_version), rest
+
+
+def consumer_properties(options: MemberOptions) -> str:
+    """The consumer's properties file: what VerifiableConsumer has no option for."""
+    properties = {"client.id": options.client_id, "metadata.max.age.ms": str(options.metadata_max_age_ms)}
+    if options.protocol is Protocol.CLASSIC and options.heartbeat_interval_ms is not None:
+        properties["heartbeat.interval.ms"] = str(options.heartbeat_interval_ms)
+    return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def java_command(runtime: Runtime, options: MemberOptions, properties: Path) -> list[str]:
+    """The whole command line; with the consumer protocol the broker sets timeouts and assignor (KIP-848)."""
+    (topic,) = options.topics
+    command = [runtime.java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", runtime.classpath]
+    command += ["org.apache.kafka.tools.VerifiableConsumer", "--bootstrap-server", options.bootstrap, "--topic", topic]
+    command += ["--group-id", options.group, "--group-protocol", options.protocol.value]
+    command += ["--reset-policy", options.auto_offset_reset, "--consumer.config", str(properties)]
+    if options.instance_id is not None:
+        command += ["--group-instance-id", options.instance_id]
+    if options.protocol is Protocol.CLASSIC:
+        command += ["--assignment-strategy", ASSIGNORS[options.assignor]]
+        if options.session_timeout_ms is not None:
+            command += ["--session-timeout", str(options.session_timeout_ms)]
+    return command
+
+
+def translate(lines: TextIO, mode: Mode, writer: EventWriter, seen: list[str]) -> None:
+    """Write what Java prints as events, until it closes its output; what is no JSON goes to standard error."""
+    for line in lines:
+        if not line.startswith("{"):
+            sys.stderr.write(line)
+            continue
+        if '"shutdown_complete"' in line:
+            seen.append(line)
+        try:
+            events: tuple[Event, ...] = events_of(line, mode, wall_ms_to_now_ns)
+        except (KeyError, ValueError) as error:
+            events = (Failed(at_ns=now_ns(), reason=f"unreadable line of VerifiableConsumer, {error!r}: {line}"),)
+        for event in events:
+            writer.write(event)
+
+
+def run(runtime: Runtime, options: MemberOptions) -> int:
+    """Run one member until SIGTERM; 0 if Java's consumer closed in good order."""
+    stop = StopSignal()
+    writer = EventWriter(sys.stdout)
+    diary = Diary(options, writer, now_ns)
+    diary.start("java", runtime.library_version)
+    seen: list[str] = []
+    with tempfile.TemporaryDirectory() as directory:
+        properties = Path(directory) / "consumer.properties"
+        properties.write_text(consumer_properties(options))
+        command = java_command(runtime, options, properties)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            reader = threading.Thread(target=translate, args=(child.stdout, options.mode, writer, seen))
+            reader.start()
+            wait_for_end(child, stop)
+            reader.join()
+    if not seen:
+        diary.fail(f"VerifiableConsumer ended with status {child.returncode} without closing")
+        return 1
+    diary.end()
+    return 0
+
+
+def wait_for_end(child: subprocess.Popen[str], stop: StopSignal) -> None:
+    """Pass SIGTERM on once, and wait until Java has ended."""
+    while child.poll() is None and not stop.is_set():
+        time.sleep(LOOK_S)
+    if child.poll() is None:
+        child.terminate()
+    child.wait()
+
+
+if __name__ == "__main__":
+    own, rest = parse_runtime(sys.argv[1:])
+    sys.exit(run(own, parse_member_options(rest)))
