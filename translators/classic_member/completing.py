@@ -1,0 +1,172 @@
+"""A member that was told its generation and has yet to fetch its assignment.
+
+It must not know how the join came about.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from translators.classic_member.calling import first_call, review_call
+from translators.classic_member.departing import fence, fencing_code, leave
+from translators.classic_member.effects import DepartReason, Effect
+from translators.classic_member.events import (
+    Answered,
+    ClientEvent,
+    ConnectionLost,
+    CoordinatorCalled,
+    DeadlinePassed,
+    FencedByCoordinator,
+    HeartbeatReceived,
+    JoinReceived,
+    LeaveReceived,
+    Refused,
+    Replaced,
+    SyncReceived,
+    WorldEvent,
+)
+from translators.classic_member.joining import park, put_question, still_using
+from translators.classic_member.profile import read_profile
+from translators.classic_member.replies import (
+    accept_join,
+    answer_heartbeat,
+    give_assignment,
+    judge_sync,
+    refuse,
+    refuse_sync,
+)
+from translators.classic_member.states import (
+    CompletingRebalance,
+    Overtaken,
+    Retrying,
+    Scheduled,
+    Silent,
+    Stable,
+    State,
+)
+from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
+from translators.classic_member.tenure import amend, usable
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.machine import Step
+from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
+
+MemberStep = Step[State, Effect]
+
+
+def client_while_completing(state: CompletingRebalance, event: ClientEvent, now_ms: int) -> MemberStep:
+    """React to the client of a member that has its generation."""
+    match event:
+        case SyncReceived():
+            return _sync(state, event, now_ms)
+        case HeartbeatReceived():
+            return _heartbeat(state, event, now_ms)
+        case JoinReceived():
+            return _join(state, event, now_ms)
+        case LeaveReceived():
+            return leave(state.membership.seat, state.talk, DepartReason.LEFT, now_ms)
+        case ConnectionLost():
+            return Step(state)
+        case _:
+            assert_never(event)
+
+
+def world_while_completing(state: CompletingRebalance, event: WorldEvent, now_ms: int) -> MemberStep:
+    """React to the coordinator and the clock before SyncGroup came."""
+    match event:
+        case Answered():
+            return _answered(state, event, now_ms)
+        case CoordinatorCalled():
+            return _ask(state)
+        case FencedByCoordinator(code):
+            return Step(fence(state.membership, state.tenure, state.talk, fencing_code(code), now_ms))
+        case Replaced():
+            return leave(state.membership.seat, state.talk, DepartReason.REPLACED, now_ms)
+        case DeadlinePassed():
+            return _deadline_passed(state, now_ms)
+        case _:
+            assert_never(event)
+
+
+def completing_deadline(state: CompletingRebalance) -> int:
+    """Give the time at which something is due."""
+    earliest = min(state.session_deadline_ms, state.sync_deadline_ms)
+    return min(earliest, state.talk.at_ms) if isinstance(state.talk, Scheduled | Retrying) else earliest
+
+
+def _sync(state: CompletingRebalance, event: SyncReceived, now_ms: int) -> MemberStep:
+    membership, tenure = state.membership, state.tenure
+    code = judge_sync(event.request, membership, tenure.generation)
+    if code is not ErrorCode.NONE:
+        return Step(state, (refuse_sync(event.ref, code),))
+    call = review_call(first_call(tenure, membership.seat.limits, now_ms), membership, tenure, None, now_ms)
+    stable = Stable(
+        membership=membership,
+        tenure=tenure,
+        call=call,
+        talk=state.talk,
+        session_deadline_ms=now_ms + membership.profile.session_timeout_ms,
+    )
+    return Step(stable, (give_assignment(event.ref, membership, tenure),))
+
+
+def _heartbeat(state: CompletingRebalance, event: HeartbeatReceived, now_ms: int) -> MemberStep:
+    if event.request.generation != state.tenure.generation:
+        return Step(state, (answer_heartbeat(event.ref, ErrorCode.ILLEGAL_GENERATION),))
+    alive = replace(state, session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms)
+    return Step(alive, (answer_heartbeat(event.ref, ErrorCode.NONE),))
+
+
+def _join(state: CompletingRebalance, event: JoinReceived, now_ms: int) -> MemberStep:
+    profile = read_profile(event.request, state.membership.profile.protocol_name)
+    if isinstance(profile, Refusal):
+        return Step(state, (refuse(event, profile.code),))
+    membership = replace(state.membership, profile=profile)
+    if profile.protocols != state.membership.profile.protocols:
+        using = still_using(profile, state.using)
+        return put_question(park(event, membership, state.tenure, using, now_ms), state.talk)
+    again = replace(
+        state,
+        membership=membership,
+        session_deadline_ms=now_ms + profile.session_timeout_ms,
+        sync_deadline_ms=now_ms + profile.rebalance_timeout_ms,
+    )
+    return Step(again, (accept_join(event.ref, membership, state.tenure),))
+
+
+def _ask(state: CompletingRebalance) -> MemberStep:
+    talk, effects = prompt(state.talk, inquire(state.membership, usable(state.tenure)))
+    return Step(replace(state, talk=talk), effects)
+
+
+def _answered(state: CompletingRebalance, event: Answered, now_ms: int) -> MemberStep:
+    expect_question(state, state.talk, event)
+    answer = event.answer
+    if isinstance(answer, Refused):
+        return _refused(state, answer, now_ms)
+    membership = learn(state.membership, answer)
+    tenure = amend(state.tenure, membership.granted, state.using)
+    heard = replace(state, membership=membership, tenure=tenure, talk=rest(answer, now_ms))
+    # What was promised but never used is let go by saying so.
+    gave_up = not state.tenure.since.keys() <= tenure.since.keys()
+    return _ask(heard) if gave_up or isinstance(state.talk, Overtaken) else Step(heard)
+
+
+def _refused(state: CompletingRebalance, answer: Refused, now_ms: int) -> MemberStep:
+    verdict = VERDICTS[answer.code]
+    match verdict:
+        case Retry() | Rejoin():
+            return Step(replace(state, talk=Retrying(now_ms + state.membership.seat.limits.retry_ms)))
+        case Fence(code) | Fail(code):
+            return Step(fence(state.membership, state.tenure, Silent(), code, now_ms))
+        case _:
+            assert_never(verdict)
+
+
+def _deadline_passed(state: CompletingRebalance, now_ms: int) -> MemberStep:
+    seat = state.membership.seat
+    if now_ms >= state.sync_deadline_ms:
+        return leave(seat, state.talk, DepartReason.SYNC_EXPIRED, now_ms)
+    if now_ms >= state.session_deadline_ms:
+        return leave(seat, state.talk, DepartReason.SESSION_EXPIRED, now_ms)
+    if isinstance(state.talk, Scheduled | Retrying) and now_ms >= state.talk.at_ms:
+        return _ask(state)
+    return Step(state)

@@ -1,0 +1,119 @@
+"""Everything that can happen to one classic member, from its client, from its coordinator and from the clock.
+
+It must not know who delivers an event, how ids are made or what follows from any of them.
+
+Contract for the adapter
+- It resolves batches and instance ids first (`identity`), so every event concerns exactly this member.
+- Every `Ask` is answered by exactly one `Answered`, a lost one by `Refused(REQUEST_TIMED_OUT)` or alike.
+- `CoordinatorCalled` may come at any time, also twice; so may a `DeadlinePassed` that is early or late.
+"""
+
+from dataclasses import dataclass
+
+from translators.dialects import classic
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, RequestRef, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class JoinReceived:
+    """The client sent JoinGroup; `fresh_id` becomes its member id if the request has none."""
+
+    ref: RequestRef
+    request: classic.JoinGroup
+    fresh_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReceived:
+    """The client sent SyncGroup."""
+
+    ref: RequestRef
+    request: classic.SyncGroup
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatReceived:
+    """The client sent Heartbeat."""
+
+    ref: RequestRef
+    request: classic.Heartbeat
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveReceived:
+    """The client, or an admin, gives the seat up; the adapter answers the LeaveGroup, whose entries may concern
+    several members.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLost:
+    """The connection on which request `ref` is parked is gone (decision 11)."""
+
+    ref: RequestRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """The coordinator's answer to an `Inquiry`.
+
+    `assigned` is what the member may own now, None if that did not change since the last answer. `pending` is the
+    part of its target that others still hold, None where that can't be known (road upstream, decision 17).
+    `heartbeat_interval_ms` is how often the coordinator wants to hear of the member; None means that it calls when it
+    has news.
+    """
+
+    member_epoch: int
+    assigned: frozenset[TopicPartition] | None = None
+    pending: frozenset[TopicPartition] | None = frozenset()
+    heartbeat_interval_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The coordinator, or the way to it, failed: any Kafka error but NONE, and the reason for people."""
+
+    code: ErrorCode
+    reason: str = ""
+
+
+Answer = Granted | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to the outstanding `Ask`; a `Farewell` is answered by any Granted."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorCalled:
+    """The coordinator has news for this member: its target moved, or a partition it waits for is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class FencedByCoordinator:
+    """The coordinator dropped the member without being asked; `code` says how (FENCED_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID, …).
+    """
+
+    code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A newcomer took this member's instance id (K1.40); it joins only after this member has departed."""
+
+    by: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The clock reached `next_deadline(state)`."""
+
+
+ClientEvent = JoinReceived | SyncReceived | HeartbeatReceived | LeaveReceived | ConnectionLost
+WorldEvent = Answered | CoordinatorCalled | FencedByCoordinator | Replaced | DeadlinePassed
+Event = ClientEvent | WorldEvent

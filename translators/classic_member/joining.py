@@ -1,0 +1,66 @@
+"""How a JoinGroup begins, wherever it comes from: what the client still uses, how long it may be held, and the first
+question.
+
+It must not know what the coordinator will answer.
+"""
+
+from dataclasses import replace
+
+from translators.classic_member.effects import Effect
+from translators.classic_member.events import JoinReceived
+from translators.classic_member.profile import Profile
+from translators.classic_member.states import Membership, Parked, PreparingRebalance, Silent, State, Talk
+from translators.classic_member.talking import inquire, prompt
+from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
+from translators.machine import Step
+
+MemberStep = Step[State, Effect]
+
+
+def still_using(profile: Profile, held: Partitions) -> Partitions:
+    """Decide what of `held` the joining client still uses (decision 6).
+
+    An eager JoinGroup says that nothing is left; a missing list of a cooperative client says nothing at all.
+    """
+    if profile.is_eager:
+        return NO_PARTITIONS
+    return held if profile.owned is None else held & profile.owned
+
+
+def hold_ms(profile: Profile, tenure: Tenure | Vacant, limit_ms: int) -> int:
+    """Give how long the answer may wait for partitions to become free (decision 11).
+
+    Only a client that uses nothing meanwhile is held: an eager one, or a newcomer that claims nothing.
+    """
+    idle = profile.is_eager or (isinstance(tenure, Vacant) and not profile.owned)
+    return min(limit_ms, profile.rebalance_timeout_ms // 2) if idle else 0
+
+
+def park(
+    event: JoinReceived, membership: Membership, tenure: Tenure | Vacant, using: Partitions, now_ms: int
+) -> PreparingRebalance:
+    """Park a JoinGroup; the coordinator is still to be asked (`put_question`)."""
+    profile = membership.profile
+    return PreparingRebalance(
+        membership=membership,
+        parked=parked(event),
+        tenure=tenure,
+        using=using,
+        talk=Silent(),
+        hold_until_ms=now_ms + hold_ms(profile, tenure, membership.seat.limits.eager_join_hold_max_ms),
+        give_up_at_ms=now_ms + profile.rebalance_timeout_ms,
+    )
+
+
+def parked(event: JoinReceived) -> Parked:
+    """Name the parked request; a v0-v3 newcomer can't find its way back to its seat (decision 11)."""
+    request = event.request
+    anonymous = not request.member_id and request.instance_id is None and not request.needs_member_id
+    return Parked(event.ref, knows_its_id=not anonymous)
+
+
+def put_question(state: PreparingRebalance, talk: Talk, first: tuple[Effect, ...] = ()) -> MemberStep:
+    """Do `first`, then ask on behalf of the parked join, as soon as the conversation (`talk`) allows."""
+    claimed = state.membership.profile.owned or NO_PARTITIONS
+    following, effects = prompt(talk, inquire(state.membership, state.using, claimed))
+    return Step(replace(state, talk=following), (*first, *effects))

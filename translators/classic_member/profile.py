@@ -1,0 +1,80 @@
+"""What a client's JoinGroup says about it: which assignor speaks for it, what it subscribes to, and whether it is
+eager.
+
+It must not know what the member owns for the coordinator, nor what becomes of the join.
+"""
+
+from dataclasses import dataclass
+
+from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_subscription
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import TopicName, TopicPartition
+
+CONSUMER = "consumer"
+COOPERATIVE = "cooperative-sticky"
+TRANSLATABLE = frozenset({"range", "roundrobin", "RoundRobinAssigner", "sticky", COOPERATIVE})
+"""Assignors with a server-side equivalent (clients.md 3.4, line 8); groups with none of them stay classic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A client as its last JoinGroup shows it; `owned` is its own list, None where it sent none."""
+
+    protocols: tuple[Protocol, ...]
+    protocol_name: str
+    topics: frozenset[TopicName]
+    rack_id: str | None
+    owned: frozenset[TopicPartition] | None
+    is_eager: bool
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal:
+    """Read a JoinGroup; `former_name` is the protocol the member was answered before, kept while it still offers it.
+
+    Refused with INCONSISTENT_GROUP_PROTOCOL: another protocol type, no translatable protocol, or a subscription that
+    can't be read (Kafka answers UNKNOWN_SERVER_ERROR to the last, K4.10; both are fatal to clients, this one says
+    where to look).
+    """
+    if request.protocol_type != CONSUMER:
+        return _inconsistent(f"protocol type {request.protocol_type!r} is not {CONSUMER!r}")
+    chosen = _choose(request.protocols, former_name)
+    if chosen is None:
+        names = ", ".join(repr(protocol.name) for protocol in request.protocols) or "none"
+        return _inconsistent(f"of the protocols offered ({names}) none has a server-side equivalent")
+    try:
+        subscription = decode_subscription(chosen.metadata)
+    except MalformedBlob as malformed:
+        return _inconsistent(f"the subscription of protocol {chosen.name!r} can't be read: {malformed}")
+    return _profile(request, chosen.name, subscription)
+
+
+def is_eager(protocols: tuple[Protocol, ...], owned: frozenset[TopicPartition] | None) -> bool:
+    """Decide whether this JoinGroup says "I hold nothing now" (decision 6)."""
+    return not owned and any(protocol.name != COOPERATIVE for protocol in protocols)
+
+
+def _profile(request: JoinGroup, name: str, subscription: Subscription) -> Profile:
+    timeout = request.rebalance_timeout_ms
+    return Profile(
+        protocols=request.protocols,
+        protocol_name=name,
+        topics=frozenset(subscription.topics),
+        rack_id=subscription.rack_id or None,
+        owned=subscription.owned,
+        is_eager=is_eager(request.protocols, subscription.owned),
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=timeout if timeout > 0 else request.session_timeout_ms,
+    )
+
+
+def _choose(protocols: tuple[Protocol, ...], former_name: str) -> Protocol | None:
+    known = [protocol for protocol in protocols if protocol.name in TRANSLATABLE]
+    former = [protocol for protocol in known if protocol.name == former_name]
+    return next(iter(former or known), None)
+
+
+def _inconsistent(reason: str) -> Refusal:
+    return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)

@@ -1,0 +1,186 @@
+"""A member that works with its assignment, and hears of a change only if its own assignment changes.
+
+It must not know how a rejoin goes on.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from translators.classic_member.calling import expire_call, review_call
+from translators.classic_member.departing import fence, fencing_code, leave
+from translators.classic_member.effects import DepartReason, Effect, Reply
+from translators.classic_member.events import (
+    Answered,
+    ClientEvent,
+    ConnectionLost,
+    CoordinatorCalled,
+    DeadlinePassed,
+    FencedByCoordinator,
+    HeartbeatReceived,
+    JoinReceived,
+    LeaveReceived,
+    Refused,
+    Replaced,
+    SyncReceived,
+    WorldEvent,
+)
+from translators.classic_member.joining import park, put_question, still_using
+from translators.classic_member.profile import read_profile
+from translators.classic_member.replies import (
+    HEARTBEAT_REPLIES,
+    answer_heartbeat,
+    give_assignment,
+    judge_sync,
+    refuse,
+    refuse_sync,
+)
+from translators.classic_member.states import (
+    CallDue,
+    Called,
+    GainAwaited,
+    Overtaken,
+    ReleaseAwaited,
+    Retrying,
+    Scheduled,
+    Silent,
+    Stable,
+    State,
+)
+from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
+from translators.classic_member.tenure import usable
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.machine import Step
+from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
+
+MemberStep = Step[State, Effect]
+
+_CALM = HEARTBEAT_REPLIES[ErrorCode.NONE]
+_CALLED = HEARTBEAT_REPLIES[ErrorCode.REBALANCE_IN_PROGRESS]
+
+
+def client_while_stable(state: Stable, event: ClientEvent, now_ms: int) -> MemberStep:
+    """React to the client of a member that works."""
+    match event:
+        case HeartbeatReceived():
+            return _heartbeat(state, event, now_ms)
+        case JoinReceived():
+            return _join(state, event, now_ms)
+        case SyncReceived():
+            return _sync(state, event, now_ms)
+        case LeaveReceived():
+            return leave(state.membership.seat, state.talk, DepartReason.LEFT, now_ms)
+        case ConnectionLost():
+            return Step(state)
+        case _:
+            assert_never(event)
+
+
+def world_while_stable(state: Stable, event: WorldEvent, now_ms: int) -> MemberStep:
+    """React to the coordinator and the clock while the client works."""
+    match event:
+        case Answered():
+            return _answered(state, event, now_ms)
+        case CoordinatorCalled():
+            return _ask(state)
+        case FencedByCoordinator(code):
+            return Step(fence(state.membership, state.tenure, state.talk, fencing_code(code), now_ms))
+        case Replaced():
+            return leave(state.membership.seat, state.talk, DepartReason.REPLACED, now_ms)
+        case DeadlinePassed():
+            return _deadline_passed(state, now_ms)
+        case _:
+            assert_never(event)
+
+
+def stable_deadline(state: Stable) -> int:
+    """Give the time at which something is due."""
+    earliest = state.session_deadline_ms
+    call, talk = state.call, state.talk
+    if isinstance(call, GainAwaited | ReleaseAwaited):
+        earliest = min(earliest, call.call_at_ms)
+    elif isinstance(call, Called):
+        earliest = min(earliest, call.rejoin_deadline_ms)
+    if isinstance(talk, Scheduled | Retrying):
+        earliest = min(earliest, talk.at_ms)
+    return earliest
+
+
+def _heartbeat(state: Stable, event: HeartbeatReceived, now_ms: int) -> MemberStep:
+    if event.request.generation != state.tenure.generation:
+        return Step(state, (answer_heartbeat(event.ref, ErrorCode.ILLEGAL_GENERATION),))
+    profile, call = state.membership.profile, state.call
+    message = _CALM
+    if isinstance(call, CallDue):
+        call, message = Called(now_ms + profile.rebalance_timeout_ms), _CALLED
+    elif isinstance(call, Called):
+        message = _CALLED
+    alive = Stable(
+        membership=state.membership,
+        tenure=state.tenure,
+        call=call,
+        talk=state.talk,
+        session_deadline_ms=now_ms + profile.session_timeout_ms,
+    )
+    return Step(alive, (Reply(event.ref, message),))
+
+
+def _join(state: Stable, event: JoinReceived, now_ms: int) -> MemberStep:
+    profile = read_profile(event.request, state.membership.profile.protocol_name)
+    if isinstance(profile, Refusal):
+        return Step(state, (refuse(event, profile.code),))
+    using = still_using(profile, usable(state.tenure))
+    membership = replace(state.membership, profile=profile)
+    return put_question(park(event, membership, state.tenure, using, now_ms), state.talk)
+
+
+def _sync(state: Stable, event: SyncReceived, now_ms: int) -> MemberStep:
+    membership = state.membership
+    code = judge_sync(event.request, membership, state.tenure.generation)
+    if code is not ErrorCode.NONE:
+        return Step(state, (refuse_sync(event.ref, code),))
+    alive = replace(state, session_deadline_ms=now_ms + membership.profile.session_timeout_ms)
+    return Step(alive, (give_assignment(event.ref, membership, state.tenure),))
+
+
+def _ask(state: Stable) -> MemberStep:
+    talk, effects = prompt(state.talk, inquire(state.membership, usable(state.tenure)))
+    return Step(replace(state, talk=talk), effects)
+
+
+def _answered(state: Stable, event: Answered, now_ms: int) -> MemberStep:
+    expect_question(state, state.talk, event)
+    answer = event.answer
+    if isinstance(answer, Refused):
+        return _refused(state, answer, now_ms)
+    membership = learn(state.membership, answer)
+    has_gained = not membership.granted <= state.membership.granted
+    interval = answer.heartbeat_interval_ms or membership.seat.limits.settle_ms
+    call = review_call(state.call, membership, state.tenure, interval if has_gained else None, now_ms)
+    heard = replace(state, membership=membership, call=call, talk=rest(answer, now_ms))
+    return _ask(heard) if isinstance(state.talk, Overtaken) else Step(heard)
+
+
+def _refused(state: Stable, answer: Refused, now_ms: int) -> MemberStep:
+    verdict = VERDICTS[answer.code]
+    match verdict:
+        case Retry() | Rejoin():
+            call = CallDue() if isinstance(verdict, Rejoin) and not isinstance(state.call, Called) else state.call
+            retry_at_ms = now_ms + state.membership.seat.limits.retry_ms
+            return Step(replace(state, call=call, talk=Retrying(retry_at_ms)))
+        case Fence(code) | Fail(code):
+            return Step(fence(state.membership, state.tenure, Silent(), code, now_ms))
+        case _:
+            assert_never(verdict)
+
+
+def _deadline_passed(state: Stable, now_ms: int) -> MemberStep:
+    seat, call = state.membership.seat, state.call
+    if now_ms >= state.session_deadline_ms:
+        return leave(seat, state.talk, DepartReason.SESSION_EXPIRED, now_ms)
+    if isinstance(call, Called) and now_ms >= call.rejoin_deadline_ms:
+        return leave(seat, state.talk, DepartReason.REJOIN_EXPIRED, now_ms)
+    expired = expire_call(call, now_ms)
+    timely = state if expired is call else replace(state, call=expired)
+    if isinstance(state.talk, Scheduled | Retrying) and now_ms >= state.talk.at_ms:
+        return _ask(timely)
+    return Step(timely)
