@@ -57,6 +57,14 @@ class Fleet:
         """Kill the live process of a seat hard."""
         await self._sitting(seat).kill()
 
+    def freeze(self, seat: str) -> None:
+        """Freeze the live process of a seat; until it is thawed, `wait_settled` does without it."""
+        self._sitting(seat).freeze()
+
+    def thaw(self, seat: str) -> None:
+        """Let a frozen process go on."""
+        self._sitting(seat).thaw()
+
     async def roll(self, spec: MemberSpec) -> ClientProcess:
         """Stop a seat's process and start another one, of any kind, in its place."""
         await self.stop(spec.seat)
@@ -74,7 +82,7 @@ class Fleet:
 
         def missing() -> str | None:
             at_ns = now_ns()
-            live = [member.log() for member in self._members if member.alive]
+            live = [member.log() for member in self._members if member.alive and not member.frozen]
             return unsettled(live, self.partitions, at_ns - stable_ms * 1_000_000, at_ns)
 
         await self._wait(missing, "the fleet to settle", timeout_s)

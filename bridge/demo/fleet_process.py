@@ -30,6 +30,7 @@ class ClientProcess:
         self.events: list[Event] = []
         self.died_ns: int | None = None
         self.wanted_dead = False
+        self.frozen = False
         self.exit_status: int | None = None
         self._errors = directory / f"{number:03d}-{seat}.stderr"
         self._process: trio.Process | None = None
@@ -70,6 +71,18 @@ class ClientProcess:
     def errors(self) -> str:
         """The end of what the process wrote to standard error."""
         return self._errors.read_text(errors="replace")[-ERROR_TAIL_CHARS:] if self._errors.exists() else ""
+
+    def freeze(self) -> None:
+        """SIGSTOP: it neither heartbeats nor processes, as under a long garbage collection or on a hung host."""
+        if self._process is not None and self.died_ns is None:
+            os.killpg(self._process.pid, signal.SIGSTOP)
+            self.frozen = True
+
+    def thaw(self) -> None:
+        """SIGCONT: it goes on where it was."""
+        if self._process is not None and self.died_ns is None:
+            os.killpg(self._process.pid, signal.SIGCONT)
+        self.frozen = False
 
     async def stop(self, grace_s: float) -> None:
         """SIGTERM, and wait until all its events are read; after `grace_s` it is killed and that is written down."""

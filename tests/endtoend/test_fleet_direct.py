@@ -139,3 +139,26 @@ async def test_cooperative_mix_loses_nothing_and_owns_nothing_twice(kafka: Kafka
     verdict = await judged(kafka, tell_cooperative_mix, tmp_path)
     assert verdict.rolls == ()
     assert not [one for one in verdict.disturbances if one.step == "bounce k1"]
+
+
+async def test_frozen_member_is_seen_to_own_what_others_took_over(kafka: KafkaBroker, tmp_path: Path) -> None:
+    """The judge finds a real double owner: a member that sleeps through its session still owns, by its own account."""
+    target = Target(bootstrap=kafka.bootstrap, group="frozen", topics=("frozen-topic",))
+    partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, target.topics, 2)
+    async with trio.open_nursery() as nursery:
+        fleet = Fleet(nursery, target, partitions, tmp_path)
+        await fleet.start_producer(ProducerSpec(partitions=2, rate=50))
+        async with fleet.step("form"):
+            await fleet.start(MemberSpec(seat="c1", session_timeout_ms=1500))
+            await fleet.start(MemberSpec(seat="c2", session_timeout_ms=1500))
+            await fleet.wait_settled(stable_ms=500)
+        async with fleet.step("freeze c1"):
+            fleet.freeze("c1")
+            await fleet.wait_settled(stable_ms=500)
+            fleet.thaw("c1")
+            await fleet.wait_settled(stable_ms=500)
+        await finish(fleet)
+    verdict = judge(fleet.evidence())
+    (overlap,) = verdict.double_ownership
+    assert {overlap.first, overlap.second} == {"c1#2", "c2#3"}
+    assert (verdict.records_lost, verdict.silent_clients, verdict.ok) == (0, (), False)

@@ -73,3 +73,18 @@ async def test_fleet_killed_member_no_longer_counts(tmp_path: Path) -> None:
         await fleet.start(scripted("b", 0))
         await fleet.wait_settled(stable_ms=10, timeout_s=10)
         await fleet.stop_all()
+
+
+async def test_fleet_frozen_member_is_waited_for_only_once_thawed(tmp_path: Path) -> None:
+    """A frozen process is alive and owns by its own account, but takes no part."""
+    async with trio.open_nursery() as nursery:
+        fleet = Fleet(nursery, TARGET, [P0], tmp_path)
+        await fleet.start(scripted("a", 0))
+        await fleet.wait_settled(stable_ms=10, timeout_s=10)
+        fleet.freeze("a")
+        with pytest.raises(FleetError, match="t-0 has 0 owners"):
+            await fleet.wait_settled(stable_ms=10, timeout_s=0.3)
+        fleet.thaw("a")
+        await fleet.wait_settled(stable_ms=10, timeout_s=10)
+        await fleet.stop_all()
+    assert [log.died_ns is None for log in fleet.logs()] == [False]
