@@ -54,6 +54,20 @@ class Catalog:
         """The topic of that id."""
         return self._by_id.get(topic_id)
 
+    def name_for(self, name: TopicName, topic_id: TopicId) -> TopicName:
+        """The name, looked up by id where it is empty; empty when neither is known."""
+        if name:
+            return name
+        known = self._by_id.get(topic_id)
+        return known.name if known is not None else name
+
+    def id_for(self, name: TopicName, topic_id: TopicId) -> TopicId:
+        """The id, looked up by name where it is zero; zero when neither is known."""
+        if topic_id != NO_TOPIC_ID:
+            return topic_id
+        known = self._by_name.get(name)
+        return known.topic_id if known is not None else topic_id
+
     def names(self) -> Iterable[TopicName]:
         """Every topic's name."""
         return self._by_name.keys()

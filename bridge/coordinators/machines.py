@@ -1,0 +1,131 @@
+"""The machines of one owner's classic members: who sits where, whose deadline is next, who is parked on what.
+
+It must not know the coordinator behind them, nor what an effect asks for.
+"""
+
+from bridge.coordinators.deadlines import Deadlines
+from bridge.engine.commands import AskRef
+from translators.classic_member.effects import Effect
+from translators.classic_member.events import Event
+from translators.classic_member.states import (
+    PRESENT,
+    Absent,
+    CompletingRebalance,
+    Limits,
+    PreparingRebalance,
+    Stable,
+    State,
+)
+from translators.classic_member.step import next_deadline, step
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, RequestRef
+
+NOBODY = ClientIdentity(client_id="", client_host="")
+
+
+class Machines:
+    """One state a member, keyed by group and member id; an absent member takes no place."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._absent = Absent(limits)
+        self._states: dict[AskRef, State] = {}
+        self._clients: dict[AskRef, ClientIdentity] = {}
+        self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
+        self._parked: dict[int, set[AskRef]] = {}
+        self._deadlines = Deadlines[AskRef]()
+
+    def __len__(self) -> int:
+        """How many members there are."""
+        return len(self._states)
+
+    def get(self, key: AskRef) -> State | None:
+        """The member's state, None for an absent one."""
+        return self._states.get(key)
+
+    def client_of(self, key: AskRef) -> ClientIdentity:
+        """Who the member's client says it is."""
+        return self._clients.get(key, NOBODY)
+
+    def meet(self, key: AskRef, client: ClientIdentity) -> None:
+        """Remember who speaks for a member."""
+        self._clients[key] = client
+
+    def seat_of(self, group_id: GroupId, instance_id: InstanceId) -> MemberId | None:
+        """Who sits on a static seat."""
+        return self._seats.get((group_id, instance_id))
+
+    def members_of(self, group_id: GroupId) -> dict[MemberId, State]:
+        """The classic members of one group; costs all members, so it is for admins."""
+        return {key.member_id: state for key, state in self._states.items() if key.group_id == group_id}
+
+    def feed(self, key: AskRef, event: Event, now_ms: int) -> tuple[Effect, ...]:
+        """Let a member take one step and give back what it asks for."""
+        before = self._states.get(key, self._absent)
+        taken = step(before, event, now_ms)
+        if taken.state is not before:
+            self._keep(key, taken.state)
+        return taken.effects
+
+    def drop(self, key: AskRef) -> None:
+        """Forget a member."""
+        self._vacate(key, self._states.pop(key, None))
+        self._clients.pop(key, None)
+
+    def next_deadline_ms(self) -> int | None:
+        """When a member has to be looked at, perhaps too early."""
+        return self._deadlines.next_ms()
+
+    def take_due(self, now_ms: int) -> list[AskRef]:
+        """The members whose deadline has passed."""
+        return self._deadlines.take_due(now_ms, self._deadline_of)
+
+    def note_deadline(self, key: AskRef) -> None:
+        """Look at a member again when its state says so, after `take_due` gave it out."""
+        self._deadlines.note(key, self._deadline_of(key))
+
+    def take_parked(self, connection: int) -> list[tuple[AskRef, RequestRef]]:
+        """The members with a JoinGroup parked on a connection that is gone."""
+        found: list[tuple[AskRef, RequestRef]] = []
+        for key in self._parked.pop(connection, ()):
+            state = self._states.get(key)
+            if isinstance(state, PreparingRebalance) and state.parked.ref.connection == connection:
+                found.append((key, state.parked.ref))
+        return found
+
+    def _keep(self, key: AskRef, state: State) -> None:
+        if isinstance(state, Absent):
+            self.drop(key)
+            return
+        before = self._states.get(key)
+        self._states[key] = state
+        self._deadlines.note(key, next_deadline(state))
+        if type(before) is not type(state):
+            self._vacate(key, before)
+            self._index(key, state)
+
+    def _index(self, key: AskRef, state: State) -> None:
+        seat = _seat(key, state)
+        if seat is not None:
+            self._seats[seat] = key.member_id
+        if isinstance(state, PreparingRebalance):
+            self._parked.setdefault(state.parked.ref.connection, set()).add(key)
+
+    def _vacate(self, key: AskRef, state: State | None) -> None:
+        seat = _seat(key, state)
+        if seat is not None and self._seats.get(seat) == key.member_id:
+            del self._seats[seat]
+
+    def _deadline_of(self, key: AskRef) -> int | None:
+        state = self._states.get(key)
+        return None if state is None else next_deadline(state)
+
+
+def _seat(key: AskRef, state: State | None) -> tuple[GroupId, InstanceId] | None:
+    if not isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+        return None
+    instance_id = state.membership.seat.instance_id
+    return None if instance_id is None else (key.group_id, instance_id)
+
+
+def is_present(state: State | None) -> bool:
+    """Whether the client is a member as far as it knows."""
+    return isinstance(state, PRESENT)

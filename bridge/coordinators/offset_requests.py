@@ -1,0 +1,164 @@
+"""Offset requests of embedded groups as the broker may see them: simple commits, memberless fetches, merged answers.
+
+It must not know who may commit, nor connections.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from bridge.coordinators.catalog import Catalog
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName, TopicPartition
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    FetchedGroup,
+    GroupOffsets,
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    TopicCommit,
+    TopicOffsets,
+    TxnOffsetCommit,
+)
+
+Commit = OffsetCommit | TxnOffsetCommit
+FOREIGN_MEMBER_CODES = frozenset(
+    {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH}
+)
+"""What a broker says to a simple commit when it knows members of the group itself (decision 5)."""
+
+
+def to_simple_commit(request: Commit, catalog: Catalog) -> Commit:
+    """The commit without a member: generation -1, empty member id; topics carry both name and id where known.
+
+    The broker's group has no members, so it accepts exactly this (K5.4, K5.9); with both names the message can be
+    encoded at any version (decision 4).
+    """
+    topics = tuple(_complete_commit(topic, catalog) for topic in request.topics)
+    return replace(request, generation=-1, member_id=NO_MEMBER_ID, instance_id=None, topics=topics)
+
+
+def committed_partitions(request: Commit, catalog: Catalog) -> frozenset[TopicPartition]:
+    """Every partition that the request commits, by name; topics of unknown ids are left out."""
+    return frozenset(
+        TopicPartition(name, item.partition)
+        for topic in request.topics
+        if (name := catalog.name_for(topic.name, topic.topic_id))
+        for item in topic.partitions
+    )
+
+
+def refuse_commit(request: Commit, code: ErrorCode) -> OffsetCommitReply:
+    """The same code for every partition of the request (K5.2)."""
+    return OffsetCommitReply(
+        topics=tuple(
+            CommittedTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=tuple(CommittedPartition(item.partition, code) for item in topic.partitions),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def complete_commit_reply(reply: OffsetCommitReply, catalog: Catalog) -> OffsetCommitReply:
+    """The broker's answer with every topic's name and id, so that it can be encoded at any version."""
+    topics = tuple(
+        replace(
+            topic,
+            name=catalog.name_for(topic.name, topic.topic_id),
+            topic_id=catalog.id_for(topic.name, topic.topic_id),
+        )
+        for topic in reply.topics
+    )
+    return replace(reply, topics=topics)
+
+
+def has_foreign_members(reply: OffsetCommitReply) -> bool:
+    """Whether the broker refused a simple commit because the group has members at the broker (decision 5)."""
+    return any(item.error in FOREIGN_MEMBER_CODES for topic in reply.topics for item in topic.partitions)
+
+
+def to_memberless_fetch(request: OffsetFetch, embedded: frozenset[GroupId], catalog: Catalog) -> OffsetFetch:
+    """The fetch with null member id and epoch -1 for embedded groups, which the broker knows as simple (decision 4)."""
+    return replace(
+        request,
+        groups=tuple(_memberless(group, catalog) if group.group_id in embedded else group for group in request.groups),
+    )
+
+
+def without_groups(request: OffsetFetch, refused: Mapping[GroupId, ErrorCode]) -> OffsetFetch:
+    """The fetch for the groups that were not refused."""
+    return replace(request, groups=tuple(group for group in request.groups if group.group_id not in refused))
+
+
+def merge_fetch(
+    request: OffsetFetch, reply: OffsetFetchReply, refused: Mapping[GroupId, ErrorCode], catalog: Catalog
+) -> OffsetFetchReply:
+    """One answer in the order asked: the broker's groups, and the refused ones with their codes."""
+    answered = {group.group_id: _complete_fetched(group, catalog) for group in reply.groups}
+    groups = tuple(
+        FetchedGroup(group_id=group.group_id, topics=(), error=refused[group.group_id])
+        if group.group_id in refused
+        else answered[group.group_id]
+        for group in request.groups
+        if group.group_id in refused or group.group_id in answered
+    )
+    return replace(reply, groups=groups)
+
+
+def split_delete(
+    request: OffsetDelete, subscribed: frozenset[TopicName]
+) -> tuple[OffsetDelete, tuple[CommittedTopic, ...]]:
+    """What may be deleted, and the answers for topics that somebody is subscribed to (K5.22)."""
+    allowed = tuple(topic for topic in request.topics if topic.name not in subscribed)
+    refused = tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(partition, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC) for partition in topic.partitions
+            ),
+        )
+        for topic in request.topics
+        if topic.name in subscribed
+    )
+    return replace(request, topics=allowed), refused
+
+
+def merge_delete(reply: OffsetDeleteReply, refused: Iterable[CommittedTopic]) -> OffsetDeleteReply:
+    """The broker's answer with the refused topics behind it."""
+    return replace(reply, topics=(*reply.topics, *refused))
+
+
+def _complete_commit(topic: TopicCommit, catalog: Catalog) -> TopicCommit:
+    return replace(
+        topic, name=catalog.name_for(topic.name, topic.topic_id), topic_id=catalog.id_for(topic.name, topic.topic_id)
+    )
+
+
+def _memberless(group: GroupOffsets, catalog: Catalog) -> GroupOffsets:
+    topics = None if group.topics is None else tuple(_complete_wanted(topic, catalog) for topic in group.topics)
+    return replace(group, member_id=None, member_epoch=-1, topics=topics)
+
+
+def _complete_wanted(topic: TopicOffsets, catalog: Catalog) -> TopicOffsets:
+    return replace(
+        topic, name=catalog.name_for(topic.name, topic.topic_id), topic_id=catalog.id_for(topic.name, topic.topic_id)
+    )
+
+
+def _complete_fetched(group: FetchedGroup, catalog: Catalog) -> FetchedGroup:
+    topics = tuple(
+        replace(
+            topic,
+            name=catalog.name_for(topic.name, topic.topic_id),
+            topic_id=catalog.id_for(topic.name, topic.topic_id),
+        )
+        for topic in group.topics
+    )
+    return replace(group, topics=topics)

@@ -1,0 +1,211 @@
+"""A group owner with a clock and clients that are driven by hand: machines and engine together, without a shell.
+
+It must not know sockets or brokers.
+"""
+
+from collections.abc import Iterable
+from itertools import count
+from typing import TypeVar
+
+from bridge.coordinators.arrivals import Arrival, MembershipRequest
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.owner import GroupOwner, OwnerReply, TurnResult
+from bridge.engine.assignors.registry import registry
+from bridge.engine.commands import ChangeTopics
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
+from translators.classic_member.states import Limits
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicName,
+    TopicPartition,
+)
+
+GROUP = GroupId("g")
+TOPIC = TopicName("t")
+CLIENT = ClientIdentity(client_id="client", client_host="/127.0.0.1")
+ReplyT = TypeVar("ReplyT")
+
+
+class OwnedGroup:
+    """One owner; `replies` holds every answer by request, `now_ms` only moves by `wait`."""
+
+    def __init__(self, partitions: int = 6, settings: EngineSettings | None = None) -> None:
+        chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0)
+        ids = count(1)
+        self.owner = GroupOwner(
+            Shard(settings=chosen, assignors=registry),
+            Catalog(),
+            Machines(Limits()),
+            lambda: MemberId(f"fresh-{next(ids)}"),
+        )
+        self.now_ms = 0
+        self.replies: dict[RequestRef, OwnerReply] = {}
+        self._sequence = count(1)
+        self.change_topics([Topic(TopicId(b"t" * 16), TOPIC, partitions)])
+
+    def change_topics(self, topics: Iterable[Topic]) -> None:
+        """The cluster has these topics now."""
+        change = self.owner.catalog.update(topics)
+        self._keep(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], self.now_ms))
+
+    def send(self, *requests: MembershipRequest) -> list[RequestRef]:
+        """Let requests arrive in one turn; gives where their answers will be in `replies`."""
+        refs = [RequestRef(0, number, number) for number in (next(self._sequence) for _ in requests)]
+        arrivals = [Arrival(ref, CLIENT, request) for ref, request in zip(refs, requests, strict=True)]
+        self._keep(self.owner.take_turn(arrivals, self.now_ms))
+        return refs
+
+    def wait(self, duration_ms: int) -> None:
+        """Let time pass, deadline by deadline."""
+        end_ms = self.now_ms + duration_ms
+        while (due := self.owner.next_deadline_ms()) is not None and due <= end_ms:
+            self.now_ms = max(self.now_ms, due)
+            self._keep(self.owner.pass_deadlines(self.now_ms))
+        self.now_ms = end_ms
+
+    def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
+        """The answer that came to a request."""
+        reply = self.replies[ref]
+        assert isinstance(reply, kind)
+        return reply
+
+    def _keep(self, result: TurnResult) -> None:
+        for ref, reply in result.replies:
+            assert ref not in self.replies, f"{ref} was answered twice"
+            self.replies[ref] = reply
+
+
+class ClassicClient:
+    """A well-behaved classic consumer: eager unless its assignor is cooperative-sticky."""
+
+    def __init__(self, group: OwnedGroup, assignor: str = "range", instance_id: str | None = None) -> None:
+        self.group = group
+        self.assignor = assignor
+        self.instance_id = None if instance_id is None else InstanceId(instance_id)
+        self.member_id = MemberId("")
+        self.generation = -1
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.parked: RequestRef | None = None
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether the client keeps its partitions while it joins."""
+        return self.assignor == "cooperative-sticky"
+
+    def join_request(self) -> JoinGroup:
+        """What the client sends to join or rejoin."""
+        owned = self.owned if self.is_cooperative else frozenset()
+        blob = encode_subscription(Subscription(version=3, topics=(TOPIC,), owned=owned, user_data=None))
+        return JoinGroup(
+            group_id=GROUP,
+            member_id=self.member_id,
+            instance_id=self.instance_id,
+            protocol_type="consumer",
+            protocols=(Protocol(self.assignor, blob),),
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=60_000,
+        )
+
+    def begin_join(self) -> None:
+        """Send JoinGroup, with a second one where the member id is told first; an eager client drops everything."""
+        if not self.is_cooperative:
+            self.owned = frozenset()
+        (ref,) = self.group.send(self.join_request())
+        reply = self.group.replies.get(ref)
+        if isinstance(reply, JoinGroupReply) and reply.error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = reply.member_id
+            (ref,) = self.group.send(self.join_request())
+        self.parked = ref
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the JoinGroup was answered."""
+        return self.parked is not None and self.parked in self.group.replies
+
+    def end_join(self) -> frozenset[TopicPartition]:
+        """Take the answer, sync, and rejoin as cooperative clients do; gives what is owned in the end."""
+        assert self.parked is not None
+        reply = self.group.answer(self.parked, JoinGroupReply)
+        assert (reply.error, reply.leader, reply.members) == (ErrorCode.NONE, "", ())
+        self.member_id, self.generation, self.parked = reply.member_id, reply.generation, None
+        before = self.owned
+        (ref,) = self.group.send(
+            SyncGroup(
+                group_id=GROUP,
+                generation=self.generation,
+                member_id=self.member_id,
+                instance_id=self.instance_id,
+                protocol_type="consumer",
+                protocol_name=self.assignor,
+            )
+        )
+        synced = self.group.answer(ref, SyncGroupReply)
+        assert synced.error is ErrorCode.NONE
+        self.owned = decode_assignment(synced.assignment).partitions
+        if self.is_cooperative and before - self.owned:
+            self.begin_join()
+            return self.end_join()
+        return self.owned
+
+    def join(self) -> frozenset[TopicPartition]:
+        """Join and sync at once."""
+        self.begin_join()
+        return self.end_join()
+
+    def beat(self) -> ErrorCode:
+        """Send a heartbeat."""
+        (ref,) = self.group.send(Heartbeat(GROUP, self.generation, self.member_id, self.instance_id))
+        return self.group.answer(ref, HeartbeatReply).error
+
+
+class ConsumerClient:
+    """A KIP-848 member that does what it is told at every heartbeat."""
+
+    def __init__(self, group: OwnedGroup, member_id: str, instance_id: str | None = None) -> None:
+        self.group = group
+        self.member_id = MemberId(member_id)
+        self.instance_id = None if instance_id is None else InstanceId(instance_id)
+        self.epoch = 0
+        self.assigned: frozenset[TopicPartition] = frozenset()
+
+    def beat(self, epoch: int | None = None) -> ErrorCode:
+        """Send a full heartbeat and take over the assignment that comes back."""
+        sent = self.epoch if epoch is None else epoch
+        catalog = self.group.owner.catalog
+        (ref,) = self.group.send(
+            ConsumerGroupHeartbeat(
+                group_id=GROUP,
+                member_id=self.member_id,
+                member_epoch=sent,
+                instance_id=self.instance_id,
+                rebalance_timeout_ms=60_000 if sent >= 0 else -1,
+                subscribed_topic_names=(TOPIC,) if sent >= 0 else None,
+                owned=catalog.to_ids(self.assigned) if sent >= 0 else None,
+            )
+        )
+        reply = self.group.answer(ref, ConsumerGroupHeartbeatReply)
+        if reply.error is ErrorCode.NONE:
+            self.epoch = reply.member_epoch
+            if reply.assignment is not None:
+                self.assigned = catalog.to_names(reply.assignment)
+        return reply.error

@@ -1,0 +1,168 @@
+"""Machines and engine together: what mixed fleets see."""
+
+from bridge.engine.settings import EngineSettings
+from tests.support.owned_group import TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import Topic, TopicId, TopicPartition
+
+
+def _all(count: int) -> frozenset[TopicPartition]:
+    return frozenset(TopicPartition(TOPIC, number) for number in range(count))
+
+
+def test_lone_classic_member_gets_everything() -> None:
+    """Join, sync, heartbeat."""
+    group = OwnedGroup()
+    client = ClassicClient(group)
+    assert client.join() == _all(6)
+    assert client.generation == 1
+    assert client.beat() is ErrorCode.NONE
+
+
+def test_eager_loser_is_called_once_and_stops_once() -> None:
+    """Architecture 1: the member that gives something up rejoins once; then both are at rest."""
+    group = OwnedGroup()
+    first, second = ClassicClient(group), ClassicClient(group)
+    first.join()
+    second.begin_join()
+    assert second.parked not in group.replies
+    assert first.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    assert len(first.join()) == 3
+    assert second.parked in group.replies
+    assert first.owned | second.end_join() == _all(6)
+    assert not first.owned & second.owned
+    for _ in range(5):
+        group.wait(3_000)
+        assert (first.beat(), second.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def test_member_whose_assignment_stays_sees_nothing() -> None:
+    """The promise: the epoch moves, generation and assignment stay."""
+    group = OwnedGroup(partitions=2)
+    first, second = ClassicClient(group), ClassicClient(group)
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    second.end_join()
+    idle = ClassicClient(group)
+    assert idle.join() == frozenset()
+    for client in (first, second):
+        generation = client.generation
+        assert client.beat() is ErrorCode.NONE
+        assert client.generation == generation
+
+
+def test_cooperative_members_keep_what_stays() -> None:
+    """Decision 12: a cooperative loser joins at most twice and never stops the rest."""
+    group = OwnedGroup()
+    first, second = ClassicClient(group, "cooperative-sticky"), ClassicClient(group, "cooperative-sticky")
+    first.join()
+    before = first.owned
+    second.begin_join()
+    assert first.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    kept = first.join()
+    assert kept < before
+    second.end_join()
+    assert first.owned | second.owned == _all(6)
+    group.wait(3_000)
+    assert (first.beat(), second.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def test_mixed_group_shares_partitions() -> None:
+    """A KIP-848 member and classic ones in one group."""
+    group = OwnedGroup()
+    classic, native = ClassicClient(group), ConsumerClient(group, "native")
+    classic.join()
+    assert native.beat() is ErrorCode.NONE
+    assert native.assigned == frozenset()
+    assert classic.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    classic.join()
+    assert native.beat() is ErrorCode.NONE
+    assert classic.owned | native.assigned == _all(6)
+    assert not classic.owned & native.assigned
+
+
+def test_first_joins_share_one_target() -> None:
+    """Decision 13: members that join an empty group within the delay are all answered together."""
+    group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000))
+    clients = [ClassicClient(group) for _ in range(3)]
+    for client in clients:
+        client.begin_join()
+        group.wait(100)
+    assert not any(client.is_joined for client in clients)
+    group.wait(6_000)
+    assert {len(client.end_join()) for client in clients} == {2}
+    assert {client.beat() for client in clients} == {ErrorCode.NONE}
+
+
+def test_new_partition_calls_only_who_gains() -> None:
+    """A grown topic disturbs the gainer alone."""
+    group = OwnedGroup(partitions=2)
+    first, second = ClassicClient(group), ClassicClient(group)
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    second.end_join()
+    group.change_topics([Topic(TopicId(b"t" * 16), TOPIC, 3)])
+    codes = [first.beat(), second.beat()]
+    assert sorted(codes) == [ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS]
+    gainer = (first, second)[codes.index(ErrorCode.REBALANCE_IN_PROGRESS)]
+    gainer.join()
+    assert first.owned | second.owned == _all(3)
+
+
+def test_silent_member_loses_its_seat_and_others_gain() -> None:
+    """The machine's session deadline removes it (decision 16)."""
+    group = OwnedGroup()
+    first, second = ClassicClient(group), ClassicClient(group)
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    second.end_join()
+    codes: list[ErrorCode] = []
+    for _ in range(4):
+        group.wait(3_000)
+        codes.append(first.beat())
+    assert codes == [ErrorCode.NONE] * 3 + [ErrorCode.REBALANCE_IN_PROGRESS]
+    assert first.join() == _all(6)
+    assert second.beat() is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_static_member_returns_to_its_seat_unnoticed() -> None:
+    """KIP-345: a bounce within the session moves nothing; the old incarnation is fenced."""
+    group = OwnedGroup()
+    first, second = ClassicClient(group, instance_id="a"), ClassicClient(group, instance_id="b")
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    second.end_join()
+    owned = second.owned
+    again = ClassicClient(group, instance_id="b")
+    assert again.join() == owned
+    assert again.member_id != second.member_id
+    assert second.beat() is ErrorCode.FENCED_INSTANCE_ID
+    assert (first.beat(), again.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def test_static_seat_passes_between_protocols_unnoticed() -> None:
+    """A rolling upgrade of static members moves nothing (KAFKA-17228), there and back."""
+    group = OwnedGroup()
+    first, second = ClassicClient(group, instance_id="a"), ClassicClient(group, instance_id="b")
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    owned = second.end_join()
+    native = ConsumerClient(group, "native", instance_id="b")
+    assert native.beat() is ErrorCode.NONE
+    assert native.assigned == owned
+    assert second.beat() is ErrorCode.FENCED_INSTANCE_ID
+    assert first.beat() is ErrorCode.NONE
+    assert native.beat(epoch=-2) is ErrorCode.NONE
+    back = ClassicClient(group, instance_id="b")
+    assert back.join() == owned
+    assert first.beat() is ErrorCode.NONE
