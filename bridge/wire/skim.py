@@ -48,7 +48,6 @@ def locate_node_endpoints(api_key: int, cursor: Cursor) -> Located:
             cursor.skip(size, "tagged_fields")
         if cursor.offset != start + size:
             raise cursor.malformed("node_endpoints", f"not as long as the {size} bytes it claims")
-    cursor.expect_end()
     return located
 
 
