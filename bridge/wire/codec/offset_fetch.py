@@ -1,0 +1,186 @@
+"""OffsetFetch, versions 1 to 10, between fields and the offsets dialect.
+
+It must not know frames, nor where offsets are kept.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from bridge.wire.codec.api import ApiCodec
+from bridge.wire.codec.record import Fields, Record
+from bridge.wire.codec.values import error_code
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicName
+from translators.dialects.offsets import (
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    GroupOffsets,
+    OffsetFetch,
+    OffsetFetchReply,
+    TopicOffsets,
+)
+
+_FIRST_WITH_GROUP_ERROR = 2
+_FIRST_BATCH = 8
+_UNKNOWN_OFFSET = -1
+
+
+class OffsetFetchCodec(ApiCodec[OffsetFetch, OffsetFetchReply]):
+    """OffsetFetch, versions 1 to 10, between fields and the offsets dialect."""
+
+    versions = (1, 10)
+    request_type = OffsetFetch
+    reply_type = OffsetFetchReply
+
+    def decode_request(self, record: Record, version: int) -> OffsetFetch:
+        """Fields to request; before version 8 one group is asked for."""
+        asked = record.records("groups") if version >= _FIRST_BATCH else [record]
+        return OffsetFetch(
+            groups=tuple(_group_offsets(each) for each in asked),
+            require_stable=record.flag("require_stable"),
+        )
+
+    def encode_request(self, request: OffsetFetch, version: int) -> Fields:
+        """Request to fields; ValueError when a version before 8 can't say it."""
+        if version < _FIRST_BATCH and len(request.groups) != 1:
+            raise ValueError(f"OffsetFetch v{version} asks for one group, not {len(request.groups)}")
+        groups = [_group_offset_fields(group) for group in request.groups]
+        return {**(groups[0] if groups else {}), "groups": groups, "require_stable": request.require_stable}
+
+    def decode_reply(self, record: Record, version: int) -> OffsetFetchReply:
+        """Fields to reply; before version 8 the answer doesn't name its group, so the id is empty."""
+        groups = (
+            tuple(_fetched_group(each, GroupId(each.text("group_id"))) for each in record.records("groups"))
+            if version >= _FIRST_BATCH
+            else (_fetched_group(record, GroupId("")),)
+        )
+        return OffsetFetchReply(groups=groups, throttle_time_ms=record.number("throttle_time_ms"))
+
+    def encode_reply(self, reply: OffsetFetchReply, version: int) -> Fields:
+        """Reply to fields; in version 1 an error of the group stands at every partition, later at the group alone."""
+        if version < _FIRST_BATCH and len(reply.groups) != 1:
+            raise ValueError(f"OffsetFetch v{version} answers for one group, not {len(reply.groups)}")
+        groups = [_fetched_group_fields(group, version) for group in reply.groups]
+        return {**(groups[0] if groups else {}), "groups": groups, "throttle_time_ms": reply.throttle_time_ms}
+
+    def refuse(self, request: OffsetFetch, code: ErrorCode) -> OffsetFetchReply:
+        """The refusal repeats the code for every group and partition; the version picks its place."""
+        return OffsetFetchReply(
+            groups=tuple(
+                FetchedGroup(
+                    group_id=group.group_id,
+                    topics=tuple(_refused_topic(topic, code) for topic in group.topics or ()),
+                    error=code,
+                )
+                for group in request.groups
+            )
+        )
+
+    def groups(self, request: OffsetFetch) -> tuple[GroupId, ...]:
+        """The groups that a request names."""
+        return tuple(group.group_id for group in request.groups)
+
+
+def _group_offsets(record: Record) -> GroupOffsets:
+    knows_member = "member_id" in record
+    member_id = record.nullable_text("member_id") if knows_member else None
+    return GroupOffsets(
+        group_id=GroupId(record.text("group_id")),
+        topics=None if record.is_null("topics") else tuple(_topic_offsets(topic) for topic in record.records("topics")),
+        member_id=None if member_id is None else MemberId(member_id),
+        member_epoch=record.number("member_epoch") if knows_member else -1,
+    )
+
+
+def _topic_offsets(record: Record) -> TopicOffsets:
+    return TopicOffsets(
+        name=TopicName(record.text("name")),
+        topic_id=_topic_id(record),
+        partitions=tuple(record.numbers("partition_indexes")),
+    )
+
+
+def _group_offset_fields(group: GroupOffsets) -> Fields:
+    return {
+        "group_id": group.group_id,
+        "member_id": group.member_id,
+        "member_epoch": group.member_epoch,
+        "topics": None
+        if group.topics is None
+        else [
+            {"name": topic.name, "topic_id": topic.topic_id, "partition_indexes": topic.partitions}
+            for topic in group.topics
+        ],
+    }
+
+
+def _fetched_group(record: Record, group_id: GroupId) -> FetchedGroup:
+    topics = tuple(
+        FetchedTopic(
+            name=TopicName(topic.text("name")),
+            topic_id=_topic_id(topic),
+            partitions=_fetched_partitions(topic.records("partitions")),
+        )
+        for topic in record.records("topics")
+    )
+    return FetchedGroup(group_id=group_id, topics=topics, error=error_code(record))
+
+
+def _fetched_partitions(records: Sequence[Record]) -> tuple[FetchedPartition, ...]:
+    return tuple(
+        FetchedPartition(
+            partition=each.number("partition_index"),
+            offset=each.number("committed_offset"),
+            leader_epoch=each.number("committed_leader_epoch"),
+            metadata=each.nullable_text("metadata"),
+            error=error_code(each),
+        )
+        for each in records
+    )
+
+
+def _topic_id(record: Record) -> TopicId:
+    return TopicId(record.blob("topic_id")) if "topic_id" in record else NO_TOPIC_ID
+
+
+def _fetched_group_fields(group: FetchedGroup, version: int) -> Fields:
+    is_refused = group.error is not ErrorCode.NONE
+    topics = () if is_refused and version >= _FIRST_WITH_GROUP_ERROR else group.topics
+    return {
+        "group_id": group.group_id,
+        "topics": [
+            {
+                "name": topic.name,
+                "topic_id": topic.topic_id,
+                "partitions": _fetched_partition_fields(topic.partitions, group.error),
+            }
+            for topic in topics
+        ],
+        "error_code": group.error,
+    }
+
+
+def _fetched_partition_fields(partitions: Iterable[FetchedPartition], group_error: ErrorCode) -> list[Fields]:
+    return [
+        {
+            "partition_index": each.partition,
+            "committed_offset": each.offset,
+            "committed_leader_epoch": each.leader_epoch,
+            "metadata": each.metadata,
+            "error_code": each.error or group_error,
+        }
+        for each in partitions
+    ]
+
+
+def _refused_topic(topic: TopicOffsets, code: ErrorCode) -> FetchedTopic:
+    return FetchedTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=tuple(
+            FetchedPartition(partition=number, offset=_UNKNOWN_OFFSET, error=code) for number in topic.partitions
+        ),
+    )
+
+
+OFFSET_FETCH = OffsetFetchCodec()
