@@ -50,7 +50,7 @@ class Snapshot:
 
 
 def durable(state: Shard) -> DurableSnapshot:
-    """The durable part. Law: `durable(replay of durable records) == durable(live)`."""
+    """The part that must survive; the law is that replaying durable records into a fresh shard gives an equal one."""
     return DurableSnapshot(
         {group_id: _durable_group(group) for group_id, group in state.groups.items()},
         dict(state.topics),
@@ -59,7 +59,7 @@ def durable(state: Shard) -> DurableSnapshot:
 
 
 def snapshot(state: Shard) -> Snapshot:
-    """Everything. Law: `snapshot(replay of all records) == snapshot(live)`."""
+    """All there is; the law is that replaying all records into a fresh shard gives an equal one."""
     return Snapshot(
         durable=durable(state),
         groups={group_id: _volatile_group(group) for group_id, group in state.groups.items()},
