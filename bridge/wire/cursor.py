@@ -14,6 +14,8 @@ _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 
 MAX_UVARINT_BYTES = 5
+MAX_STRING_BYTES = 32_767
+"""The longest string in either form: the compact one may not hold more than the plain one can."""
 
 
 class Cursor:
@@ -106,8 +108,8 @@ class Cursor:
     def string_size(self, field: str) -> int:
         """The length in bytes of the string that follows, -1 for null."""
         size = self.uvarint(field) - 1 if self.flexible else self.int16(field)
-        if size < -1:
-            raise self.malformed(field, f"length {size} is negative")
+        if not -1 <= size <= MAX_STRING_BYTES:
+            raise self.malformed(field, f"length {size} is not between -1 and {MAX_STRING_BYTES}")
         return size
 
     def skip_string(self, field: str) -> None:

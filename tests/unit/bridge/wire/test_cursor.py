@@ -44,6 +44,13 @@ def test_skips_end_where_reads_end() -> None:
     compact.expect_end()
 
 
+def test_longest_string_is_read() -> None:
+    """32,767 bytes in either form; one more is refused (below)."""
+    text = "x" * 32_767
+    assert _cursor(b"\x7f\xff" + text.encode()).string("x") == text
+    assert _cursor(b"\x80\x80\x02" + text.encode(), flexible=True).string("x") == text
+
+
 def test_null_array_counts_as_empty() -> None:
     """Minus one, or zero in the compact form."""
     assert _cursor(b"\xff\xff\xff\xff").array_length("x") == 0
@@ -61,6 +68,8 @@ def test_null_array_counts_as_empty() -> None:
         (b"\xff\xff", False, "string"),
         (b"\xff\xfe", False, "nullable_string"),
         (b"\x00\x01\xff", False, "string"),
+        (b"\x81\x80\x02" + b"x" * 32_768, True, "string"),
+        (b"\x81\x80\x02" + b"x" * 32_768, True, "skip_string"),
         (b"\x00", True, "string"),
         (b"\xff\xff\xff\xff\xff\x01", True, "uvarint"),
         (b"\x80", True, "uvarint"),
