@@ -24,13 +24,16 @@ class FleetError(Exception):
 
 
 class Fleet:
-    """The processes of one run. `partitions` is what must be owned; set it anew when partitions are added."""
+    """The processes of one run; what they print to standard error is kept in `directory`.
+
+    `partitions` is what must be owned; set it anew when partitions are added.
+    """
 
     def __init__(self, nursery: trio.Nursery, target: Target, partitions: Iterable[Partition], directory: Path) -> None:
         self.partitions = frozenset(partitions)
         self.target = target
         self._nursery = nursery
-        self._directory = directory
+        self.directory = directory
         self._members: list[ClientProcess] = []
         self._producers: list[ClientProcess] = []
         self._steps: list[Step] = []
@@ -118,7 +121,7 @@ class Fleet:
         return tuple(process.log() for process in processes)
 
     def _new(self, seat: str) -> ClientProcess:
-        return ClientProcess(seat, len(self._members) + len(self._producers) + 1, self._directory)
+        return ClientProcess(seat, len(self._members) + len(self._producers) + 1, self.directory)
 
     def _sitting(self, seat: str) -> ClientProcess:
         live = [process for process in (*self._members, *self._producers) if process.seat == seat and process.alive]
@@ -136,7 +139,7 @@ class Fleet:
         if reason is not None:
             raise FleetError(
                 f"EB-FLEET-001: waited {timeout_s} s for {what}, but {reason}. Last failures: "
-                f"{last_failures(self.logs())}. Each client's standard error is in {self._directory}."
+                f"{last_failures(self.logs())}. Each client's standard error is in {self.directory}."
             )
 
     def _check_alive(self) -> None:

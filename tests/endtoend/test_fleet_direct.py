@@ -4,6 +4,7 @@ It must not assert what only the bridge promises, such as that nobody is disturb
 """
 
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,17 @@ from bridge.demo.judge import Verdict, judge
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.demo.report import verdict_lines
-from tests.support.clients.programs import AIOKAFKA, java_program
+from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
 
 PARTITIONS = 6
+member = partial(MemberSpec, session_timeout_ms=2500)
+"""A killed member's session must run out, so a short one keeps the stories short."""
+
 QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "2500",
     "group.consumer.min.heartbeat.interval.ms": "300",
     "group.consumer.heartbeat.interval.ms": "400",
 }
@@ -49,32 +53,32 @@ async def tell_upgrade(fleet: Fleet, _: KafkaBroker) -> None:
     """Form, add one, kill one, roll one to the consumer protocol, while records flow."""
     async with fleet.step("form"):
         for seat, program in (("k1", KAFKA_PYTHON), ("k2", KAFKA_PYTHON), ("c1", CONFLUENT)):
-            await fleet.start(MemberSpec(seat=seat, program=program))
-        await fleet.wait_settled()
+            await fleet.start(member(seat=seat, program=program))
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("add c2"):
-        await fleet.start(MemberSpec(seat="c2"))
-        await fleet.wait_settled()
+        await fleet.start(member(seat="c2"))
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("kill k2"):
         await fleet.kill("k2")
-        await fleet.wait_settled()
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("roll c1"):
-        await fleet.roll(MemberSpec(seat="c1", protocol=Protocol.CONSUMER))
-        await fleet.wait_settled()
+        await fleet.roll(member(seat="c1", protocol=Protocol.CONSUMER))
+        await fleet.wait_settled(stable_ms=1000)
 
 
 async def tell_eager_mix(fleet: Fleet, kafka: KafkaBroker) -> None:
     """aiokafka and Java with their eager assignors: form, roll Java to the consumer protocol, kill aiokafka."""
     java = java_program(kafka.java, kafka.classpath, kafka.version)
     async with fleet.step("form"):
-        await fleet.start(MemberSpec(seat="a1", program=AIOKAFKA))
-        await fleet.start(MemberSpec(seat="j1", program=java, assignor="default"))
-        await fleet.wait_settled()
+        await fleet.start(member(seat="a1", program=AIOKAFKA))
+        await fleet.start(member(seat="j1", program=java, assignor="default"))
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("roll j1"):
-        await fleet.roll(MemberSpec(seat="j1", program=java, protocol=Protocol.CONSUMER))
-        await fleet.wait_settled()
+        await fleet.roll(member(seat="j1", program=java, protocol=Protocol.CONSUMER))
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("kill a1"):
         await fleet.kill("a1")
-        await fleet.wait_settled()
+        await fleet.wait_settled(stable_ms=1000)
 
 
 async def tell_cooperative_mix(fleet: Fleet, kafka: KafkaBroker) -> None:
@@ -83,19 +87,34 @@ async def tell_cooperative_mix(fleet: Fleet, kafka: KafkaBroker) -> None:
     static = MemberSpec(seat="k1", program=KAFKA_PYTHON, assignor="cooperative-sticky", instance_id="k1")
     async with fleet.step("form"):
         await fleet.start(static)
-        await fleet.start(MemberSpec(seat="c1", assignor="cooperative-sticky"))
-        await fleet.start(MemberSpec(seat="j1", program=java, assignor="cooperative-sticky"))
-        await fleet.wait_settled()
+        await fleet.start(member(seat="c1", assignor="cooperative-sticky"))
+        await fleet.start(member(seat="j1", program=java, assignor="cooperative-sticky"))
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("bounce k1"):
         await fleet.roll(static)
-        await fleet.wait_settled()
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("kill j1"):
         await fleet.kill("j1")
-        await fleet.wait_settled()
+        await fleet.wait_settled(stable_ms=1000)
     async with fleet.step("grow"):
         (topic,) = fleet.target.topics
         fleet.partitions = await trio.to_thread.run_sync(grow_topic, kafka.bootstrap, topic, PARTITIONS + 1)
-        await fleet.wait_settled()
+        await fleet.wait_settled(stable_ms=1000)
+
+
+async def tell_kafkajs(fleet: Fleet, _: KafkaBroker) -> None:
+    """kafkajs among its own kind, as its assignor has a name of its own: form, a clean leave, kill."""
+    program = await trio.to_thread.run_sync(kafkajs_program, fleet.directory)
+    async with fleet.step("form"):
+        for seat in ("n1", "n2", "n3"):
+            await fleet.start(member(seat=seat, program=program, assignor="roundrobin"))
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("leave n1"):
+        await fleet.stop("n1")
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("kill n2"):
+        await fleet.kill("n2")
+        await fleet.wait_settled(stable_ms=1000)
 
 
 Story = Callable[[Fleet, KafkaBroker], Awaitable[None]]
@@ -141,6 +160,13 @@ async def test_cooperative_mix_loses_nothing_and_owns_nothing_twice(kafka: Kafka
     assert not [one for one in verdict.disturbances if one.step == "bounce k1"]
 
 
+async def test_kafkajs_loses_nothing_and_owns_nothing_twice(kafka: KafkaBroker, tmp_path: Path) -> None:
+    """A client without rebalance callbacks writes the same event log from its instrumentation events."""
+    verdict = await judged(kafka, tell_kafkajs, tmp_path)
+    assert verdict.protocols_seen == ("classic",)
+    assert verdict.rebalances >= 5
+
+
 async def test_frozen_member_is_seen_to_own_what_others_took_over(kafka: KafkaBroker, tmp_path: Path) -> None:
     """The judge finds a real double owner: a member that sleeps through its session still owns, by its own account."""
     target = Target(bootstrap=kafka.bootstrap, group="frozen", topics=("frozen-topic",))
@@ -149,8 +175,8 @@ async def test_frozen_member_is_seen_to_own_what_others_took_over(kafka: KafkaBr
         fleet = Fleet(nursery, target, partitions, tmp_path)
         await fleet.start_producer(ProducerSpec(partitions=2, rate=50))
         async with fleet.step("form"):
-            await fleet.start(MemberSpec(seat="c1", session_timeout_ms=1500))
-            await fleet.start(MemberSpec(seat="c2", session_timeout_ms=1500))
+            await fleet.start(member(seat="c1", session_timeout_ms=1500))
+            await fleet.start(member(seat="c2", session_timeout_ms=1500))
             await fleet.wait_settled(stable_ms=500)
         async with fleet.step("freeze c1"):
             fleet.freeze("c1")

@@ -1,8 +1,12 @@
-"""Which programs run the members that only tests use. It must not know processes."""
+"""Which programs run the members that only tests use. It must not know how they are run."""
 
+import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
+KAFKAJS = Path(__file__).parent / "kafkajs"
 AIOKAFKA = (sys.executable, "-m", "tests.support.clients.aiokafka_member")
 
 
@@ -10,3 +14,17 @@ def java_program(java: Path, classpath: str, version: str) -> tuple[str, ...]:
     """The member program for Java's own clients: kafka-tools and its dependencies are on `classpath`."""
     wrapper = (sys.executable, "-m", "tests.support.clients.java_member")
     return (*wrapper, "--java", str(java), "--classpath", classpath, "--library-version", version)
+
+
+def kafkajs_program(directory: Path) -> tuple[str, ...]:
+    """The member program for kafkajs, installed by `npm ci` into `directory` from the lock file; blocks.
+
+    Raises FileNotFoundError without Node and npm, CalledProcessError with npm's words when it refuses.
+    """
+    copied = shutil.copytree(KAFKAJS, directory / "kafkajs")
+    subprocess.run(
+        ["npm", "ci", "--no-audit", "--no-fund"], cwd=copied, check=True, capture_output=True, text=True, timeout=120
+    )
+    lock = json.loads((copied / "package-lock.json").read_text())
+    version = str(lock["packages"]["node_modules/kafkajs"]["version"])
+    return ("node", str(copied / "member.mjs"), "--library-version", version)
