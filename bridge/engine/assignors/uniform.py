@@ -1,0 +1,34 @@
+"""The `uniform` assignor: the best balance subscriptions allow, and of all ways to it one that moves least.
+
+It knows which road fits which component, and must not know how either computes.
+"""
+
+from bridge.engine.assignors.claims import NOTHING, settle_claims
+from bridge.engine.assignors.cohorts import Component, form_cohorts, link_components
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.mixture import share_along_chains
+from bridge.engine.assignors.quotas import share_evenly
+from translators.dialects.ids import MemberId, TopicIdPartition
+
+
+class Uniform:
+    """Kafka's `uniform`, with its balance and fewer moves (K9.3, K9.4)."""
+
+    name: str = "uniform"
+
+    def assign(self, spec: AssignmentSpec) -> Assignment:
+        """Balance each component on its own: nothing moves between members that share no topic, even indirectly."""
+        target: dict[MemberId, frozenset[TopicIdPartition]] = {}
+        for component in link_components(form_cohorts(spec)):
+            target.update(assign_component(spec, component))
+        return target
+
+
+def assign_component(spec: AssignmentSpec, component: Component) -> Assignment:
+    """Compute the target of one component; a caller that knows which components changed need not ask for the others."""
+    if not component[0].topics:
+        return {member_id: NOTHING for cohort in component for member_id in cohort.members}
+    claims = settle_claims(spec, component)
+    if len(component) == 1:
+        return share_evenly(claims)
+    return share_along_chains(component, claims)

@@ -1,0 +1,148 @@
+"""Laws of the built-in assignors for any spec; it must not know how they compute.
+
+Bounds and optima are computed here from the definitions, by counting or by trying every assignment.
+"""
+
+from collections.abc import Mapping
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.registry import registry
+from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
+
+TOPICS = [TopicId(bytes(15) + bytes([number])) for number in range(1, 5)]
+NAMES = [MemberId(f"m{number}") for number in range(6)]
+UNIFORM = registry["uniform"]
+
+
+@st.composite
+def specs(
+    draw: st.DrawFn, *, same: bool = False, members: int = 6, partitions: int = 9, topics: int = 4
+) -> AssignmentSpec:
+    """Any spec; `previous` may name departed members, unsubscribed or shrunk topics, but no partition twice."""
+    counts = {topic: draw(st.integers(0, partitions)) for topic in TOPICS[:topics]}
+    choices = st.frozensets(st.sampled_from(TOPICS[:topics]))
+    common = draw(choices)
+    names = draw(st.lists(st.sampled_from(NAMES[:members]), unique=True))
+    subscriptions = {
+        name: MemberSubscription(
+            member_id=name,
+            instance_id=draw(st.sampled_from([None, InstanceId(f"i{5 - number}")])),
+            rack_id=None,
+            topics=common if same else draw(choices),
+        )
+        for number, name in enumerate(names)
+    }
+    known = [TopicIdPartition(topic, number) for topic in TOPICS[:topics] for number in range(partitions)]
+    owners = draw(st.lists(st.sampled_from([None, *NAMES[:members]]), min_size=len(known), max_size=len(known)))
+    previous = {
+        name: frozenset(partition for partition, owner in zip(known, owners, strict=True) if owner == name)
+        for name in NAMES[:members]
+    }
+    return AssignmentSpec(members=subscriptions, previous=previous, partition_counts=counts)
+
+
+def subscribed(spec: AssignmentSpec) -> list[TopicIdPartition]:
+    """Every partition somebody wants."""
+    wanted = {topic for member in spec.members.values() for topic in member.topics}
+    return [TopicIdPartition(topic, n) for topic in sorted(wanted) for n in range(spec.partition_counts[topic])]
+
+
+def standing(spec: AssignmentSpec) -> dict[MemberId, set[TopicIdPartition]]:
+    """What members of now had and may still have."""
+    every = set(subscribed(spec))
+    return {
+        name: {claim for claim in spec.previous.get(name, frozenset()) & every if claim.topic_id in member.topics}
+        for name, member in spec.members.items()
+    }
+
+
+def moves(spec: AssignmentSpec, target: Assignment) -> int:
+    """Partitions that leave a member which could have kept them."""
+    return sum(len(claims - target[name]) for name, claims in standing(spec).items())
+
+
+def squares(loads: Mapping[MemberId, int]) -> int:
+    """Falls with every unit that goes from a member to one at least two below, and with nothing else."""
+    return sum(load * load for load in loads.values())
+
+
+@given(st.sampled_from(sorted(registry)), specs())
+def test_each_subscribed_partition_has_exactly_one_owner_that_wants_it(name: str, spec: AssignmentSpec) -> None:
+    """K9.1: every member is named, every subscribed partition is given once, to a subscriber."""
+    target = registry[name].assign(spec)
+    assert set(target) == set(spec.members)
+    assert sorted(partition for share in target.values() for partition in share) == subscribed(spec)
+    for member_id, share in target.items():
+        assert {partition.topic_id for partition in share} <= spec.members[member_id].topics
+
+
+@given(st.sampled_from(sorted(registry)), specs())
+def test_order_of_mappings_does_not_matter(name: str, spec: AssignmentSpec) -> None:
+    """Equal questions, equal answers."""
+    turned = AssignmentSpec(
+        members=dict(reversed(list(spec.members.items()))),
+        previous={k: frozenset(sorted(v, reverse=True)) for k, v in reversed(list(spec.previous.items()))},
+        partition_counts=dict(reversed(list(spec.partition_counts.items()))),
+    )
+    assert registry[name].assign(turned) == registry[name].assign(spec)
+
+
+@given(st.sampled_from(sorted(registry)), specs())
+def test_own_target_is_a_fixed_point_of_identical_objects(name: str, spec: AssignmentSpec) -> None:
+    """Assigning again changes nothing, and unchanged members get the very object they had."""
+    target = registry[name].assign(spec)
+    again = registry[name].assign(
+        AssignmentSpec(members=spec.members, previous=target, partition_counts=spec.partition_counts)
+    )
+    assert all(again[member_id] is target[member_id] for member_id in target)
+
+
+@given(specs(same=True))
+def test_uniform_same_subscriptions_balanced_by_the_forced_minimum_of_moves(spec: AssignmentSpec) -> None:
+    """Loads differ by at most one; what moves is what exceeds the floor, less one for each surplus partition kept."""
+    target = UNIFORM.assign(spec)
+    loads = [len(share) for share in target.values()]
+    assert max(loads, default=0) - min(loads, default=0) <= 1
+    if not loads:
+        return
+    floor, surplus = divmod(len(subscribed(spec)), len(loads))
+    claims = [len(claim) for claim in standing(spec).values()]
+    above = sum(claim > floor for claim in claims)
+    assert moves(spec, target) == sum(max(0, claim - floor) for claim in claims) - min(surplus, above)
+
+
+@settings(max_examples=300)
+@given(specs(members=4, partitions=2, topics=3))
+def test_uniform_mixed_subscriptions_are_the_best_of_all_assignments(spec: AssignmentSpec) -> None:
+    """Of every possible assignment none is better balanced, and none as balanced moves less."""
+    target = UNIFORM.assign(spec)
+    partitions = subscribed(spec)
+    wanting = [[name for name, m in spec.members.items() if p.topic_id in m.topics] for p in partitions]
+    claims = standing(spec)
+    owner = {partition: name for name, claim in claims.items() for partition in claim}
+    best = min(
+        (
+            squares({name: owners.count(name) for name in spec.members}),
+            sum(owner.get(p, name) != name for p, name in zip(partitions, owners, strict=True)),
+        )
+        for owners in product(*wanting)
+    )
+    assert (squares({name: len(share) for name, share in target.items()}), moves(spec, target)) == best
+
+
+@given(specs())
+def test_uniform_mixed_subscriptions_leave_no_chain_that_narrows_a_gap(spec: AssignmentSpec) -> None:
+    """From no member does a chain of single moves lead to one with two partitions less."""
+    target = UNIFORM.assign(spec)
+    for start, share in target.items():
+        reached, waiting = {start}, [start]
+        while waiting:
+            topics = {partition.topic_id for partition in target[waiting.pop()]}
+            fresh = [n for n, m in spec.members.items() if n not in reached and not topics.isdisjoint(m.topics)]
+            reached.update(fresh)
+            waiting.extend(fresh)
+        assert all(len(target[end]) >= len(share) - 1 for end in reached)

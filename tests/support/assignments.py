@@ -1,0 +1,55 @@
+"""Short ways to write assignment specs in tests: topics are letters, partitions read like "a0".
+
+It must not know any assignor.
+"""
+
+from collections.abc import Mapping
+
+from bridge.engine.assignors.claims import settle_claims
+from bridge.engine.assignors.cohorts import form_cohorts, link_components
+from bridge.engine.assignors.flow import Flow
+from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
+
+
+def topic(letter: str) -> TopicId:
+    """The id of the topic named by one letter."""
+    return TopicId(letter.encode().rjust(16, b"\0"))
+
+
+def parts(text: str) -> frozenset[TopicIdPartition]:
+    """Partitions from words like "a0 b12"."""
+    return frozenset(TopicIdPartition(topic(word[0]), int(word[1:])) for word in text.split())
+
+
+def spec(
+    topics: Mapping[str, int],
+    members: Mapping[str, str],
+    previous: Mapping[str, str] | None = None,
+    instances: Mapping[str, str] | None = None,
+) -> AssignmentSpec:
+    """A question: letters to partition counts, member ids to subscribed letters, member ids to what they had."""
+    return AssignmentSpec(
+        members={
+            MemberId(name): MemberSubscription(
+                member_id=MemberId(name),
+                instance_id=InstanceId(instances[name]) if instances and name in instances else None,
+                rack_id=None,
+                topics=frozenset(map(topic, letters)),
+            )
+            for name, letters in members.items()
+        },
+        previous={MemberId(name): parts(text) for name, text in (previous or {}).items()},
+        partition_counts={topic(letter): count for letter, count in topics.items()},
+    )
+
+
+def shares(texts: Mapping[str, str]) -> dict[MemberId, frozenset[TopicIdPartition]]:
+    """The answer in the same notation."""
+    return {MemberId(name): parts(text) for name, text in texts.items()}
+
+
+def flow(question: AssignmentSpec) -> Flow:
+    """The flow of a question whose members are all in one component."""
+    (component,) = link_components(form_cohorts(question))
+    return Flow(component, settle_claims(question, component))
