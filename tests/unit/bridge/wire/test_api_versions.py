@@ -174,7 +174,7 @@ def test_unreadable_answers_of_the_mock_cluster_lead_to_version_0(version: int) 
 
 
 def test_older_brokers_are_asked_in_the_version_they_name() -> None:
-    """Kafka 3.9 refuses version 4 and names 0 to 3."""
+    """Kafka 3.8 refuses version 4 and names 0 to 3."""
     refusal = ApiVersionsAnswer(error_code=35, versions={ApiKey.API_VERSIONS: VersionRange(0, 3)})
     assert VERSION_ASKED_FIRST == 4
     assert version_to_ask(4, refusal) == 3

@@ -18,12 +18,16 @@ KAFKA_3_9: dict[int, VersionRange] = {
     ApiKey.FIND_COORDINATOR: VersionRange(0, 6),
     ApiKey.JOIN_GROUP: VersionRange(0, 9),
     ApiKey.SASL_HANDSHAKE: VersionRange(0, 1),
-    ApiKey.API_VERSIONS: VersionRange(0, 3),
+    ApiKey.API_VERSIONS: VersionRange(0, 4),
     ApiKey.CONTROLLED_SHUTDOWN: VersionRange(0, 3),
     ApiKey.DESCRIBE_QUORUM: VersionRange(0, 2),
     ApiKey.SHARE_FETCH: VersionRange(0, 1),
 }
-KAFKA_4: dict[int, VersionRange] = {**KNOWN, ApiKey.JOIN_GROUP: VersionRange(2, 9), ApiKey.FETCH: VersionRange(4, 18)}
+STRICTER_KAFKA: dict[int, VersionRange] = {
+    **KNOWN,
+    ApiKey.JOIN_GROUP: VersionRange(2, 9),
+    ApiKey.FETCH: VersionRange(4, 18),
+}
 MOCK: dict[int, VersionRange] = {
     ApiKey.JOIN_GROUP: VersionRange(0, 6),
     ApiKey.HEARTBEAT: VersionRange(0, 5),
@@ -86,17 +90,17 @@ def test_node_endpoints_are_offered_only_when_rewritten() -> None:
 
 def test_embedded_rule_brings_the_new_protocol_to_every_broker() -> None:
     """Decision 18: 68 and 69 at ours; a 3.9 broker with its new protocol off needs them hidden from it, not from us."""
-    for broker in (KAFKA_3_9, KAFKA_4, MOCK):
+    for broker in (KAFKA_3_9, STRICTER_KAFKA, MOCK):
         offered = offer(broker, has_embedded_rule=True)
         assert offered[ApiKey.CONSUMER_GROUP_HEARTBEAT] == VersionRange(0, 1)
         assert offered[ApiKey.CONSUMER_GROUP_DESCRIBE] == VersionRange(0, 1)
 
 
 def test_embedded_rule_keeps_the_floors_that_old_clients_need() -> None:
-    """Kafka 4 dropped JoinGroup 0 and 1, which sarama of 2019 sends; we answer it for embedded groups."""
-    assert offer(KAFKA_4)[ApiKey.JOIN_GROUP] == VersionRange(2, 9)
-    assert offer(KAFKA_4, has_embedded_rule=True)[ApiKey.JOIN_GROUP] == VersionRange(0, 9)
-    assert not speaks(KAFKA_4, ApiKey.JOIN_GROUP, 1)
+    """A broker may drop JoinGroup 0 and 1 (KIP-896 dropped others), which sarama of 2019 sends; we answer them."""
+    assert offer(STRICTER_KAFKA)[ApiKey.JOIN_GROUP] == VersionRange(2, 9)
+    assert offer(STRICTER_KAFKA, has_embedded_rule=True)[ApiKey.JOIN_GROUP] == VersionRange(0, 9)
+    assert not speaks(STRICTER_KAFKA, ApiKey.JOIN_GROUP, 1)
 
 
 def test_embedded_rule_never_goes_above_the_broker() -> None:
