@@ -1,0 +1,57 @@
+"""The bridge's own short talks with a broker: connect, one request, one answer.
+
+It must not know what is asked or why.
+"""
+
+import socket
+
+import trio
+
+from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
+from bridge.session.directory import Address
+
+LENGTH_BYTES = 4
+READ_BYTES = 64 * 1024
+
+
+class BrokerUnreachable(Exception):
+    """A broker refused the connection, did not take it in time, or ended the talk; ask again later."""
+
+
+async def connect(address: Address, timeout_s: float) -> SocketTransport:
+    """Open a connection. Raises BrokerUnreachable."""
+    try:
+        with trio.fail_after(timeout_s):
+            stream = await trio.open_tcp_stream(address.host, address.port)
+    except trio.TooSlowError as error:
+        raise BrokerUnreachable(f"{address} did not take a connection within {timeout_s} s") from error
+    except OSError as error:
+        raise BrokerUnreachable(f"{address}: {error}") from error
+    return SocketTransport(socket.socket(fileno=stream.socket.detach()))
+
+
+async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) -> bytes:
+    """Send one request frame and return the one answer frame. Raises BrokerUnreachable."""
+    try:
+        await send_all(transport, request)
+    except PeerGone as error:
+        raise BrokerUnreachable(f"the broker ended the connection: {error}") from error
+    start = await _receive(transport, LENGTH_BYTES)
+    size = int.from_bytes(start, "big", signed=True)
+    if not 0 < size <= answer_bytes_max:
+        raise BrokerUnreachable(f"an answer of {size} bytes, at most {answer_bytes_max} are read; is this a Kafka broker?")
+    return start + await _receive(transport, size)
+
+
+async def _receive(transport: Transport, count: int) -> bytes:
+    received = bytearray()
+    while len(received) < count:
+        view = memoryview(bytearray(min(READ_BYTES, count - len(received))))
+        got = transport.recv_into(view)
+        if got is None:
+            await transport.wait_readable()
+        elif got == 0:
+            raise BrokerUnreachable("the broker closed the connection instead of answering")
+        else:
+            received += view[:got]
+    return bytes(received)

@@ -1,0 +1,282 @@
+"""The broker's half of one client connection: opened when first needed, written in order, its answers read in order.
+
+It must not know what a group is, nor decide anything about a request.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import trio
+
+from bridge.net.house import House
+from bridge.net.relay import SPLICE_BYTES_MIN, can_splice, splice
+from bridge.net.sender import Sender
+from bridge.net.transport import Transport
+from bridge.session.answers import AnswerCutter, Confused, Expected, Passing
+from bridge.session.client_session import ClientSession, Offered
+from bridge.session.close_reasons import CloseReason
+from bridge.wire.frames import FrameBytes
+
+TURNS_WITHOUT_CHECKPOINT = 16
+
+
+class Cluster(Protocol):
+    """The cluster as one connection needs it."""
+
+    def offered_nowait(self, broker_id: int | None) -> Offered | None:
+        """What the broker speaks, where that is known and fresh."""
+        ...
+
+    async def offered(self, broker_id: int | None) -> Offered | None:
+        """The same, asked for if need be; None when it could not be learned within the limits."""
+        ...
+
+    async def connect(self, broker_id: int | None) -> Transport | None:
+        """A new connection to the broker; None when it can't be reached within the limits."""
+        ...
+
+    def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
+        """The answer with our addresses in place of the brokers'; listeners it needs are open before it returns.
+
+        Raises MalformedFrame, and UnknownNode where no listener could be opened.
+        """
+        ...
+
+
+class ClientSide(Protocol):
+    """The client's half, as the broker's half needs it."""
+
+    session: ClientSession
+    sender: Sender
+    transport: Transport
+    traffic: int
+
+    def flush(self) -> None:
+        """Send what is ready."""
+        ...
+
+    def close(self, reason: CloseReason, detail: str) -> None:
+        """End the connection."""
+        ...
+
+    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` beside, as long as the connection lives."""
+        ...
+
+    async def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Wait until `holds()`, looked at whenever something of this connection changed."""
+        ...
+
+    def change(self) -> None:
+        """Say that something changed."""
+        ...
+
+
+class BrokerSide:
+    """One lazily opened connection to one broker, for one client."""
+
+    def __init__(self, house: House, cluster: Cluster, client: ClientSide, broker_id: int | None) -> None:
+        self.broker_id = broker_id
+        self.transport: Transport | None = None
+        self.sender: Sender | None = None
+        self._house = house
+        self._cluster = cluster
+        self._client = client
+        self._answers: AnswerCutter = client.session.answers
+        self._asks: list[tuple[Expected, bytes]] = []
+        self._is_mid_request = False
+        self._is_opening = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next request can be written now."""
+        return self.sender is not None and self.sender.unsent_bytes == 0
+
+    async def open(self, nursery: trio.Nursery) -> bool:
+        """Connect unless connected; False when the broker can't be reached within the limits."""
+        if self._is_opening:
+            await self._client.wait_until(lambda: not self._is_opening)
+        if self.transport is not None:
+            return True
+        self._is_opening = True
+        try:
+            transport = await self._cluster.connect(self.broker_id)
+        finally:
+            self._is_opening = False
+            self._client.change()
+        if transport is None:
+            return False
+        self.transport = transport
+        self.sender = Sender(transport, nursery, self._client.change, self._lost_while_sending)
+        self._client.spawn(lambda: self._read_answers(transport))
+        return True
+
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        if self.transport is not None:
+            self.transport.close()
+            self.transport = self.sender = None
+
+    # ------------------------------------------------------------------------------------------------ to the broker
+
+    def send_request(self, expected: Expected | None, data: bytes | memoryview, left: int) -> None:
+        """Write a request or its beginning; `left` bytes follow by send_rest. None is expected for acks=0."""
+        assert self.sender is not None, "open first"
+        if expected is not None:
+            self._answers.expect(expected)
+        self._house.counters.requests_relayed += 1
+        self.sender.send_nowait(data)
+        self._end_request(left)
+
+    def send_rest(self, data: memoryview, left: int) -> None:
+        """Write more of the current request."""
+        assert self.sender is not None, "open first"
+        self.sender.send_nowait(data)
+        self._end_request(left)
+
+    def ask(self, expected: Expected, frame: bytes) -> None:
+        """Write a request of the bridge's own between two of the client's; keeps it until the connection is open."""
+        self._asks.append((expected, frame))
+        if self.sender is not None and not self._is_mid_request:
+            self._send_asks(self.sender)
+
+    async def splice_request(self, left: int) -> None:
+        """Let the kernel move the rest of the current request."""
+        client, transport = self._client, self.transport
+        assert transport is not None, "open first"
+
+        def progressed(count: int) -> None:
+            client.traffic += 1
+            self._house.counters.bytes_from_clients += count
+            client.session.requests.pass_on(count)
+
+        if not await splice(self._house.pipes, client.transport, transport, left, progressed):
+            client.close(CloseReason.CLIENT_GONE, "in the middle of a request")
+            return
+        self._end_request(0)
+
+    def _end_request(self, left: int) -> None:
+        self._is_mid_request = left > 0
+        if not left and self._asks and self.sender is not None:
+            self._send_asks(self.sender)
+
+    def _send_asks(self, sender: Sender) -> None:
+        asks, self._asks = self._asks, []
+        for expected, frame in asks:
+            self._answers.expect(expected)
+            sender.send_nowait(frame)
+
+    def open_for_asks(self, nursery: trio.Nursery) -> None:
+        """Open in the background for questions that wait."""
+
+        async def work() -> None:
+            if not await self.open(nursery):
+                self._give_up()
+            elif self.sender is not None and not self._is_mid_request:
+                self._send_asks(self.sender)
+
+        self._client.spawn(work)
+
+    # ---------------------------------------------------------------------------------------------- from the broker
+
+    def _may_read(self) -> bool:
+        """Whether the next bytes have somewhere to go: a streamed answer only when it is its turn."""
+        client = self._client
+        if self._answers.bytes_to_pass_on:
+            return client.sender.unsent_bytes == 0
+        expected = self._answers.next_expected
+        if expected is None or expected.take is not None:
+            return True
+        return client.session.outbox.head is expected.slot and client.sender.unsent_bytes == 0
+
+    async def _read_answers(self, transport: Transport) -> None:
+        buffer, turns = self._house.buffer, 0
+        while True:
+            if not self._may_read():
+                await self._client.wait_until(self._may_read)
+            count = transport.recv_into(buffer)
+            if count is None:
+                turns = 0
+                await transport.wait_readable()
+                continue
+            if count == 0:
+                self._lost("the broker closed the connection")
+                return
+            self._client.traffic += 1
+            if not await self._take_answers(buffer[:count]):
+                return
+            left = self._answers.bytes_to_pass_on
+            if left >= SPLICE_BYTES_MIN and can_splice(transport, self._client.transport):
+                if not await self._splice_answer(transport, left):
+                    return
+                turns = 0
+            turns += 1
+            if turns == TURNS_WITHOUT_CHECKPOINT:
+                turns = 0
+                await trio.lowlevel.checkpoint()
+
+    async def _take_answers(self, view: memoryview) -> bool:
+        position, is_shared = 0, True
+        while True:
+            if position < len(view) and not self._may_read():
+                if is_shared:
+                    view, position, is_shared = memoryview(bytes(view[position:])), 0, False
+                await self._client.wait_until(self._may_read)
+            cut = self._answers.cut(view, position)
+            if cut is None:
+                return True
+            position = self._answers.position
+            if isinstance(cut, Confused):
+                reason = CloseReason.ANSWER_TOO_LARGE if cut.too_large else CloseReason.UPSTREAM_CONFUSED
+                self._client.close(reason, cut.detail)
+                return False
+            if isinstance(cut, Passing):
+                self._pass(cut.data, cut.left)
+            elif cut.expected.take is not None:
+                cut.expected.take(cut.frame)
+
+    def _pass(self, data: memoryview, left: int) -> None:
+        client = self._client
+        self._house.counters.bytes_to_clients += len(data)
+        client.sender.send_nowait(data)
+        if left == 0:
+            client.session.outbox.end_stream()
+            client.flush()
+
+    async def _splice_answer(self, transport: Transport, left: int) -> bool:
+        client = self._client
+        await client.wait_until(lambda: client.sender.unsent_bytes == 0)
+
+        def progressed(count: int) -> None:
+            client.traffic += 1
+            self._house.counters.bytes_to_clients += count
+            self._answers.pass_on(count)
+
+        if not await splice(self._house.pipes, transport, client.transport, left, progressed):
+            self._lost("the broker closed the connection in the middle of an answer")
+            return False
+        client.session.outbox.end_stream()
+        client.flush()
+        return True
+
+    # ------------------------------------------------------------------------------------------------------- the end
+
+    def _lost_while_sending(self) -> None:
+        self._lost("the broker closed the connection while a request was sent")
+
+    def _lost(self, detail: str) -> None:
+        """Questions hear of it; an idle connection is opened again when needed, else the client is told to come again."""
+        idle = self._answers.next_expected is None and not self._is_mid_request and not self._asks
+        self.close()
+        if idle and not self._client.session.says_it_authenticates:
+            return
+        self._give_up()
+        self._client.close(CloseReason.UPSTREAM_LOST, detail)
+
+    def _give_up(self) -> None:
+        waiting = [expected for expected, _ in self._asks]
+        self._asks = []
+        for expected in (*self._answers.give_up(), *waiting):
+            if expected.take is not None:
+                expected.take(None)
+        self._client.flush()

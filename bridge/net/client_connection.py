@@ -1,0 +1,311 @@
+"""Pumps one client connection: what the client sends to its session, and what the session decides to where it belongs.
+
+It must not know what a group is or why a reply is late.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+import trio
+
+from bridge.net.broker_side import BrokerSide, Cluster
+from bridge.net.clock import deadline_in
+from bridge.net.house import LOG, House
+from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
+from bridge.net.sender import Sender
+from bridge.net.transport import PeerGone, Transport
+from bridge.session.answers import Expected
+from bridge.session.client_session import ClientSession, Decision, Relayed, Rewritten, Submitted
+from bridge.session.close_reasons import ORDINARY, CloseReason
+from bridge.session.contracts import OnAnswer
+from bridge.session.outbox import Slot
+from bridge.session.requests import Cut, Head, Rejected
+from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.endpoints import UnknownNode
+from bridge.wire.errors import MalformedFrame
+from translators.dialects.ids import RequestRef
+
+TURNS_WITHOUT_CHECKPOINT = 16
+LAST_WORDS_S = 1.0
+
+
+class Waiting(NamedTuple):
+    """A piece that can't be dealt with before something changes; `decision` is None until it is made."""
+
+    cut: Cut
+    decision: Decision | None
+
+
+class ClientConnection:
+    """One client and, opened when first needed, its own connection to one broker. It is the session's `Via` too."""
+
+    sender: Sender
+
+    def __init__(
+        self, house: House, cluster: Cluster, session: ClientSession, transport: Transport, broker_id: int | None
+    ) -> None:
+        self.session = session
+        self.transport = transport
+        self.broker_id = broker_id
+        self.connection = session.connection
+        self.traffic = 0
+        self.closed: tuple[CloseReason, str] | None = None
+        self._house = house
+        self._cluster = cluster
+        self._broker = BrokerSide(house, cluster, self, broker_id)
+        self._nursery: trio.Nursery | None = None
+        self._is_corked = False
+        self._event: trio.Event | None = None
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes in the buffers of this connection at this moment."""
+        upstream = self._broker.sender
+        sender = getattr(self, "sender", None)
+        held = self.session.bytes_held + (0 if sender is None else sender.unsent_bytes)
+        return held + (0 if upstream is None else upstream.unsent_bytes)
+
+    # ------------------------------------------------------------------------------------------------------- its life
+
+    async def run(self) -> None:
+        """Serve the client until one side is done; never raises but Cancelled."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                self.sender = Sender(self.transport, nursery, self._drained, self._client_gone)
+                await self._guarded(self._read_requests)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._nursery = None
+            self.transport.close()
+            self._broker.close()
+
+    def close(self, reason: CloseReason, detail: str) -> None:
+        """End the connection; the first reason counts. What is being sent has a moment to leave."""
+        if self.closed is not None or self._nursery is None:
+            return
+        self.closed = (reason, detail)
+        if reason is CloseReason.CLIENT_GONE or not self.sender.unsent_bytes:
+            self._nursery.cancel_scope.cancel()
+        else:
+            self._nursery.cancel_scope.deadline = deadline_in(LAST_WORDS_S)
+
+    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` beside, as long as the connection lives."""
+        if self._nursery is not None:
+            self._nursery.start_soon(self._guarded, work)
+
+    async def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Wait until `holds()`, looked at whenever something of this connection changed."""
+        while not holds():
+            if self._event is None:
+                self._event = trio.Event()
+            await self._event.wait()
+
+    def change(self) -> None:
+        """Say that something changed."""
+        if self._event is not None:
+            self._event.set()
+            self._event = None
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """A bug ends this connection and no other."""
+        try:
+            await work()
+        except PeerGone as error:
+            self.close(CloseReason.CLIENT_GONE, str(error))
+        except (MalformedFrame, UnknownNode) as error:
+            self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
+        except Exception as error:
+            LOG.exception("%s: connection %d failed", CloseReason.BUG.code, self.connection)
+            self.close(CloseReason.BUG, repr(error))
+
+    def _client_gone(self) -> None:
+        self.close(CloseReason.CLIENT_GONE, "while an answer was sent")
+
+    # ------------------------------------------------------------------------------------------------ from the client
+
+    async def _read_requests(self) -> None:
+        transport, buffer, turns = self.transport, self._house.buffer, 0
+        while True:
+            count = transport.recv_into(buffer)
+            if count is None:
+                turns = 0
+                await transport.wait_readable()
+                continue
+            if count == 0:
+                self.close(CloseReason.CLIENT_GONE, "")
+                return
+            self.traffic += 1
+            self._house.counters.bytes_from_clients += count
+            await self._take(buffer[:count])
+            left = self.session.requests.bytes_to_pass_on
+            if left >= SPLICE_BYTES_MIN:
+                await self._splice_rest(left)
+                turns = 0
+            turns += 1
+            if turns == TURNS_WITHOUT_CHECKPOINT:
+                turns = 0
+                await trio.lowlevel.checkpoint()
+
+    async def _splice_rest(self, left: int) -> None:
+        upstream = self._broker.transport
+        if upstream is not None and can_splice(self.transport, upstream):
+            await self.wait_until(lambda: self._broker.is_ready)
+            await self._broker.splice_request(left)
+
+    async def _take(self, view: memoryview) -> None:
+        """Deal with every piece of what was received; before the first wait the rest is copied out of the buffer."""
+        requests, position, is_shared = self.session.requests, 0, True
+        self._is_corked = True
+        while (cut := requests.cut(view, position)) is not None:
+            position = requests.position
+            decision = self._deal_nowait(cut)
+            if not isinstance(decision, Waiting):
+                continue
+            if is_shared:
+                decision = Waiting(_kept(decision.cut), decision.decision)
+                view, position, is_shared = memoryview(bytes(view[position:])), 0, False
+            self._is_corked = False
+            self.flush()
+            await self._deal(decision)
+            self._is_corked = True
+        self._is_corked = False
+        self.flush()
+
+    def _deal_nowait(self, cut: Cut) -> Waiting | None:
+        if isinstance(cut, Rejected):
+            return Waiting(cut, cut)
+        if isinstance(cut, Head):
+            if self.session.is_full or self._house.is_draining:
+                return Waiting(cut, None)
+            offered = self._cluster.offered_nowait(self.broker_id)
+            if offered is None:
+                return Waiting(cut, None)
+            self._house.counters.requests += 1
+            return self._carry_out(cut, self.session.decide(cut, offered))
+        if not self._broker.is_ready:
+            return Waiting(cut, None)
+        self._broker.send_rest(cut.data, cut.left)
+        return None
+
+    def _carry_out(self, head: Head, decision: Decision) -> Waiting | None:
+        """Do what was decided, unless it must wait for the broker or ends the connection."""
+        if isinstance(decision, Submitted):
+            self._house.groups.submit(decision.slot.ref, self.session.identity, self, decision.request)
+        elif isinstance(decision, Relayed | Rewritten):
+            if not self._broker.is_ready or self.session.outbox.holds_upstream:
+                return Waiting(head, decision)
+            self._forward(head, decision)
+        elif isinstance(decision, Rejected):
+            return Waiting(head, decision)
+        return None
+
+    def _forward(self, head: Head, decision: Relayed | Rewritten) -> None:
+        expected = None
+        if decision.slot is not None:
+            take = partial(self._take_rewritten, decision.slot) if isinstance(decision, Rewritten) else None
+            expected = Expected(head.header.correlation_id, decision.slot, take)
+        self._broker.send_request(expected, head.data, head.left)
+
+    async def _deal(self, waiting: Waiting) -> None:
+        """Deal with a piece that had to wait; its bytes are its own."""
+        cut, decision = waiting
+        if isinstance(decision, Rejected):
+            await self._reject(decision)
+        elif not isinstance(cut, Head):
+            await self.wait_until(lambda: self._broker.is_ready)
+            assert not isinstance(cut, Rejected), "a rejected piece carries its decision"
+            self._broker.send_rest(cut.data, cut.left)
+        elif decision is None:
+            await self._decide(cut)
+        elif isinstance(decision, Relayed | Rewritten):
+            await self._forward_later(cut, decision)
+
+    async def _decide(self, head: Head) -> None:
+        await self.wait_until(lambda: not self.session.is_full and not self._house.is_draining)
+        offered = await self._cluster.offered(self.broker_id)
+        if offered is None:
+            await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
+            return
+        self._house.counters.requests += 1
+        waiting = self._carry_out(head, self.session.decide(head, offered))
+        if waiting is not None:
+            await self._deal(waiting)
+
+    async def _forward_later(self, head: Head, decision: Relayed | Rewritten) -> None:
+        assert self._nursery is not None, "only a running connection forwards"
+        await self.wait_until(lambda: not self.session.outbox.holds_upstream)
+        if not await self._broker.open(self._nursery):
+            await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
+            return
+        await self.wait_until(lambda: self._broker.is_ready)
+        self._forward(head, decision)
+
+    async def _reject(self, rejected: Rejected) -> None:
+        self.close(rejected.reason, rejected.detail)
+        await trio.sleep_forever()
+
+    # -------------------------------------------------------------------------------------------------- to the client
+
+    def flush(self) -> None:
+        """Send all finished answers at the head, unless more may join them or the client is still taking some."""
+        if self._is_corked:
+            return
+        if self.session.outbox.head_is_ready and not self.sender.unsent_bytes:
+            ready = self.session.outbox.take_ready()
+            data = ready[0] if len(ready) == 1 else b"".join(ready)
+            self._house.counters.requests_answered += len(ready)
+            self._house.counters.bytes_to_clients += len(data)
+            self.sender.send_nowait(data)
+        self.change()
+
+    def deliver(self, slot: Slot, reply: Reply) -> None:
+        """Put a reply into its slot; it leaves when its turn comes."""
+        self.session.outbox.fill(slot, self.session.encode(slot, reply))
+        self.flush()
+
+    def _drained(self) -> None:
+        self.flush()
+        if self.closed is not None and self._nursery is not None and not self.sender.unsent_bytes:
+            self._nursery.cancel_scope.cancel()
+
+    def _take_rewritten(self, slot: Slot, frame: bytes | None) -> None:
+        if frame is None:
+            return
+        self.session.outbox.fill(slot, bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame)))
+        self.flush()
+
+    # ------------------------------------------------------------------------------------------------------------ Via
+
+    def highest_version(self, api_key: int) -> int | None:
+        """The highest version of an api that this broker speaks, None when it has none or is not known yet."""
+        offered = self._cluster.offered_nowait(self.broker_id)
+        versions = None if offered is None else offered.broker.get(api_key)
+        return None if versions is None else versions.highest
+
+    def ask(self, ref: RequestRef, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `session.contracts.Via`."""
+        raise NotImplementedError
+
+
+def _kept(cut: Cut) -> Cut:
+    """The same piece with bytes of its own."""
+    return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
+
+
+def log_end(connection: ClientConnection) -> None:
+    """One line about why a connection ended."""
+    reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
+    client = connection.session.identity
+    tell = LOG.debug if reason in ORDINARY else LOG.warning
+    tell(
+        "%s: connection %d of %s (client id %r) closed: %s%s",
+        reason.code,
+        connection.connection,
+        client.client_host,
+        client.client_id,
+        reason.sentence,
+        f"; seen: {detail}" if detail else "",
+    )

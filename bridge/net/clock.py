@@ -1,0 +1,13 @@
+"""The only place that asks for the time. It must not know what anybody does with it."""
+
+import trio
+
+
+def now_ms() -> int:
+    """Milliseconds of a clock that never goes back; virtual in tests with a mock clock."""
+    return int(trio.current_time() * 1000)
+
+
+def deadline_in(seconds: float) -> float:
+    """The moment `seconds` from now, as trio's cancel scopes count."""
+    return trio.current_time() + seconds

@@ -1,0 +1,191 @@
+"""The cluster behind the bridge: where its brokers are, what they speak, and connections to them with patience.
+
+It must not know clients or groups.
+"""
+
+from collections.abc import Callable
+
+import trio
+
+from bridge.net.broker_connection import BrokerUnreachable, connect, exchange
+from bridge.net.clock import now_ms
+from bridge.net.house import LOG
+from bridge.net.settings import ProxySettings
+from bridge.net.transport import SocketTransport, Transport
+from bridge.session.client_session import Offered
+from bridge.session.directory import Address, Directory
+from bridge.wire.api_versions import (
+    VERSION_ASKED_FIRST,
+    ApiVersionsAnswer,
+    ClientSoftware,
+    api_versions_request,
+    read_api_versions,
+    version_to_ask,
+)
+from bridge.wire.apis import ApiKey
+from bridge.wire.endpoints import Endpoint
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
+from bridge.wire.rewrite import brokers_in, rewrite
+from bridge.wire.versions import offer
+
+OWN_CLIENT_ID = "epochbridge"
+OWN_SOFTWARE = ClientSoftware("epochbridge", "0.1.0")
+METADATA_VERSION = 1
+FIRST_BACKOFF_S, LAST_BACKOFF_S = 0.05, 1.0
+
+
+class UpstreamCluster:
+    """Knows the brokers as last heard; `listen_for` opens a listener for a node and returns whether it could."""
+
+    def __init__(self, settings: ProxySettings, directory: Directory, listen_for: Callable[[int], bool]) -> None:
+        self.directory = directory
+        self.is_reachable = False
+        self.requires_authentication = False
+        self._settings = settings
+        self._listen_for = listen_for
+        self._offered: dict[int | None, tuple[int, Offered]] = {}
+        self._asking: dict[int | None, trio.Lock] = {}
+        self._bootstrap_turn = 0
+
+    # ------------------------------------------------------------------------------------------------------ addresses
+
+    def learn(self, brokers: tuple[Endpoint, ...]) -> None:
+        """Take in the brokers of an answer and open the listeners that are missing."""
+        if self.directory.is_settled(brokers):
+            return
+        for node_id in self.directory.learn(brokers):
+            self._listen_for(node_id)
+
+    def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
+        """See `broker_side.Cluster`."""
+        self.learn(brokers_in(api_key, version, frame))
+        return rewrite(api_key, version, frame, self.directory.ours)
+
+    # ---------------------------------------------------------------------------------------------------- connections
+
+    async def connect(self, broker_id: int | None) -> Transport | None:
+        """A connection to the broker, or to any of the bootstrap list; retried with backoff within the limits."""
+        return await self._connect(broker_id, self._settings.limits.upstream_wait_max_ms / 1000)
+
+    async def _connect(self, broker_id: int | None, wait_max_s: float) -> SocketTransport | None:
+        backoff_s = FIRST_BACKOFF_S
+        with trio.move_on_after(wait_max_s):
+            while True:
+                try:
+                    return await self._connect_once(broker_id)
+                except BrokerUnreachable as error:
+                    LOG.info("EB-NET-012: %s; tried again in %.2f s", error, backoff_s)
+                await trio.sleep(backoff_s)
+                backoff_s = min(LAST_BACKOFF_S, backoff_s * 2)
+        return None
+
+    async def _connect_once(self, broker_id: int | None) -> SocketTransport:
+        transport = await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000)
+        self.is_reachable = True
+        return transport
+
+    def _address(self, broker_id: int | None) -> Address:
+        if broker_id is not None:
+            return self.directory.brokers[broker_id]
+        choices = self._settings.bootstrap
+        self._bootstrap_turn += 1
+        return choices[(self._bootstrap_turn - 1) % len(choices)]
+
+    # ------------------------------------------------------------------------------------------------------- versions
+
+    def offered_nowait(self, broker_id: int | None) -> Offered | None:
+        """What the broker speaks, where that is known and fresh."""
+        known = self._offered.get(broker_id)
+        if known is None or now_ms() - known[0] > self._settings.versions_max_age_ms:
+            return None
+        return known[1]
+
+    async def offered(self, broker_id: int | None) -> Offered | None:
+        """What the broker speaks; while it is down, what it or any other broker of the cluster spoke."""
+        async with self._asking.setdefault(broker_id, trio.Lock()):
+            fresh = self.offered_nowait(broker_id)
+            if fresh is not None:
+                return fresh
+            stale = self._offered.get(broker_id) or next(iter(self._offered.values()), None)
+            limits = self._settings.limits
+            wait_max_s = (self._settings.connect_timeout_ms if stale else limits.upstream_wait_max_ms) / 1000
+            with trio.move_on_after(wait_max_s):
+                answer = await self._ask_versions(broker_id, wait_max_s)
+                if answer is not None:
+                    self._offered[broker_id] = (now_ms(), self._offer(answer))
+                    return self._offered[broker_id][1]
+            return None if stale is None else stale[1]
+
+    def _offer(self, answer: ApiVersionsAnswer) -> Offered:
+        offered = offer(
+            answer.versions,
+            rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
+            has_embedded_rule=any(rule.road.value != "pass" for rule in self._settings.rules),
+        )
+        return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=answer.features))
+
+    async def _ask_versions(self, broker_id: int | None, wait_max_s: float) -> ApiVersionsAnswer | None:
+        version: int | None = VERSION_ASKED_FIRST
+        answer: ApiVersionsAnswer | None = None
+        while version is not None:
+            transport = await self._connect(broker_id, wait_max_s)
+            if transport is None:
+                return None
+            try:
+                answer = await self._ask_version(transport, version)
+            except (BrokerUnreachable, MalformedFrame) as error:
+                # Brokers of before 0.10.2 close the connection at a version they don't know.
+                LOG.info("EB-NET-018: ApiVersions v%d got no readable answer: %s", version, error)
+                answer = None
+            finally:
+                transport.close()
+            version = version_to_ask(version, answer)
+        return answer
+
+    async def _ask_version(self, transport: SocketTransport, version: int) -> ApiVersionsAnswer:
+        request = api_versions_request(version, version, OWN_CLIENT_ID, OWN_SOFTWARE)
+        frame = await exchange(transport, request, self._settings.limits.rewritten_answer_bytes_max)
+        header = read_response_header(frame, ApiKey.API_VERSIONS, version)
+        assert header is not None, "the frame is whole"
+        return read_api_versions(version, frame, header.body_offset)
+
+    # ---------------------------------------------------------------------------------------------------- its brokers
+
+    async def refresh(self) -> bool:
+        """Ask the cluster once for its brokers; False when no broker of the bootstrap list answers."""
+        try:
+            transport = await self._connect_once(None)
+        except BrokerUnreachable as error:
+            self._unreachable(str(error))
+            return False
+        try:
+            with trio.fail_after(self._settings.connect_timeout_ms / 1000):
+                frame = await exchange(transport, _metadata_request(), self._settings.limits.rewritten_answer_bytes_max)
+        except (BrokerUnreachable, trio.TooSlowError) as error:
+            # A listener that authenticates closes at the first request that is not about SASL.
+            self.requires_authentication = isinstance(error, BrokerUnreachable) and await self._speaks()
+            self._unreachable(str(error) or "no answer to Metadata in time")
+            return self.requires_authentication
+        finally:
+            transport.close()
+        self.is_reachable = True
+        self.requires_authentication = False
+        self.learn(brokers_in(ApiKey.METADATA, METADATA_VERSION, frame))
+        return True
+
+    async def _speaks(self) -> bool:
+        return await self.offered(None) is not None
+
+    def _unreachable(self, why: str) -> None:
+        if self.requires_authentication:
+            self.is_reachable = True
+            return
+        self.is_reachable = False
+        LOG.warning("EB-NET-012: the cluster can't be asked for its brokers: %s; check bootstrap and that it runs", why)
+
+
+def _metadata_request() -> bytes:
+    """Metadata without topics: just the brokers."""
+    header = RequestHeader(0, ApiKey.METADATA, METADATA_VERSION, 0, OWN_CLIENT_ID, 0)
+    return request_frame(header, (0).to_bytes(4, "big"))

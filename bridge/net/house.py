@@ -1,0 +1,29 @@
+"""What all connections of one proxy share: limits, counters, buffers, and those who answer.
+
+It must not know any connection.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from bridge.net.relay import Pipes
+from bridge.session.client_session import Rules
+from bridge.session.contracts import Groups, Passing
+from bridge.session.counters import Counters
+
+RECEIVE_BYTES = 256 * 1024
+
+LOG = logging.getLogger("epochbridge.net")
+
+
+@dataclass(slots=True, kw_only=True)
+class House:
+    """Shared by all connections; `buffer` is lent to whoever reads and empty again before the next wait."""
+
+    rules: Rules
+    groups: Groups
+    passing: Passing
+    counters: Counters = field(default_factory=Counters)
+    pipes: Pipes = field(default_factory=Pipes)
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
+    is_draining: bool = False

@@ -1,0 +1,67 @@
+"""Listening sockets: opened at once or not at all, and accepted from until cancelled.
+
+It must not know what becomes of a connection.
+"""
+
+import socket
+from collections.abc import Callable
+
+import trio
+
+from bridge.net.house import LOG
+from bridge.session.directory import Address
+
+BACKLOG = 4096
+"""Enough for thousands of clients at once; the kernel caps it at net.core.somaxconn."""
+ACCEPTS_PER_TURN = 64
+PAUSE_S = 0.1
+
+
+class CannotListen(Exception):
+    """The address can't be listened on; it may be taken, not ours, or need rights."""
+
+    code = "EB-NET-020"
+
+
+def listen(address: Address) -> socket.socket:
+    """A listening, non-blocking socket; port 0 takes any free one. Raises CannotListen."""
+    try:
+        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise CannotListen(f"{CannotListen.code}: can't listen on {address}: {error}") from error
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address.host, address.port))
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        raise CannotListen(
+            f"{CannotListen.code}: can't listen on {address}: {error}; most likely another process has the port, "
+            "choose another or stop it"
+        ) from error
+    return sock
+
+
+def bound_port(sock: socket.socket) -> int:
+    """The port that a listening socket got."""
+    port: int = sock.getsockname()[1]
+    return port
+
+
+async def accept_from(sock: socket.socket, take: Callable[[socket.socket, str], None]) -> None:
+    """Hand every new connection with its peer's host to `take`, until cancelled; owns the socket."""
+    with sock:
+        while True:
+            await trio.lowlevel.wait_readable(sock)
+            for _ in range(ACCEPTS_PER_TURN):
+                try:
+                    client, peer = sock.accept()
+                except BlockingIOError:
+                    break
+                except OSError as error:
+                    LOG.warning("EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error)
+                    await trio.sleep(PAUSE_S)
+                    break
+                take(client, str(peer[0]))

@@ -1,0 +1,206 @@
+"""One proxy in front of one cluster: its listeners, its connections, its statistics and its end.
+
+It must not know what a group is; whoever answers for groups is given to it.
+"""
+
+import socket
+from dataclasses import dataclass
+
+import trio
+
+from bridge.migration.route import Router
+from bridge.net.client_connection import ClientConnection, log_end
+from bridge.net.clock import now_ms
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.house import LOG, House
+from bridge.net.listener import CannotListen, accept_from, bound_port, listen
+from bridge.net.settings import ProxySettings
+from bridge.net.sweeper import Watch
+from bridge.net.switchboard import Switchboard
+from bridge.net.transport import SocketTransport, Transport
+from bridge.session.client_session import ClientSession, Rules
+from bridge.session.close_reasons import CloseReason
+from bridge.session.contracts import Groups, Passing
+from bridge.session.counters import Counters, Statistics
+from bridge.session.directory import Address, Advertised, Directory
+
+PORTS_TO_TRY = 1_000
+DRAIN_LOOK_S = 0.02
+SWEEPS_PER_LIMIT = 4
+SWEEP_MAX_S = 5.0
+RETRY_MS = 1_000
+FIRST_REFRESH_S = 0.4
+"""How long the start waits for the cluster, so that brokers get their ports in the order of their ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backstage:
+    """Those behind the proxy: who answers for groups, who hears of passing ones, where replies are handed in."""
+
+    groups: Groups
+    passing: Passing
+    switchboard: Switchboard
+    counters: Counters
+
+
+class Proxy:
+    """Made by serve_proxy; lives as long as that runs."""
+
+    def __init__(self, settings: ProxySettings, backstage: Backstage, nursery: trio.Nursery) -> None:
+        self._settings = settings
+        self._nursery = nursery
+        self._switchboard = backstage.switchboard
+        rules = Rules(limits=settings.limits, router=Router(settings.rules), node=settings.node)
+        self._house = House(
+            rules=rules, groups=backstage.groups, passing=backstage.passing, counters=backstage.counters
+        )
+        self._connections: dict[int, ClientConnection] = {}
+        self._next_connection = 0
+        self._accepting: list[trio.CancelScope] = []
+        first = listen(settings.listen)
+        self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
+        next_port = self.bootstrap.port + 1 if settings.listen.port else 0
+        self._directory = Directory(
+            Advertised(host=self.bootstrap.host, first_port=next_port, ports=settings.broker_ports)
+        )
+        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for)
+        nursery.start_soon(self._accept, first, None)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new clients are welcome and the cluster answered when it was asked last."""
+        return self.cluster.is_reachable and not self._house.is_draining
+
+    @property
+    def broker_addresses(self) -> dict[int, Address]:
+        """Node id -> the address that clients are told for it."""
+        return dict(self._directory.ours)
+
+    def statistics(self) -> Statistics:
+        """All counters, and what the connections hold in their buffers now."""
+        return self._house.counters.picture(sum(c.bytes_held for c in self._connections.values()))
+
+    def bytes_held(self) -> dict[int, int]:
+        """Bytes in the buffers of each open connection."""
+        return {number: connection.bytes_held for number, connection in self._connections.items()}
+
+    # ------------------------------------------------------------------------------------------------------ listeners
+
+    def _listen_for(self, node_id: int) -> bool:
+        """Open the listener that stands for a broker; a taken port is passed over unless it was configured."""
+        directory = self._directory
+        for _ in range(1 if directory.is_fixed(node_id) else PORTS_TO_TRY):
+            address = Address(self._settings.listen.host, directory.port_to_try(node_id))
+            try:
+                sock = listen(address)
+            except CannotListen as error:
+                LOG.warning("%s (for broker %d)", error, node_id)
+                continue
+            directory.settle(node_id, bound_port(sock))
+            LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
+            self._nursery.start_soon(self._accept, sock, node_id)
+            return True
+        return False
+
+    async def _accept(self, sock: socket.socket, broker_id: int | None) -> None:
+        with trio.CancelScope() as scope:
+            self._accepting.append(scope)
+            await accept_from(sock, lambda client, host: self._take(client, host, broker_id))
+
+    # ---------------------------------------------------------------------------------------------------- connections
+
+    def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
+        counters = self._house.counters
+        counters.connections_accepted += 1
+        if len(self._connections) >= self._settings.limits.connections_max:
+            client.close()
+            counters.count_close(CloseReason.TOO_MANY_CONNECTIONS)
+            LOG.warning("%s: %s", CloseReason.TOO_MANY_CONNECTIONS.code, CloseReason.TOO_MANY_CONNECTIONS.sentence)
+            return
+        self._nursery.start_soon(self._serve, SocketTransport(client), host, broker_id)
+
+    async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
+        self._next_connection += 1
+        number = self._next_connection
+        session = ClientSession(self._house.rules, number, host, self._house.passing)
+        connection = ClientConnection(self._house, self.cluster, session, transport, broker_id)
+        self._connections[number] = connection
+        self._switchboard.plug(number, connection)
+        self._house.counters.connections_open += 1
+        try:
+            await connection.run()
+        finally:
+            del self._connections[number]
+            self._switchboard.unplug(number)
+            self._house.counters.connections_open -= 1
+        self._ended(connection)
+
+    def _ended(self, connection: ClientConnection) -> None:
+        reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
+        self._house.counters.count_close(reason)
+        log_end(connection)
+        if not self._house.is_draining:
+            self._house.groups.disconnected(connection.connection)
+
+    # ------------------------------------------------------------------------------------------------- in the background
+
+    async def sweep(self) -> None:
+        """Close connections that stand still, until cancelled."""
+        limits = self._settings.limits
+        pause_s = min(SWEEP_MAX_S, min(limits.idle_max_ms, limits.frame_time_max_ms) / 1000 / SWEEPS_PER_LIMIT)
+        watches: dict[int, Watch] = {}
+        while True:
+            now = now_ms()
+            watches = {number: watches.get(number) or Watch(now) for number in self._connections}
+            for number, connection in list(self._connections.items()):
+                reason = watches[number].look(connection.session, connection.traffic, now)
+                if reason is not None:
+                    connection.close(reason, "")
+            await trio.sleep(pause_s)
+
+    async def keep_refreshing(self) -> None:
+        """Ask for the cluster's brokers again and again, until cancelled."""
+        while True:
+            answered = await self.cluster.refresh()
+            pause_ms = self._settings.refresh_interval_ms
+            await trio.sleep((pause_ms if answered else min(pause_ms, RETRY_MS)) / 1000)
+
+    async def drain(self, deadline_s: float) -> None:
+        """Stop accepting, let answers that are due leave, and close; nobody leaves a group by it."""
+        self._house.is_draining = True
+        for scope in self._accepting:
+            scope.cancel()
+        with trio.move_on_after(deadline_s):
+            while self._connections:
+                for connection in list(self._connections.values()):
+                    if connection.session.is_quiet:
+                        connection.close(CloseReason.DRAINED, "")
+                await trio.sleep(DRAIN_LOOK_S)
+        for connection in list(self._connections.values()):
+            connection.close(CloseReason.DRAINED, f"with {len(connection.session.outbox)} answers open")
+
+    def close(self) -> None:
+        """Give back what outlives connections."""
+        self._house.pipes.close()
+
+
+async def serve_proxy(
+    settings: ProxySettings,
+    backstage: Backstage,
+    task_status: trio.TaskStatus[Proxy] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run one proxy until cancelled; for `nursery.start`, which gets the Proxy once the bootstrap listener is open.
+
+    The cluster need not be up: clients wait for it within their limits. Raises CannotListen.
+    """
+    async with trio.open_nursery() as nursery:
+        proxy = Proxy(settings, backstage, nursery)
+        try:
+            with trio.move_on_after(FIRST_REFRESH_S):
+                await proxy.cluster.refresh()
+            nursery.start_soon(proxy.sweep)
+            nursery.start_soon(proxy.keep_refreshing)
+            task_status.started(proxy)
+            await trio.sleep_forever()
+        finally:
+            proxy.close()

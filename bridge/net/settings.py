@@ -1,0 +1,35 @@
+"""What one proxy must be told to run. It must not know where the values come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bridge.migration.route import Rule
+from bridge.session.directory import Address
+from bridge.session.limits import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxySettings:
+    """One proxy in front of one cluster."""
+
+    bootstrap: tuple[Address, ...]
+    """Brokers to begin with, tried in order."""
+    listen: Address
+    """Where clients bootstrap; port 0 takes any free one."""
+    advertised_host: str | None = None
+    """The host that clients are told; the host of `listen` if not given."""
+    broker_ports: Mapping[int, int] = field(default_factory=dict)
+    """Fixed ports by node id; all other brokers get the next free ones after the port of `listen`."""
+    rules: tuple[Rule, ...] = ()
+    """Which groups take which road; the first match wins, none is `pass`."""
+    limits: Limits = field(default_factory=Limits)
+    rewrites_node_endpoints: bool = False
+    """Offer Produce 10+ and Fetch 16+, whose answers are then held whole and searched for addresses (KIP-951)."""
+    refresh_interval_ms: int = 30_000
+    """How often the cluster is asked for its brokers."""
+    versions_max_age_ms: int = 300_000
+    """How long a broker's answer to ApiVersions is believed."""
+    connect_timeout_ms: int = 5_000
+    """How long one attempt to connect to a broker may take."""
+    node: int = 0
+    """This process, as it stands in RequestRef."""

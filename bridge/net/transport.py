@@ -1,0 +1,100 @@
+"""A connection as the pump sees it: try now, or wait; plain sockets here, other kinds obey the same protocol.
+
+It must not know frames or who is at the other end.
+"""
+
+import socket
+from typing import Protocol
+
+import trio
+
+
+class PeerGone(Exception):
+    """The other end closed or reset the connection while something was to be sent."""
+
+
+class Transport(Protocol):
+    """Both directions of one connection, without a task switch unless a wait is asked for."""
+
+    def recv_into(self, buffer: memoryview) -> int | None:
+        """Bytes received into `buffer` now; None when there are none yet, 0 when the other end is done."""
+        ...
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """How many bytes of `data` were taken now, perhaps 0. Raises PeerGone."""
+        ...
+
+    def fileno(self) -> int | None:
+        """The file descriptor where bytes may be moved by the kernel, None where they may not (TLS, memory)."""
+        ...
+
+    async def wait_readable(self) -> None:
+        """Wait until recv_into may give something."""
+        ...
+
+    async def wait_writable(self) -> None:
+        """Wait until try_send may take something."""
+        ...
+
+    def close(self) -> None:
+        """Close both directions; harmless when closed."""
+        ...
+
+
+class SocketTransport:
+    """A plain TCP (or Unix) socket; owns it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        if sock.family in {socket.AF_INET, socket.AF_INET6}:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._socket = sock
+        self._closed = False
+
+    def recv_into(self, buffer: memoryview) -> int | None:
+        """See Transport; a reset counts as the end."""
+        try:
+            return self._socket.recv_into(buffer)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return 0
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """See Transport."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise PeerGone(str(error)) from error
+
+    def fileno(self) -> int | None:
+        """See Transport."""
+        return None if self._closed else self._socket.fileno()
+
+    async def wait_readable(self) -> None:
+        """See Transport."""
+        await trio.lowlevel.wait_readable(self._socket)
+
+    async def wait_writable(self) -> None:
+        """See Transport."""
+        await trio.lowlevel.wait_writable(self._socket)
+
+    def close(self) -> None:
+        """See Transport; whoever waits for the socket is woken with trio.ClosedResourceError."""
+        if not self._closed:
+            self._closed = True
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
+
+
+async def send_all(transport: Transport, data: bytes | memoryview) -> None:
+    """Send all of `data`, waiting where the other end is slow. Raises PeerGone."""
+    left = memoryview(data)
+    while True:
+        left = left[transport.try_send(left) :]
+        if not left:
+            return
+        await transport.wait_writable()

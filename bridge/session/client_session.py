@@ -1,0 +1,205 @@
+"""One client connection as a plain object: what it sent is cut and decided on, and every answer finds its place.
+
+It must not know sockets, tasks or the other connections.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bridge.migration.route import Router
+from bridge.session.answers import AnswerCutter
+from bridge.session.close_reasons import CloseReason
+from bridge.session.group_requests import Embedded, GroupRequests, Misread
+from bridge.session.limits import Limits
+from bridge.session.contracts import Passing
+from bridge.session.outbox import Outbox, Slot
+from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
+from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
+from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
+from bridge.wire.codec.registry import Reply, Request, encode_reply
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import RequestHeader
+from bridge.wire.heartbeat import heartbeat_reply
+from bridge.wire.rewrite import carries_addresses
+from bridge.wire.versions import VersionTable, speaks
+from translators.dialects.classic import HeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """What one broker speaks, and what clients of its listener are offered of it."""
+
+    broker: VersionTable
+    answer: ApiVersionsAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What holds for all connections of a proxy."""
+
+    limits: Limits
+    router: Router
+    node: int = 0
+
+
+class Relayed(NamedTuple):
+    """The request goes to the broker and its answer comes back unread; no slot when there will be no answer."""
+
+    slot: Slot | None
+
+
+class Rewritten(NamedTuple):
+    """The request goes to the broker, whose answer is held and its addresses replaced."""
+
+    slot: Slot
+
+
+class Answered(NamedTuple):
+    """The answer is in its slot already."""
+
+    slot: Slot
+
+
+class Submitted(NamedTuple):
+    """Whoever answers for embedded groups is to be asked."""
+
+    slot: Slot
+    request: Request
+
+
+Decision = Relayed | Rewritten | Answered | Submitted | Rejected
+
+
+class ClientSession:
+    """Bytes of one client in, decisions and ordered answers out."""
+
+    def __init__(self, rules: Rules, connection: int, client_host: str, passing: Passing) -> None:
+        self.connection = connection
+        self.requests = RequestCutter(rules.limits)
+        self.outbox = Outbox(rules.node, connection)
+        self.answers = AnswerCutter(rules.limits.rewritten_answer_bytes_max)
+        self.identity = ClientIdentity(client_id="", client_host=client_host)
+        self.says_it_authenticates = False
+        self.limits = rules.limits
+        self._groups = GroupRequests(rules.router)
+        self._passing = passing
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes in the buffers of this session."""
+        return self.requests.bytes_held + self.outbox.bytes_held + self.answers.bytes_held
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more should be read from the client before some answers have left."""
+        limits = self.limits
+        return len(self.outbox) >= limits.inflight_requests_max or self.outbox.bytes_held > limits.inflight_bytes_max
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no request is half read and none is unanswered."""
+        return not self.outbox and not self.requests.bytes_held and not self.requests.bytes_to_pass_on
+
+    def decide(self, head: Head, offered: Offered) -> Decision:
+        """What becomes of a request; its answer's place is taken in the outbox."""
+        header = head.header
+        if header.client_id is not None and header.client_id != self.identity.client_id:
+            self._introduce(header.client_id)
+        if header.api_key == ApiKey.API_VERSIONS:
+            return self._api_versions(head, offered.answer)
+        refused = _refused(header, offered.answer.versions)
+        if refused is not None:
+            return refused
+        if treatment(header.api_key) is Treatment.ANSWERED:
+            return self._group_request(head, offered)
+        if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
+            return Relayed(None)
+        if carries_addresses(header.api_key, header.api_version):
+            return Rewritten(self._reserve(header))
+        if header.api_key == ApiKey.SASL_HANDSHAKE:
+            self.says_it_authenticates = True
+        return Relayed(self._reserve_stream(header))
+
+    def encode(self, slot: Slot, reply: Reply) -> bytes:
+        """The frame of a reply for the version and correlation id of the slot's request."""
+        if slot.api_key == ApiKey.HEARTBEAT and isinstance(reply, HeartbeatReply):
+            return heartbeat_reply(slot.api_version, slot.correlation_id, reply.error)
+        return encode_reply(slot.api_key, slot.api_version, slot.correlation_id, reply)
+
+    def _reserve(self, header: RequestHeader) -> Slot:
+        return self.outbox.reserve(header.api_key, header.api_version, header.correlation_id)
+
+    def _reserve_stream(self, header: RequestHeader) -> Slot:
+        return self.outbox.reserve_stream(header.api_key, header.api_version, header.correlation_id)
+
+    def _introduce(self, client_id: str) -> None:
+        known = self.identity
+        self.identity = ClientIdentity(
+            client_id=client_id,
+            client_host=known.client_host,
+            software_name=known.software_name,
+            software_version=known.software_version,
+        )
+
+    def _api_versions(self, head: Head, answer: ApiVersionsAnswer) -> Decision:
+        header = head.header
+        slot = self._reserve(header)
+        if header.api_version <= answer.versions[ApiKey.API_VERSIONS].highest:
+            try:
+                software = read_client_software(header.api_version, bytes(head.data), header.body_offset)
+            except MalformedFrame as error:
+                return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
+            if header.api_version >= 3 and not software.is_valid:
+                answer = ApiVersionsAnswer(error_code=ErrorCode.INVALID_REQUEST)
+            known = self.identity
+            self.identity = ClientIdentity(
+                client_id=known.client_id,
+                client_host=known.client_host,
+                software_name=software.name,
+                software_version=software.version,
+            )
+        self.outbox.fill(slot, api_versions_reply(header.api_version, header.correlation_id, answer))
+        return Answered(slot)
+
+    def _group_request(self, head: Head, offered: Offered) -> Decision:
+        header = head.header
+        found = self._groups.read(header, head.data)
+        if isinstance(found, Misread):
+            return Rejected(CloseReason.MALFORMED_REQUEST, found.detail)
+        if isinstance(found, Embedded):
+            slot = self._reserve(header)
+            if found.may_ask:
+                self.outbox.hold_upstream(slot)
+            return Submitted(slot, found.request)
+        for group_id in found.group_ids:
+            self._passing.passed(header, group_id, self.identity)
+        if not speaks(offered.broker, header.api_key, header.api_version):
+            return self._unsupported(head)
+        return Relayed(self._reserve_stream(header))
+
+    def _unsupported(self, head: Head) -> Decision:
+        header = head.header
+        refusal = self._groups.unsupported(header, head.data)
+        if refusal is None:
+            return _not_offered(header, None)
+        slot = self._reserve(header)
+        self.outbox.fill(slot, refusal)
+        return Answered(slot)
+
+
+def _refused(header: RequestHeader, offered: VersionTable) -> Rejected | None:
+    if header.api_key not in offered:
+        return Rejected(
+            CloseReason.UNKNOWN_API, f"{api_name(header.api_key)} v{header.api_version} of client {header.client_id!r}"
+        )
+    versions = offered[header.api_key]
+    if header.api_version in versions:
+        return None
+    return _not_offered(header, f"{versions.lowest} to {versions.highest}")
+
+
+def _not_offered(header: RequestHeader, versions: str | None) -> Rejected:
+    detail = f"{api_name(header.api_key)} v{header.api_version} of client {header.client_id!r}, offered {versions}"
+    return Rejected(CloseReason.UNSUPPORTED_VERSION, detail)

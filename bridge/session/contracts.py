@@ -1,0 +1,59 @@
+"""What a session asks of those behind it: who answers group requests, and who hears of those that pass.
+
+It must not know an implementation of either.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.frames import RequestHeader
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+
+OnAnswer = Callable[[Reply | None], None]
+"""Takes the broker's answer, or None when the connection to it was lost before the answer came."""
+
+
+class Via(Protocol):
+    """The client connection that a request came by, with its own authenticated way to the broker."""
+
+    @property
+    def connection(self) -> int:
+        """The number of the connection, as in RequestRef."""
+        ...
+
+    @property
+    def broker_id(self) -> int | None:
+        """The broker whose listener the client came in by; None for the bootstrap listener."""
+        ...
+
+    def highest_version(self, api_key: int) -> int | None:
+        """The highest version of an api that this broker speaks, None when it has none."""
+        ...
+
+    def ask(self, ref: RequestRef, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """Ask the broker in the place of the request `ref`: at `version`, or the highest that both sides speak.
+
+        `on_answer` is called once, perhaps at once. Afterwards later requests of the connection may go upstream.
+        """
+        ...
+
+
+class Groups(Protocol):
+    """Who answers requests for groups that are not on road `pass`."""
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        """Take a request; its answer comes through `deliver(ref, reply)`, perhaps before this returns."""
+        ...
+
+    def disconnected(self, connection: int) -> None:
+        """A client connection is gone; answers to its open requests have nowhere to go."""
+        ...
+
+
+class Passing(Protocol):
+    """Who hears of group requests that go through untouched."""
+
+    def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
+        """A request of a `pass` group is on its way to the broker."""
+        ...

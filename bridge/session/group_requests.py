@@ -1,0 +1,98 @@
+"""Reads group requests as far as their road asks for: not at all, the group's name, or the whole message.
+
+It must not know slots, brokers or who answers.
+"""
+
+from typing import NamedTuple
+
+from bridge.migration.route import Road, Router
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import (
+    SUPPORTED,
+    Request,
+    decode_request,
+    encode_reply,
+    error_reply,
+    group_ids,
+    peek_group_id,
+)
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import RequestHeader
+from bridge.wire.heartbeat import read_heartbeat
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+
+MAY_ASK = frozenset(
+    (
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.LIST_GROUPS,
+        ApiKey.DELETE_GROUPS,
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
+    )
+)
+"""Apis whose answer for an embedded group may need the broker."""
+
+
+class Passes(NamedTuple):
+    """All groups of the request are on road `pass`; those that were worth reading."""
+
+    group_ids: tuple[GroupId, ...]
+
+
+class Embedded(NamedTuple):
+    """Some group of the request is answered by the bridge; `may_ask` says that this may need the client's broker."""
+
+    request: Request
+    may_ask: bool
+
+
+class Misread(NamedTuple):
+    """The request can't be read."""
+
+    detail: str
+
+
+class GroupRequests:
+    """Reads the group requests of one connection."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+
+    def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded | Misread:
+        """Find the road of a request; `data` is one whole request."""
+        key, version, start = header.api_key, header.api_version, header.body_offset
+        try:
+            group_id = peek_group_id(key, version, data[start:], start)
+            if group_id is None:
+                return self._read_batch(header, data)
+            if self._router.road(group_id) is Road.PASS:
+                return Passes((group_id,))
+            if key == ApiKey.HEARTBEAT:
+                return Embedded(read_heartbeat(version, bytes(data), start), may_ask=False)
+            return Embedded(decode_request(key, version, data[start:], start), key in MAY_ASK)
+        except MalformedFrame as error:
+            return Misread(str(error))
+
+    def unsupported(self, header: RequestHeader, data: bytes | memoryview) -> bytes | None:
+        """The UNSUPPORTED_VERSION answer to a request of a `pass` group that the broker can't read; None: none fits."""
+        key, version, start = header.api_key, header.api_version, header.body_offset
+        lowest, highest = SUPPORTED[key]
+        if not lowest <= version <= highest:
+            return None
+        refusal = error_reply(decode_request(key, version, data[start:], start), ErrorCode.UNSUPPORTED_VERSION)
+        return encode_reply(key, version, header.correlation_id, refusal)
+
+    def _read_batch(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded:
+        """Requests that name several groups or none; nothing is decoded while every group passes."""
+        if not self._router.takes_groups():
+            return Passes(())
+        start = header.body_offset
+        request = decode_request(header.api_key, header.api_version, data[start:], start)
+        named = group_ids(request)
+        if header.api_key == ApiKey.LIST_GROUPS or any(self._router.road(g) is not Road.PASS for g in named):
+            return Embedded(request, may_ask=True)
+        return Passes(named)

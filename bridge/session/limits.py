@@ -1,0 +1,32 @@
+"""Every bound of a client connection, by its name. It must not know where a value was configured or who enforces it."""
+
+from dataclasses import dataclass
+
+KIB = 1024
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of one proxy; each has a defined refusal (`session.close_reasons`) or makes the reader wait."""
+
+    connections_max: int = 10_000
+    """Client connections at once; one more is accepted and closed."""
+    frame_bytes_max: int = 100 * MIB
+    """Largest request, as Kafka's `socket.request.max.bytes`; larger ones close the connection."""
+    group_frame_bytes_max: int = MIB
+    """Largest request of a group API, which is held whole until it is decided."""
+    offsets_frame_bytes_max: int = 16 * MIB
+    """Largest OffsetCommit, TxnOffsetCommit, OffsetFetch or OffsetDelete, which are held whole too."""
+    rewritten_answer_bytes_max: int = 64 * MIB
+    """Largest answer that is held whole because addresses in it change (Metadata of a big cluster)."""
+    inflight_requests_max: int = 1_000
+    """Requests of one connection that wait for their answer; then nothing more is read from it."""
+    inflight_bytes_max: int = 4 * MIB
+    """Bytes of finished answers that wait for their turn; then nothing more is read from the connection."""
+    idle_max_ms: int = 600_000
+    """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
+    frame_time_max_ms: int = 30_000
+    """How long the held part of one request may take to arrive; slower clients are closed."""
+    upstream_wait_max_ms: int = 10_000
+    """How long a request waits for a broker that can't be reached, with backoff between attempts."""

@@ -1,0 +1,112 @@
+"""The answers of one connection in the order of its requests: some made here, some to come from the broker.
+
+It must not know what an answer says or how it is sent.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from translators.dialects.ids import RequestRef
+
+
+@dataclass(slots=True)
+class Slot:
+    """The place of one answer; `streams` says that the broker's bytes go through it unread.
+
+    `answer` is set once, when an answer that is made here is finished. `holds_upstream` is true while the slot may
+    still ask the broker: later requests of the connection wait, so that answers come back in the order of the slots.
+    """
+
+    ref: RequestRef
+    api_key: int
+    api_version: int
+    correlation_id: int
+    streams: bool = False
+    holds_upstream: bool = False
+    answer: bytes | None = None
+
+
+class Outbox:
+    """The slots of one connection, oldest first."""
+
+    def __init__(self, node: int, connection: int) -> None:
+        self.bytes_held = 0
+        self._node = node
+        self._connection = connection
+        self._slots: deque[Slot] = deque()
+        self._sequence = 0
+        self._holding = 0
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def holds_upstream(self) -> bool:
+        """Whether some slot may still ask the broker, so that later requests must not go there yet."""
+        return self._holding > 0
+
+    @property
+    def head(self) -> Slot | None:
+        """The slot of the next answer to leave."""
+        return self._slots[0] if self._slots else None
+
+    @property
+    def head_is_ready(self) -> bool:
+        """Whether the next answer to leave is finished."""
+        return bool(self._slots) and self._slots[0].answer is not None
+
+    def reserve(self, api_key: int, api_version: int, correlation_id: int) -> Slot:
+        """Take the next place for an answer that is made here."""
+        slot = Slot(RequestRef(self._node, self._connection, self._sequence), api_key, api_version, correlation_id)
+        self._sequence += 1
+        self._slots.append(slot)
+        return slot
+
+    def reserve_stream(self, api_key: int, api_version: int, correlation_id: int) -> Slot:
+        """Take the next place for an answer that the broker gives and that goes through unread."""
+        slot = self.reserve(api_key, api_version, correlation_id)
+        slot.streams = True
+        return slot
+
+    def hold_upstream(self, slot: Slot) -> None:
+        """Keep later requests from the broker until this slot has asked it or is answered."""
+        slot.holds_upstream = True
+        self._holding += 1
+
+    def release_upstream(self, slot: Slot) -> None:
+        """The slot has asked, or never will; harmless when it does not hold."""
+        if slot.holds_upstream:
+            slot.holds_upstream = False
+            self._holding -= 1
+
+    def find(self, ref: RequestRef) -> Slot | None:
+        """The open slot of a request, or None when it was answered or never was."""
+        if not self._slots:
+            return None
+        index = ref.sequence - self._slots[0].ref.sequence
+        return self._slots[index] if 0 <= index < len(self._slots) else None
+
+    def fill(self, slot: Slot, answer: bytes) -> None:
+        """Finish the answer of a slot; it leaves when its turn comes."""
+        slot.answer = answer
+        self.bytes_held += len(answer)
+        self.release_upstream(slot)
+
+    def take_ready(self) -> list[bytes]:
+        """Take out all finished answers at the head, in order."""
+        taken: list[bytes] = []
+        slots = self._slots
+        while slots:
+            answer = slots[0].answer
+            if answer is None:
+                break
+            taken.append(answer)
+            self.bytes_held -= len(answer)
+            slots.popleft()
+        return taken
+
+    def end_stream(self) -> Slot:
+        """The streamed answer at the head has gone through completely."""
+        slot = self._slots.popleft()
+        assert slot.streams, "only a streamed answer ends by going through"
+        return slot

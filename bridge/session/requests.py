@@ -1,0 +1,195 @@
+"""Cuts what a client sends into requests: the head of each, held only as far as a decision needs it, and the rest unread.
+
+It must not know roads, brokers or answers.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.wire.acks import expects_answer
+from bridge.wire.apis import ApiKey, Treatment, treatment
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import MAX_HEADER_BYTES, RequestHeader, read_request_header
+
+ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
+"""A Produce request whose acks are not found by then is malformed: client and transactional ids have 32,767 bytes."""
+
+_OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
+_LENGTH_BYTES = 4
+
+
+class Head(NamedTuple):
+    """A request at the point where it can be decided on; `data` starts at its length prefix, `left` bytes are to come.
+
+    `data` may look into the receive buffer: it is valid until the next byte is received.
+    """
+
+    header: RequestHeader
+    data: bytes | memoryview
+    left: int
+
+
+class Rest(NamedTuple):
+    """Bytes that go where their request went; `left` of the request are to come."""
+
+    data: memoryview
+    left: int
+
+
+class Rejected(NamedTuple):
+    """Bytes that end the connection, and what was seen."""
+
+    reason: CloseReason
+    detail: str
+
+
+Cut = Head | Rest | Rejected
+
+
+def held_whole(api_key: int) -> bool:
+    """Whether a request is held until all of it is there, because the bridge may answer it itself."""
+    return treatment(api_key) is Treatment.ANSWERED
+
+
+def produce_is_answered(header: RequestHeader, data: bytes | memoryview) -> bool | None:
+    """Whether the broker answers this Produce request (acks other than 0); None when `data` ends too early."""
+    return expects_answer(header.api_version, data[header.body_offset :])
+
+
+class RequestCutter:
+    """Cuts the bytes of one connection; `position` says how far into the last view it has read.
+
+    Holds at most the head of one request: a copy is made only when a head spans two receives.
+    """
+
+    def __init__(self, limits: Limits, holds_whole: Callable[[int], bool] = held_whole) -> None:
+        self.position = 0
+        self.heads_cut = 0
+        self._limits = limits
+        self._holds_whole = holds_whole
+        self._held = bytearray()
+        self._left = 0
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes that are kept because their request can't be decided on yet."""
+        return len(self._held)
+
+    @property
+    def bytes_to_pass_on(self) -> int:
+        """Bytes of the current request that are still to come and need no look."""
+        return self._left
+
+    def pass_on(self, count: int) -> None:
+        """Say that `count` bytes of the current request went by outside (spliced)."""
+        self._left -= count
+
+    def cut(self, view: memoryview, position: int) -> Cut | None:
+        """The next piece of `view` from `position` on, or None when all of it is read and more is needed."""
+        if self._left:
+            return self._rest(view, position)
+        if position >= len(view):
+            self.position = position
+            return None
+        try:
+            if self._held:
+                return self._head_from_held(view, position)
+            return self._head_from_view(view, position)
+        except MalformedFrame as error:
+            start = bytes(self._held[:_LENGTH_BYTES]) or bytes(view[position : position + _LENGTH_BYTES])
+            return Rejected(_reason(start, self._limits), str(error))
+
+    def _rest(self, view: memoryview, position: int) -> Rest | None:
+        end = min(len(view), position + self._left)
+        self.position = end
+        if end == position:
+            return None
+        self._left -= end - position
+        return Rest(view[position:end], self._left)
+
+    def _head_from_view(self, view: memoryview, position: int) -> Cut | None:
+        data = view[position:]
+        header = read_request_header(data, self._limits.frame_bytes_max)
+        wanted = MAX_HEADER_BYTES if header is None else self._wanted(header, data)
+        if isinstance(wanted, Rejected):
+            return wanted
+        if header is None or wanted > len(data):
+            self._held += data
+            self.position = len(view)
+            return None
+        end = position + min(header.frame_bytes, len(data))
+        self.heads_cut += 1
+        self.position = end
+        self._left = header.frame_bytes - (end - position)
+        return Head(header, view[position:end], self._left)
+
+    def _head_from_held(self, view: memoryview, position: int) -> Cut | None:
+        held = self._held
+        header = read_request_header(held, self._limits.frame_bytes_max)
+        while header is None:
+            # A few bytes at a time, so that bytes of the next request are never taken in.
+            step = min(len(view) - position, _bytes_to_header(held))
+            if step == 0:
+                self.position = position
+                return None
+            held += view[position : position + step]
+            position += step
+            header = read_request_header(held, self._limits.frame_bytes_max)
+        return self._complete(header, view, position)
+
+    def _complete(self, header: RequestHeader, view: memoryview, position: int) -> Cut | None:
+        held = self._held
+        while True:
+            wanted = self._wanted(header, held)
+            if isinstance(wanted, Rejected):
+                return wanted
+            if wanted <= len(held):
+                self.heads_cut += 1
+                self.position = position
+                self._left = header.frame_bytes - len(held)
+                self._held = bytearray()
+                return Head(header, bytes(held), self._left)
+            step = min(len(view) - position, wanted - len(held))
+            if step == 0:
+                self.position = position
+                return None
+            held += view[position : position + step]
+            position += step
+
+    def _wanted(self, header: RequestHeader, data: bytearray | memoryview) -> int | Rejected:
+        """How many bytes of a request must be there before it can be decided on."""
+        key = header.api_key
+        if self._holds_whole(key):
+            limits = self._limits
+            most = limits.offsets_frame_bytes_max if key in _OFFSETS else limits.group_frame_bytes_max
+            if header.frame_bytes - _LENGTH_BYTES > most:
+                detail = f"api {key} v{header.api_version}, {header.frame_bytes - _LENGTH_BYTES} bytes, at most {most}"
+                return Rejected(CloseReason.GROUP_FRAME_TOO_LARGE, detail)
+            return header.frame_bytes
+        if key == ApiKey.PRODUCE and produce_is_answered(header, memoryview(data)) is None:
+            if len(data) >= min(header.frame_bytes, ACKS_PREFIX_BYTES_MAX):
+                return Rejected(CloseReason.MALFORMED_REQUEST, f"no acks in the first {len(data)} bytes of PRODUCE")
+            return min(header.frame_bytes, len(data) + 256)
+        return min(header.body_offset, header.frame_bytes)
+
+
+def _bytes_to_header(held: bytearray) -> int:
+    """How many bytes surely belong to the request that `held` begins, while its header is incomplete."""
+    fixed = 14
+    if len(held) < fixed:
+        return fixed - len(held) if len(held) >= _LENGTH_BYTES else _LENGTH_BYTES - len(held)
+    client_id_end = fixed + max(0, int.from_bytes(held[12:14], "big", signed=True))
+    return max(1, client_id_end - len(held))
+
+
+def _reason(start: bytes, limits: Limits) -> CloseReason:
+    if start.startswith((b"\x16\x03", b"\x15\x03")):
+        return CloseReason.TLS_ON_PLAIN_PORT
+    if start in {b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "}:
+        return CloseReason.HTTP_ON_KAFKA_PORT
+    length = int.from_bytes(start, "big", signed=True)
+    if length > limits.frame_bytes_max:
+        return CloseReason.FRAME_TOO_LARGE
+    return CloseReason.FRAME_TOO_SHORT if length < 8 else CloseReason.MALFORMED_REQUEST

@@ -1,0 +1,112 @@
+"""Groups that no rule names, with real clients through a real proxy in front of a real Kafka.
+
+It must not know how the proxy moves bytes.
+"""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from kafka import KafkaConsumer, KafkaProducer
+
+from bridge.wire.apis import ApiKey
+from tests.support.kafka import KafkaUnderTest, TopicFactory
+from tests.support.proxy import ProxyInThread, proxy_in_thread, settings_for
+
+RECORDS = 500
+PATIENCE_S = 40.0
+
+
+@pytest.fixture
+def front_43(kafka_43: KafkaUnderTest) -> Iterator[ProxyInThread[object]]:
+    """A proxy in front of Kafka 4.3.1."""
+    with proxy_in_thread(settings_for(kafka_43.bootstrap)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def front_39(kafka_39: KafkaUnderTest) -> Iterator[ProxyInThread[object]]:
+    """A proxy in front of Kafka 3.9.1."""
+    with proxy_in_thread(settings_for(kafka_39.bootstrap)) as proxy:
+        yield proxy
+
+
+def produce(bootstrap: str, topic: str) -> set[bytes]:
+    """Produce records and return their values once all are acknowledged."""
+    producer = Producer({"bootstrap.servers": bootstrap})
+    values = {b"%d" % number for number in range(RECORDS)}
+    for value in values:
+        producer.produce(topic, value)
+    assert producer.flush(PATIENCE_S) == 0
+    return values
+
+
+def consume(bootstrap: str, topic: str, protocol: str) -> set[bytes]:
+    """Consume with confluent-kafka until all records came, commit and leave."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": f"{topic}-{protocol}",
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe([topic])
+    seen: set[bytes] = set()
+    give_up = time.monotonic() + PATIENCE_S
+    while len(seen) < RECORDS and time.monotonic() < give_up:
+        for message in consumer.consume(RECORDS, 0.5):
+            assert message.error() is None
+            seen.add(message.value() or b"")
+    consumer.commit(asynchronous=False)
+    committed = consumer.committed(consumer.assignment(), timeout=PATIENCE_S)
+    consumer.close()
+    assert sum(partition.offset for partition in committed) == RECORDS
+    return seen
+
+
+def test_classic_and_consumer_group_on_43(front_43: ProxyInThread[object], topic_factory: TopicFactory) -> None:
+    """Both protocols pass to a broker that speaks both, and the bridge saw them pass."""
+    topic = topic_factory(front_43.bootstrap, 3)
+    values = produce(front_43.bootstrap, topic)
+    assert consume(front_43.bootstrap, topic, "classic") == values
+    assert consume(front_43.bootstrap, topic, "consumer") == values
+    assert {(ApiKey.JOIN_GROUP, f"{topic}-classic"), (ApiKey.CONSUMER_GROUP_HEARTBEAT, f"{topic}-consumer")} <= (
+        front_43.groups.seen
+    )
+
+
+def test_classic_group_on_39(front_39: ProxyInThread[object], topic_factory: TopicFactory) -> None:
+    """A broker of the 3 line is relayed to as well."""
+    topic = topic_factory(front_39.bootstrap, 3)
+    values = produce(front_39.bootstrap, topic)
+    assert consume(front_39.bootstrap, topic, "classic") == values
+
+
+@pytest.mark.parametrize("front", ["front_43", "front_39"])
+def test_kafka_python(front: str, request: pytest.FixtureRequest, topic_factory: TopicFactory) -> None:
+    """A second library, pure Python, both as producer and in a group."""
+    proxy: ProxyInThread[object] = request.getfixturevalue(front)
+    topic = topic_factory(proxy.bootstrap, 3)
+    producer = KafkaProducer(bootstrap_servers=proxy.bootstrap)
+    values = {b"%d" % number for number in range(RECORDS)}
+    for value in values:
+        producer.send(topic, value)
+    producer.flush(PATIENCE_S)
+    producer.close()
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=proxy.bootstrap,
+        group_id=topic,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=PATIENCE_S * 1000,
+    )
+    seen: set[bytes] = set()
+    for message in consumer:
+        seen.add(message.value)
+        if len(seen) == RECORDS:
+            break
+    consumer.close()
+    assert seen == values
