@@ -13,6 +13,7 @@ from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import group
 from kafka.protocol.metadata import api_versions, find_coordinator, metadata
 from kafka.protocol.producer import transaction
+from kafka.protocol.schemas.fields.codecs import BitField
 
 from bridge.wire.codec.messages import READABLE
 from bridge.wire.codec.schema import MESSAGE_NAMES, Direction, Field, load_message
@@ -150,19 +151,27 @@ def _oracle(
     data_class: type[ApiMessage], fields: Sequence[Field], values: Mapping[str, object], version: int
 ) -> ApiMessage:
     theirs = {
-        field.name: _oracle_value(data_class, field, values[field.name], version)
+        _their_name(data_class, field): _oracle_value(data_class, field, values[field.name], version)
         for field in of_version(fields, version)
         if version not in field.tagged or values[field.name] not in (field.default, [])
     }
     return data_class(**theirs, version=version)
 
 
+def _their_name(data_class: type[ApiMessage], field: Field) -> str:
+    """Some answers call `topic_authorized_operations` and its kin by their last two words there."""
+    return field.name if field.name in data_class.fields else "authorized_operations"
+
+
 def _oracle_value(data_class: type[ApiMessage], field: Field, value: object, version: int) -> object:
+    theirs = data_class.fields[_their_name(data_class, field)]
+    if getattr(theirs, "_type", None) is BitField:
+        return {bit for bit in range(32) if cast("int", value) >> bit & 1}
     if value is None or field.kind not in {"struct", "uuid"}:
         return value
     if field.kind == "uuid":
         return UUID(bytes=cast("bytes", value))
-    nested = data_class.fields[field.name].data_class
+    nested = theirs.data_class
     if not field.is_array:
         return _oracle(nested, field.fields, cast("Mapping[str, object]", value), version)
     return [_oracle(nested, field.fields, each, version) for each in cast("Sequence[Mapping[str, object]]", value)]

@@ -25,6 +25,10 @@ class Api(Protocol):
     def request_type(self) -> type[object]:
         """The dialect class of its requests."""
 
+    @property
+    def reply_type(self) -> type[object]:
+        """The dialect class of its answers."""
+
     def decode_request(self, record: Record, version: int) -> object:
         """Fields to request."""
 
