@@ -9,7 +9,7 @@ from translators.machine import Transitions
 
 
 def draw(transitions: Transitions, first: type) -> str:
-    """Draw a mermaid `stateDiagram-v2` that starts in `first`; events that lead along the same arrow share its label."""
+    """Draw a mermaid `stateDiagram-v2` from `first` on; events of one arrow share its label."""
     arrows: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (state, event), following in transitions.items():
         for target in following:

@@ -100,7 +100,7 @@ def _judge(state: PreparingRebalance, generation: int) -> ErrorCode:
 
 
 def _join_again(state: PreparingRebalance, event: JoinReceived) -> MemberStep:
-    """Let the newer JoinGroup take the hold over; the older is answered, so that no client waits for nothing (K1.52)."""
+    """Let the newer JoinGroup take the hold over; the older is answered, so that nobody waits for nothing (K1.52)."""
     profile = read_profile(event.request, state.membership.profile.protocol_name)
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))

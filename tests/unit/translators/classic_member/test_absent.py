@@ -1,0 +1,80 @@
+"""A client of whom nothing is known."""
+
+from dataclasses import replace
+
+from tests.support.classic_members import (
+    FRESH,
+    INSTANCE,
+    LIMITS,
+    NOBODY,
+    NOW,
+    A,
+    beat,
+    beat_reply,
+    inquiry,
+    join_error,
+    join_request,
+    joined,
+    parts,
+    preparing,
+    profile,
+    ref,
+    sync_error,
+    synced,
+)
+from translators.classic_member.absent import client_while_absent
+from translators.classic_member.events import ConnectionLost, JoinReceived, LeaveReceived
+from translators.classic_member.states import Absent, Asked, Parked, PreparingRebalance
+from translators.classic_member.tenure import Vacant
+from translators.dialects.errors import ErrorCode
+from translators.machine import Step
+
+ABSENT = Absent(LIMITS)
+
+
+def test_absent_join_without_id_is_told_its_id() -> None:
+    """KIP-394: the machine stays absent and nothing is asked (decision 14)."""
+    step = client_while_absent(ABSENT, joined(member_id=NOBODY), NOW)
+    assert step == Step(ABSENT, (join_error(ErrorCode.MEMBER_ID_REQUIRED, FRESH),))
+
+
+def test_absent_join_with_id_is_parked_and_asked() -> None:
+    """An id that nobody has is taken as it is (K4.7); it joins with epoch 0, owning nothing."""
+    step = client_while_absent(ABSENT, joined(), NOW)
+    assert step == Step(preparing(Asked(), Vacant(), epoch=0), (inquiry(epoch=0),))
+
+
+def test_absent_join_claims_steer_only() -> None:
+    """What a survivor says it owns is told apart, and it is not held while it uses it."""
+    step = client_while_absent(ABSENT, joined("cooperative-sticky", owned=parts(A)), NOW)
+    waiting = preparing(Asked(), Vacant(), epoch=0)
+    member = replace(waiting.membership, profile=profile("cooperative-sticky", owned=parts(A)))
+    assert step == Step(replace(waiting, membership=member, hold_until_ms=NOW), (inquiry(epoch=0, claimed=parts(A)),))
+
+
+def test_absent_old_or_static_join_gets_the_fresh_id() -> None:
+    """Before version 4, and with an instance id, a newcomer joins at once (K1.18, K1.21)."""
+    old = replace(join_request(member_id=NOBODY), needs_member_id=False)
+    static = replace(join_request(member_id=NOBODY), instance_id=INSTANCE)
+    for request, knows_its_id in ((old, False), (static, True)):
+        step = client_while_absent(ABSENT, JoinReceived(ref(), request, FRESH), NOW)
+        assert isinstance(step.state, PreparingRebalance)
+        assert step.state.parked == Parked(ref(), knows_its_id)
+        seat = step.state.membership.seat
+        assert (seat.member_id, seat.instance_id) == (FRESH, request.instance_id)
+
+
+def test_absent_join_of_untranslatable_client_is_refused() -> None:
+    """What can't be translated does not become a member, and gets no id either."""
+    event = joined("faust", member_id=NOBODY)
+    refused = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
+    assert client_while_absent(ABSENT, event, NOW) == Step(ABSENT, (refused,))
+
+
+def test_absent_requests_are_unknown() -> None:
+    """Only a join makes a member (K4.20)."""
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    assert client_while_absent(ABSENT, synced(), NOW) == Step(ABSENT, (sync_error(unknown),))
+    assert client_while_absent(ABSENT, beat(), NOW) == Step(ABSENT, (beat_reply(unknown),))
+    assert client_while_absent(ABSENT, LeaveReceived(), NOW) == Step(ABSENT)
+    assert client_while_absent(ABSENT, ConnectionLost(ref()), NOW) == Step(ABSENT)

@@ -1,0 +1,187 @@
+"""A member that has its generation and is to fetch its assignment."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.classic_members import (
+    FAREWELL,
+    LIMITS,
+    MEMBER,
+    NOW,
+    REBALANCE_MS,
+    SESSION_MS,
+    A,
+    B,
+    C,
+    beat,
+    beat_reply,
+    completing,
+    fenced,
+    granted,
+    inquiry,
+    join_error,
+    join_reply,
+    joined,
+    leaving,
+    membership,
+    parts,
+    preparing,
+    profile,
+    ref,
+    refused,
+    stable,
+    sync_error,
+    sync_reply,
+    synced,
+    tenure,
+)
+from translators.classic_member.completing import (
+    client_while_completing,
+    completing_deadline,
+    world_while_completing,
+)
+from translators.classic_member.effects import DepartReason
+from translators.classic_member.events import (
+    ConnectionLost,
+    CoordinatorCalled,
+    DeadlinePassed,
+    FencedByCoordinator,
+    LeaveReceived,
+    Replaced,
+)
+from translators.classic_member.states import Asked, Overtaken, ReleaseAwaited, Retrying, Scheduled, Silent
+from translators.classic_member.tenure import Tenure
+from translators.dialects.errors import ErrorCode
+from translators.machine import Step
+
+LATER = NOW + 1_000
+
+
+def test_completing_sync_hands_out() -> None:
+    """The right generation gets its assignment, and works from then on (K4.22, K4.23)."""
+    step = client_while_completing(completing(A), synced(), LATER)
+    assert step == Step(replace(stable(A), session_deadline_ms=LATER + SESSION_MS), (sync_reply(A),))
+
+
+def test_completing_sync_of_other_generation_is_illegal() -> None:
+    """A stale incarnation gets nothing (K4.20)."""
+    refused_ = sync_error(ErrorCode.ILLEGAL_GENERATION)
+    assert client_while_completing(completing(A), synced(2), NOW) == Step(completing(A), (refused_,))
+
+
+def test_completing_sync_of_a_loser_awaits_its_release() -> None:
+    """A cooperative client now lets go and joins by itself (K4.17)."""
+    releasing = Tenure(generation=4, handed=parts(A), since={A: 3, B: 3})
+    state = replace(completing(A), tenure=releasing, using=parts(A, B))
+    step = client_while_completing(state, synced(4), NOW)
+    call = ReleaseAwaited(NOW + LIMITS.gain_wait_max_ms)
+    assert step == Step(replace(stable(A), tenure=releasing, call=call), (sync_reply(A),))
+
+
+def test_completing_heartbeat_is_calm_and_extends_the_session() -> None:
+    """K1.56; the deadline for SyncGroup stays (K4.52)."""
+    state = completing(A)
+    alive = replace(state, session_deadline_ms=LATER + SESSION_MS)
+    assert client_while_completing(state, beat(), LATER) == Step(alive, (beat_reply(ErrorCode.NONE),))
+    stale = Step(state, (beat_reply(ErrorCode.ILLEGAL_GENERATION),))
+    assert client_while_completing(state, beat(2), LATER) == stale
+
+
+def test_completing_same_join_is_answered_again() -> None:
+    """An identical JoinGroup gets the generation once more (K1.26)."""
+    again = replace(completing(A), session_deadline_ms=LATER + SESSION_MS, sync_deadline_ms=LATER + REBALANCE_MS)
+    assert client_while_completing(completing(A), joined(sequence=2), LATER) == Step(again, (join_reply(3, 2),))
+
+
+def test_completing_changed_join_begins_anew() -> None:
+    """aiokafka joins once per assignor with a growing list: a harmless rejoin (clients.md 3.3)."""
+    step = client_while_completing(completing(A, B), joined("range", "roundrobin"), NOW)
+    begun = preparing(Asked(), tenure(A, B), parts(A, B))
+    member = replace(begun.membership, profile=profile("range", "roundrobin"))
+    assert step == Step(replace(begun, membership=member), (inquiry(),))
+
+
+def test_completing_untranslatable_join_is_refused() -> None:
+    """The member stays as it was."""
+    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    assert client_while_completing(completing(A), joined("faust"), NOW) == Step(completing(A), (refused_,))
+
+
+def test_completing_takes_gains_and_losses_before_sync() -> None:
+    """What changed before SyncGroup is handed out changed; what went is let go by saying so."""
+    state = completing(A, B, talk=Asked())
+    step = world_while_completing(state, granted(parts(A, C)), NOW)
+    amended = Tenure(generation=3, handed=parts(A, C), since={A: 3, C: 3}, released=parts(B))
+    after = replace(state, membership=membership(parts(A, C)), tenure=amended)
+    assert step == Step(after, (inquiry(parts(A, C)),))
+
+
+def test_completing_loss_that_the_client_uses_is_not_let_go() -> None:
+    """A cooperative client still processes what it claimed; its rejoin will let go."""
+    state = replace(completing(A, B, talk=Asked()), using=parts(A, B))
+    step = world_while_completing(state, granted(parts(A)), NOW)
+    kept = Tenure(generation=3, handed=parts(A), since={A: 3, B: 3})
+    assert step == Step(replace(state, membership=membership(parts(A)), tenure=kept, talk=Silent()))
+
+
+def test_completing_asks_once_more_when_overtaken() -> None:
+    """News during a question is asked for afterwards."""
+    state = completing(A, talk=Asked())
+    called = completing(A, talk=Overtaken())
+    assert world_while_completing(state, CoordinatorCalled(), NOW) == Step(called)
+    assert world_while_completing(called, granted(None), NOW) == Step(state, (inquiry(parts(A)),))
+
+
+@pytest.mark.parametrize(
+    ("code", "heard"),
+    [
+        (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION),
+        (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    ],
+)
+def test_completing_fence(code: ErrorCode, heard: ErrorCode) -> None:
+    """A lost seat is told in classic words, whether asked for or not (decision 15)."""
+    assert world_while_completing(completing(A, talk=Asked()), refused(code), NOW) == Step(fenced(heard))
+    assert world_while_completing(completing(A), FencedByCoordinator(code), NOW) == Step(fenced(heard))
+
+
+def test_completing_tries_again() -> None:
+    """A coordinator that can't answer now is asked again."""
+    trying = completing(A, talk=Retrying(NOW + LIMITS.retry_ms))
+    step = world_while_completing(completing(A, talk=Asked()), refused(ErrorCode.NOT_COORDINATOR), NOW)
+    assert step == Step(trying)
+    asked = Step(completing(A, talk=Asked()), (inquiry(parts(A)),))
+    assert world_while_completing(trying, DeadlinePassed(), NOW + LIMITS.retry_ms) == asked
+
+
+def test_completing_without_sync_leaves() -> None:
+    """A client that never fetches its assignment is out after its rebalance timeout (K4.52), or after its session."""
+    state = replace(completing(A), session_deadline_ms=NOW + 2 * REBALANCE_MS)
+    out = leaving(DepartReason.SYNC_EXPIRED, Asked())
+    late = replace(out, give_up_at_ms=out.give_up_at_ms + REBALANCE_MS)
+    assert world_while_completing(state, DeadlinePassed(), NOW + REBALANCE_MS) == Step(late, (FAREWELL,))
+    silent = leaving(DepartReason.SESSION_EXPIRED, Asked())
+    dead = replace(silent, give_up_at_ms=silent.give_up_at_ms + SESSION_MS)
+    assert world_while_completing(completing(A), DeadlinePassed(), NOW + SESSION_MS) == Step(dead, (FAREWELL,))
+
+
+def test_completing_leaves_when_asked_or_replaced() -> None:
+    """LeaveGroup and a newcomer on the same instance id end it."""
+    left = leaving(DepartReason.LEFT, Asked())
+    assert client_while_completing(completing(A), LeaveReceived(), NOW) == Step(left, (FAREWELL,))
+    replaced = leaving(DepartReason.REPLACED, Asked())
+    assert world_while_completing(completing(A), Replaced(MEMBER), NOW) == Step(replaced, (FAREWELL,))
+
+
+def test_completing_survives_its_connection_and_early_clocks() -> None:
+    """Membership belongs to the member id (decision 16)."""
+    assert client_while_completing(completing(A), ConnectionLost(ref()), NOW) == Step(completing(A))
+    assert world_while_completing(completing(A), DeadlinePassed(), NOW) == Step(completing(A))
+
+
+def test_completing_deadline_is_the_earliest() -> None:
+    """Session, SyncGroup, and the coordinator's wish to hear of the member."""
+    assert completing_deadline(completing(A)) == NOW + SESSION_MS
+    assert completing_deadline(completing(A, talk=Scheduled(NOW + 5))) == NOW + 5

@@ -1,0 +1,71 @@
+"""What a JoinGroup says about its client."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.classic_members import TOPIC, A, join_request, parts, profile
+from translators.classic_member.profile import is_eager, read_profile
+from translators.dialects.classic import Protocol
+from translators.dialects.errors import ErrorCode, Refusal
+
+
+@pytest.mark.parametrize(
+    ("names", "owned", "eager"),
+    [
+        (("range",), None, True),
+        (("range",), parts(), True),
+        (("range", "cooperative-sticky"), parts(), True),
+        (("range",), parts(A), False),
+        (("cooperative-sticky",), None, False),
+        (("cooperative-sticky",), parts(), False),
+    ],
+)
+def test_eager_is_decided_by_what_is_sent(names: tuple[str, ...], owned: frozenset[object] | None, eager: bool) -> None:
+    """Eager only if nothing is listed as owned and not all protocols are cooperative (decision 6)."""
+    listed = None if owned is None else parts(*([A] if owned else []))
+    assert profile(*names, owned=listed).is_eager is eager
+    assert is_eager(join_request(*names).protocols, listed) is eager
+
+
+def test_first_known_protocol_speaks() -> None:
+    """The protocol name is the first of its own that we know (clients.md 3.4, line 2)."""
+    read = profile("custom", "roundrobin", "range")
+    assert (read.protocol_name, read.topics) == ("roundrobin", frozenset({TOPIC}))
+
+
+def test_former_protocol_is_kept_while_offered() -> None:
+    """The name is stable over the session, also when the list grows in front of it."""
+    kept = read_profile(join_request("roundrobin", "range"), "range")
+    changed = read_profile(join_request("roundrobin", "range"), "sticky")
+    assert not isinstance(kept, Refusal)
+    assert not isinstance(changed, Refusal)
+    assert (kept.protocol_name, changed.protocol_name) == ("range", "roundrobin")
+
+
+def test_missing_rebalance_timeout_is_the_session_timeout() -> None:
+    """An absent timeout (-1) is bounded by the session (K1.7)."""
+    read = read_profile(replace(join_request(), rebalance_timeout_ms=-1))
+    assert not isinstance(read, Refusal)
+    assert read.rebalance_timeout_ms == read.session_timeout_ms
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (replace(join_request(), protocol_type="connect"), "protocol type 'connect' is not 'consumer'"),
+        (join_request("faust"), "of the protocols offered ('faust') none has a server-side equivalent"),
+        (replace(join_request(), protocols=()), "of the protocols offered (none) none has a server-side equivalent"),
+    ],
+)
+def test_untranslatable_client_is_refused(request_: object, reason: str) -> None:
+    """What has no server-side equivalent does not become a member (clients.md 3.4, line 8)."""
+    assert isinstance(request_, type(join_request()))
+    assert read_profile(request_) == Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
+
+
+def test_unreadable_subscription_is_refused() -> None:
+    """Bytes that are no subscription stop here."""
+    read = read_profile(replace(join_request(), protocols=(Protocol("range", b"\x00"),)))
+    assert isinstance(read, Refusal)
+    assert read.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

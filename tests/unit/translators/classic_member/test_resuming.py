@@ -1,0 +1,59 @@
+"""What of a member outlives a restart."""
+
+from dataclasses import replace
+
+from tests.support.classic_members import (
+    LIMITS,
+    NOW,
+    SESSION_MS,
+    A,
+    B,
+    completing,
+    fenced,
+    membership,
+    parts,
+    preparing,
+    stable,
+    tenure,
+)
+from translators.classic_member.resuming import Remainder, remainder, resume
+from translators.classic_member.states import Absent, Asked, CallDue, NotCalled, Scheduled, Stable
+from translators.classic_member.tenure import Tenure, Vacant
+from translators.dialects.errors import ErrorCode
+
+
+def test_working_member_survives_whole() -> None:
+    """Generation, epoch and assignment are the same after a restart (architecture 1, line 7)."""
+    assert remainder(stable(A)) == Remainder(membership(parts(A)), tenure(A))
+    assert remainder(completing(A)) == Remainder(membership(parts(A)), tenure(A))
+
+
+def test_parked_member_survives_with_what_is_confirmed() -> None:
+    """What an eager member may have lost already is left out."""
+    state = preparing(Asked(), tenure(A, B), assigned=parts(A))
+    kept = Tenure(generation=3, handed=parts(A, B), since={A: 3}, released=parts(B))
+    assert remainder(state) == Remainder(membership(parts(A)), kept)
+
+
+def test_member_without_hand_out_is_forgotten() -> None:
+    """Newcomers and fenced members join anew."""
+    assert remainder(Absent(LIMITS)) is None
+    assert remainder(preparing(Asked(), Vacant())) is None
+    assert remainder(fenced(ErrorCode.ILLEGAL_GENERATION)) is None
+
+
+def test_resumed_member_has_a_full_session_and_asks() -> None:
+    """Volatile state starts anew (architecture 9): a full session, no question outstanding."""
+    assert resume(Remainder(membership(parts(A)), tenure(A)), NOW) == Stable(
+        membership=membership(parts(A)),
+        tenure=tenure(A),
+        call=NotCalled(),
+        talk=Scheduled(NOW),
+        session_deadline_ms=NOW + SESSION_MS,
+    )
+
+
+def test_resumed_loser_is_called() -> None:
+    """A call that the restart interrupted is made again."""
+    former = Remainder(membership(parts(A)), tenure(A, B))
+    assert resume(former, NOW) == replace(resume(former, NOW), call=CallDue())
