@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum, auto
 from fnmatch import translate
 
 from translators.dialects.ids import GroupId
@@ -15,14 +15,14 @@ from translators.dialects.ids import GroupId
 REMEMBERED_GROUPS_MAX = 10_000
 
 
-class Road(Enum):
+class Road(StrEnum):
     """Who coordinates a group (architecture, section 1)."""
 
-    PASS = "pass"
+    PASS = auto()
     """The broker; frames go through untouched, but observed."""
-    EMBEDDED = "embedded"
+    EMBEDDED = auto()
     """The bridge's own engine."""
-    UPSTREAM = "upstream"
+    UPSTREAM = auto()
     """A broker that speaks KIP-848; every classic member is translated."""
 
 

@@ -39,7 +39,9 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
     start = await _receive(transport, LENGTH_BYTES)
     size = int.from_bytes(start, "big", signed=True)
     if not 0 < size <= answer_bytes_max:
-        raise BrokerUnreachable(f"an answer of {size} bytes, at most {answer_bytes_max} are read; is this a Kafka broker?")
+        raise BrokerUnreachable(
+            f"an answer of {size} bytes, at most {answer_bytes_max} are read; is this a Kafka broker?"
+        )
     return start + await _receive(transport, size)
 
 

@@ -117,11 +117,13 @@ class BrokerSide:
             self.transport.close()
             self.transport = self.sender = None
 
-    # ------------------------------------------------------------------------------------------------ to the broker
+    # -------- to the broker
 
     def send_request(self, expected: Expected | None, data: bytes | memoryview, left: int) -> None:
         """Write a request or its beginning; `left` bytes follow by send_rest. None is expected for acks=0."""
         assert self.sender is not None, "open first"
+        # Questions stand in the place of earlier requests: answers must come back in the order of the slots.
+        self._send_asks(self.sender)
         if expected is not None:
             self._answers.expect(expected)
         self._house.counters.requests_relayed += 1
@@ -134,10 +136,12 @@ class BrokerSide:
         self.sender.send_nowait(data)
         self._end_request(left)
 
-    def ask(self, expected: Expected, frame: bytes) -> None:
-        """Write a request of the bridge's own between two of the client's; keeps it until the connection is open."""
+    def ask(self, expected: Expected, frame: bytes, nursery: trio.Nursery) -> None:
+        """Write a request of the bridge's own between two of the client's, once the connection is open."""
         self._asks.append((expected, frame))
-        if self.sender is not None and not self._is_mid_request:
+        if self.sender is None:
+            self._client.spawn(lambda: self._open_for_asks(nursery))
+        elif not self._is_mid_request:
             self._send_asks(self.sender)
 
     async def splice_request(self, left: int) -> None:
@@ -166,18 +170,13 @@ class BrokerSide:
             self._answers.expect(expected)
             sender.send_nowait(frame)
 
-    def open_for_asks(self, nursery: trio.Nursery) -> None:
-        """Open in the background for questions that wait."""
+    async def _open_for_asks(self, nursery: trio.Nursery) -> None:
+        if not await self.open(nursery):
+            self.give_up()
+        elif self.sender is not None and not self._is_mid_request:
+            self._send_asks(self.sender)
 
-        async def work() -> None:
-            if not await self.open(nursery):
-                self._give_up()
-            elif self.sender is not None and not self._is_mid_request:
-                self._send_asks(self.sender)
-
-        self._client.spawn(work)
-
-    # ---------------------------------------------------------------------------------------------- from the broker
+    # -------- from the broker
 
     def _may_read(self) -> bool:
         """Whether the next bytes have somewhere to go: a streamed answer only when it is its turn."""
@@ -259,21 +258,22 @@ class BrokerSide:
         client.flush()
         return True
 
-    # ------------------------------------------------------------------------------------------------------- the end
+    # -------- the end
 
     def _lost_while_sending(self) -> None:
         self._lost("the broker closed the connection while a request was sent")
 
     def _lost(self, detail: str) -> None:
-        """Questions hear of it; an idle connection is opened again when needed, else the client is told to come again."""
+        """Questions hear of it; an idle connection is opened again when needed, else the client must come again."""
         idle = self._answers.next_expected is None and not self._is_mid_request and not self._asks
         self.close()
         if idle and not self._client.session.says_it_authenticates:
             return
-        self._give_up()
+        self.give_up()
         self._client.close(CloseReason.UPSTREAM_LOST, detail)
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
+        """No more answers will come: tell everybody who waits for one."""
         waiting = [expected for expected, _ in self._asks]
         self._asks = []
         for expected in (*self._answers.give_up(), *waiting):

@@ -16,18 +16,23 @@ from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
 from bridge.net.sender import Sender
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.answers import Expected
+from bridge.session.batches import Merge
 from bridge.session.client_session import ClientSession, Decision, Relayed, Rewritten, Submitted
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
-from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.ids import RequestRef
 
 TURNS_WITHOUT_CHECKPOINT = 16
 LAST_WORDS_S = 1.0
+OWN_CORRELATION_ID = 0
+"""For questions that stand in no client request's place."""
+API_KEYS: dict[type[object], int] = {api.request_type: api_key for api_key, api in APIS.items()}
 
 
 class Waiting(NamedTuple):
@@ -56,6 +61,7 @@ class ClientConnection:
         self._broker = BrokerSide(house, cluster, self, broker_id)
         self._nursery: trio.Nursery | None = None
         self._is_corked = False
+        self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
 
     @property
@@ -66,7 +72,7 @@ class ClientConnection:
         held = self.session.bytes_held + (0 if sender is None else sender.unsent_bytes)
         return held + (0 if upstream is None else upstream.unsent_bytes)
 
-    # ------------------------------------------------------------------------------------------------------- its life
+    # -------- its life
 
     async def run(self) -> None:
         """Serve the client until one side is done; never raises but Cancelled."""
@@ -80,6 +86,7 @@ class ClientConnection:
             self._nursery = None
             self.transport.close()
             self._broker.close()
+            self._broker.give_up()
 
     def close(self, reason: CloseReason, detail: str) -> None:
         """End the connection; the first reason counts. What is being sent has a moment to leave."""
@@ -99,6 +106,7 @@ class ClientConnection:
     async def wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait until `holds()`, looked at whenever something of this connection changed."""
         while not holds():
+            self._house.counters.note_held(self.bytes_held)
             if self._event is None:
                 self._event = trio.Event()
             await self._event.wait()
@@ -117,14 +125,14 @@ class ClientConnection:
             self.close(CloseReason.CLIENT_GONE, str(error))
         except (MalformedFrame, UnknownNode) as error:
             self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a bug ends one session (architecture, section 6)
             LOG.exception("%s: connection %d failed", CloseReason.BUG.code, self.connection)
             self.close(CloseReason.BUG, repr(error))
 
     def _client_gone(self) -> None:
         self.close(CloseReason.CLIENT_GONE, "while an answer was sent")
 
-    # ------------------------------------------------------------------------------------------------ from the client
+    # -------- from the client
 
     async def _read_requests(self) -> None:
         transport, buffer, turns = self.transport, self._house.buffer, 0
@@ -132,6 +140,8 @@ class ClientConnection:
             count = transport.recv_into(buffer)
             if count is None:
                 turns = 0
+                if self.session.requests.bytes_held:
+                    self._house.counters.note_held(self.bytes_held)
                 await transport.wait_readable()
                 continue
             if count == 0:
@@ -193,7 +203,7 @@ class ClientConnection:
     def _carry_out(self, head: Head, decision: Decision) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
         if isinstance(decision, Submitted):
-            self._house.groups.submit(decision.slot.ref, self.session.identity, self, decision.request)
+            self._submit(decision)
         elif isinstance(decision, Relayed | Rewritten):
             if not self._broker.is_ready or self.session.outbox.holds_upstream:
                 return Waiting(head, decision)
@@ -247,11 +257,11 @@ class ClientConnection:
         self.close(rejected.reason, rejected.detail)
         await trio.sleep_forever()
 
-    # -------------------------------------------------------------------------------------------------- to the client
+    # -------- to the client
 
     def flush(self) -> None:
         """Send all finished answers at the head, unless more may join them or the client is still taking some."""
-        if self._is_corked:
+        if self._is_corked or self._nursery is None:
             return
         if self.session.outbox.head_is_ready and not self.sender.unsent_bytes:
             ready = self.session.outbox.take_ready()
@@ -263,6 +273,13 @@ class ClientConnection:
 
     def deliver(self, slot: Slot, reply: Reply) -> None:
         """Put a reply into its slot; it leaves when its turn comes."""
+        merge = self._merges.get(slot.ref) if self._merges else None
+        whole = reply if merge is None else merge.take_ours(reply)
+        if whole is not None:
+            self._put(slot, whole)
+
+    def _put(self, slot: Slot, reply: Reply) -> None:
+        self._merges.pop(slot.ref, None)
         self.session.outbox.fill(slot, self.session.encode(slot, reply))
         self.flush()
 
@@ -277,7 +294,7 @@ class ClientConnection:
         self.session.outbox.fill(slot, bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame)))
         self.flush()
 
-    # ------------------------------------------------------------------------------------------------------------ Via
+    # -------- Via
 
     def highest_version(self, api_key: int) -> int | None:
         """The highest version of an api that this broker speaks, None when it has none or is not known yet."""
@@ -285,9 +302,45 @@ class ClientConnection:
         versions = None if offered is None else offered.broker.get(api_key)
         return None if versions is None else versions.highest
 
-    def ask(self, ref: RequestRef, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `session.contracts.Via`."""
-        raise NotImplementedError
+        slot = None if ref is None else self.session.outbox.find(ref)
+        api_key = API_KEYS[type(request)]
+        offered = self._cluster.offered_nowait(self.broker_id)
+        chosen = version
+        if chosen is None and offered is not None:
+            chosen = self.session.version_to_ask(slot, api_key, offered)
+        if chosen is None or self._nursery is None or self.closed is not None:
+            on_answer(None)
+            return
+        correlation_id = OWN_CORRELATION_ID if slot is None else slot.correlation_id
+        frame = encode_request(api_key, chosen, correlation_id, self.session.identity.client_id, request)
+        take = partial(self._take_answer, api_key, chosen, on_answer)
+        self._broker.ask(Expected(correlation_id, None, take), frame, self._nursery)
+
+    def _take_answer(self, api_key: int, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:
+        if frame is None:
+            on_answer(None)
+            return
+        try:
+            _, reply = decode_reply(api_key, version, memoryview(frame)[LENGTH_BYTES:])
+        except MalformedFrame as error:
+            on_answer(None)
+            self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
+            return
+        on_answer(reply)
+
+    def _submit(self, submitted: Submitted) -> None:
+        slot, merge = submitted.slot, submitted.merge
+        if merge is not None:
+            self._merges[slot.ref] = merge
+            self.ask(slot.ref, merge.theirs_request, partial(self._take_theirs, slot, merge))
+        self._house.groups.submit(slot.ref, self.session.identity, self, submitted.request)
+
+    def _take_theirs(self, slot: Slot, merge: Merge, reply: Reply | None) -> None:
+        merged = merge.take_theirs(reply)
+        if merged is not None:
+            self._put(slot, merged)
 
 
 def _kept(cut: Cut) -> Cut:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import trio
 
+from bridge.migration.route import Road
 from bridge.net.broker_connection import BrokerUnreachable, connect, exchange
 from bridge.net.clock import now_ms
 from bridge.net.house import LOG
@@ -48,7 +49,7 @@ class UpstreamCluster:
         self._asking: dict[int | None, trio.Lock] = {}
         self._bootstrap_turn = 0
 
-    # ------------------------------------------------------------------------------------------------------ addresses
+    # -------- addresses
 
     def learn(self, brokers: tuple[Endpoint, ...]) -> None:
         """Take in the brokers of an answer and open the listeners that are missing."""
@@ -62,7 +63,7 @@ class UpstreamCluster:
         self.learn(brokers_in(api_key, version, frame))
         return rewrite(api_key, version, frame, self.directory.ours)
 
-    # ---------------------------------------------------------------------------------------------------- connections
+    # -------- connections
 
     async def connect(self, broker_id: int | None) -> Transport | None:
         """A connection to the broker, or to any of the bootstrap list; retried with backoff within the limits."""
@@ -92,7 +93,7 @@ class UpstreamCluster:
         self._bootstrap_turn += 1
         return choices[(self._bootstrap_turn - 1) % len(choices)]
 
-    # ------------------------------------------------------------------------------------------------------- versions
+    # -------- versions
 
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks, where that is known and fresh."""
@@ -121,7 +122,7 @@ class UpstreamCluster:
         offered = offer(
             answer.versions,
             rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
-            has_embedded_rule=any(rule.road.value != "pass" for rule in self._settings.rules),
+            has_embedded_rule=any(rule.road is not Road.PASS for rule in self._settings.rules),
         )
         return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=answer.features))
 
@@ -150,7 +151,7 @@ class UpstreamCluster:
         assert header is not None, "the frame is whole"
         return read_api_versions(version, frame, header.body_offset)
 
-    # ---------------------------------------------------------------------------------------------------- its brokers
+    # -------- its brokers
 
     async def refresh(self) -> bool:
         """Ask the cluster once for its brokers; False when no broker of the bootstrap list answers."""

@@ -61,7 +61,9 @@ async def accept_from(sock: socket.socket, take: Callable[[socket.socket, str], 
                 except BlockingIOError:
                     break
                 except OSError as error:
-                    LOG.warning("EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error)
+                    LOG.warning(
+                        "EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error
+                    )
                     await trio.sleep(PAUSE_S)
                     break
                 take(client, str(peer[0]))

@@ -84,7 +84,7 @@ class Proxy:
         """Bytes in the buffers of each open connection."""
         return {number: connection.bytes_held for number, connection in self._connections.items()}
 
-    # ------------------------------------------------------------------------------------------------------ listeners
+    # -------- listeners
 
     def _listen_for(self, node_id: int) -> bool:
         """Open the listener that stands for a broker; a taken port is passed over unless it was configured."""
@@ -107,7 +107,7 @@ class Proxy:
             self._accepting.append(scope)
             await accept_from(sock, lambda client, host: self._take(client, host, broker_id))
 
-    # ---------------------------------------------------------------------------------------------------- connections
+    # -------- connections
 
     def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
         counters = self._house.counters
@@ -142,7 +142,7 @@ class Proxy:
         if not self._house.is_draining:
             self._house.groups.disconnected(connection.connection)
 
-    # ------------------------------------------------------------------------------------------------- in the background
+    # -------- in the background
 
     async def sweep(self) -> None:
         """Close connections that stand still, until cancelled."""

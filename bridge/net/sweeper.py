@@ -3,9 +3,9 @@
 It must not know why they stand still or how they are closed.
 """
 
+from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
-from bridge.session.client_session import ClientSession
 
 
 class Watch:

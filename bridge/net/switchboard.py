@@ -5,9 +5,9 @@ It must not know sockets or groups.
 
 from typing import Protocol
 
+from bridge.session.client_session import ClientSession
 from bridge.session.counters import Counters
 from bridge.session.outbox import Slot
-from bridge.session.client_session import ClientSession
 from bridge.wire.codec.registry import Reply
 from translators.dialects.ids import RequestRef
 

@@ -15,7 +15,7 @@ ANSWER_BYTES_MAX = (1 << 31) - 1
 
 
 class Expected(NamedTuple):
-    """One answer to come: streamed into `slot`, or held whole and handed to `take` (None: the broker was lost first)."""
+    """One answer to come: streamed into `slot`, or held whole and handed to `take` (None: the broker was lost)."""
 
     correlation_id: int
     slot: Slot | None

@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 from bridge.migration.route import Router
 from bridge.session.answers import AnswerCutter
+from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
+from bridge.session.contracts import Passing
 from bridge.session.group_requests import Embedded, GroupRequests, Misread
 from bridge.session.limits import Limits
-from bridge.session.contracts import Passing
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
-from bridge.wire.codec.registry import Reply, Request, encode_reply
+from bridge.wire.codec.registry import SUPPORTED, Reply, Request, encode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
@@ -63,10 +64,11 @@ class Answered(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """Whoever answers for embedded groups is to be asked."""
+    """Whoever answers for embedded groups is to be asked; with `merge` the broker too, for the other groups."""
 
     slot: Slot
     request: Request
+    merge: Merge | None = None
 
 
 Decision = Relayed | Rewritten | Answered | Submitted | Rejected
@@ -122,6 +124,19 @@ class ClientSession:
             self.says_it_authenticates = True
         return Relayed(self._reserve_stream(header))
 
+    def version_to_ask(self, slot: Slot | None, api_key: int, offered: Offered) -> int | None:
+        """The client's own version where it asked the same api and the broker speaks it, else the highest common one.
+
+        None when the broker has no version of the api that can be written here.
+        """
+        if slot is not None and slot.api_key == api_key and speaks(offered.broker, api_key, slot.api_version):
+            return slot.api_version
+        spoken = offered.broker.get(api_key)
+        lowest, highest = SUPPORTED[api_key]
+        if spoken is None or spoken.lowest > highest or spoken.highest < lowest:
+            return None
+        return min(highest, spoken.highest)
+
     def encode(self, slot: Slot, reply: Reply) -> bytes:
         """The frame of a reply for the version and correlation id of the slot's request."""
         if slot.api_key == ApiKey.HEARTBEAT and isinstance(reply, HeartbeatReply):
@@ -172,7 +187,7 @@ class ClientSession:
             slot = self._reserve(header)
             if found.may_ask:
                 self.outbox.hold_upstream(slot)
-            return Submitted(slot, found.request)
+            return Submitted(slot, found.request, found.merge)
         for group_id in found.group_ids:
             self._passing.passed(header, group_id, self.identity)
         if not speaks(offered.broker, header.api_key, header.api_version):
@@ -190,6 +205,8 @@ class ClientSession:
 
 
 def _refused(header: RequestHeader, offered: VersionTable) -> Rejected | None:
+    if header.api_key == ApiKey.SASL_HANDSHAKE and header.api_version == 0:
+        return Rejected(CloseReason.RAW_SASL, f"client {header.client_id!r}")
     if header.api_key not in offered:
         return Rejected(
             CloseReason.UNKNOWN_API, f"{api_name(header.api_key)} v{header.api_version} of client {header.client_id!r}"

@@ -12,8 +12,7 @@ class CloseReason(Enum):
     CLIENT_GONE = ("EB-NET-000", "the client closed the connection")
     FRAME_TOO_LARGE = (
         "EB-NET-001",
-        "the length of the request is beyond the limit; most likely the bytes are not Kafka's, "
-        "or raise limits.frame-bytes-max",
+        "the length of the request is beyond limits.frame-bytes-max; most likely the bytes are not Kafka's",
     )
     FRAME_TOO_SHORT = ("EB-NET-002", "the length of the request has no room for a header; the bytes are not Kafka's")
     TLS_ON_PLAIN_PORT = (
@@ -46,8 +45,7 @@ class CloseReason(Enum):
     )
     RAW_SASL = (
         "EB-NET-016",
-        "SaslHandshake v0 is followed by bytes without a frame, which can't be told from requests; use a client that "
-        "sends SaslHandshake v1",
+        "SaslHandshake v0 is followed by bytes without a frame; use a client that sends SaslHandshake v1",
     )
     DRAINED = ("EB-NET-017", "the bridge is shutting down")
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")

@@ -31,10 +31,12 @@ class Via(Protocol):
         """The highest version of an api that this broker speaks, None when it has none."""
         ...
 
-    def ask(self, ref: RequestRef, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
-        """Ask the broker in the place of the request `ref`: at `version`, or the highest that both sides speak.
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """Ask the broker in the place of the request `ref`, as often as it takes; None asks beside all requests.
 
-        `on_answer` is called once, perhaps at once. Afterwards later requests of the connection may go upstream.
+        Without `version` it is the client's own where the broker speaks it, else the highest that can be written.
+        `on_answer` is called exactly once, perhaps before this returns. Only apis of `group_requests.MAY_ASK` may ask
+        in their place: for them later requests stay away from the broker until they are answered.
         """
         ...
 

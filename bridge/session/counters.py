@@ -1,4 +1,7 @@
-"""What connections count, as plain integers, and a frozen picture of it. It must not know who asks or how it is shown."""
+"""What connections count, as plain integers, and a frozen picture of it.
+
+It must not know who asks or how it is shown.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +28,7 @@ class Statistics:
 
 @dataclass(slots=True)
 class Counters:
-    """Counters of one proxy, bumped where things happen; `bytes_held` is what all connections hold in their buffers now.
+    """Counters of one proxy, bumped where things happen.
 
     `bytes_held_peak` is the most that any single connection held.
     """
@@ -44,6 +47,10 @@ class Counters:
     def count_close(self, reason: CloseReason) -> None:
         """One connection was closed for `reason`."""
         self.closed[reason] = self.closed.get(reason, 0) + 1
+
+    def note_held(self, bytes_held: int) -> None:
+        """A connection holds this much while it waits."""
+        self.bytes_held_peak = max(self.bytes_held_peak, bytes_held)
 
     def picture(self, bytes_held: int) -> Statistics:
         """The counters as a value, with what is held in buffers at this moment."""

@@ -59,7 +59,7 @@ class Directory:
         return tuple(sorted(self._brokers.keys() - self._ours.keys()))
 
     def is_settled(self, brokers: Iterable[Endpoint]) -> bool:
-        """Whether these brokers are known at these addresses and have their listeners, so that nothing is to be done."""
+        """Whether these brokers are known at these addresses and have their listeners."""
         known, ours = self._brokers, self._ours
         return all(
             broker.node_id < 0

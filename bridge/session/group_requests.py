@@ -6,6 +6,7 @@ It must not know slots, brokers or who answers.
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
+from bridge.session.batches import Merge, split
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,
@@ -44,10 +45,14 @@ class Passes(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """Some group of the request is answered by the bridge; `may_ask` says that this may need the client's broker."""
+    """The bridge answers `request`; `may_ask` says that this may need the client's broker.
+
+    With `merge` the client's request named groups of both roads, and the broker must answer the other part.
+    """
 
     request: Request
     may_ask: bool
+    merge: Merge | None = None
 
 
 class Misread(NamedTuple):
@@ -92,7 +97,11 @@ class GroupRequests:
             return Passes(())
         start = header.body_offset
         request = decode_request(header.api_key, header.api_version, data[start:], start)
-        named = group_ids(request)
-        if header.api_key == ApiKey.LIST_GROUPS or any(self._router.road(g) is not Road.PASS for g in named):
-            return Embedded(request, may_ask=True)
-        return Passes(named)
+        ours, theirs = split(request, self._is_ours)
+        if ours is None:
+            return Passes(group_ids(request))
+        merge = None if theirs is None else Merge(request, theirs, self._is_ours)
+        return Embedded(ours, may_ask=True, merge=merge)
+
+    def _is_ours(self, group_id: GroupId) -> bool:
+        return self._router.road(group_id) is not Road.PASS

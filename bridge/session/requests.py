@@ -1,4 +1,4 @@
-"""Cuts what a client sends into requests: the head of each, held only as far as a decision needs it, and the rest unread.
+"""Cuts what a client sends into requests: the head of each, held as far as a decision needs it, and the rest unread.
 
 It must not know roads, brokers or answers.
 """
@@ -18,6 +18,7 @@ ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 
 _OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
 _LENGTH_BYTES = 4
+_HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
 
 
 class Head(NamedTuple):
@@ -187,7 +188,7 @@ def _bytes_to_header(held: bytearray) -> int:
 def _reason(start: bytes, limits: Limits) -> CloseReason:
     if start.startswith((b"\x16\x03", b"\x15\x03")):
         return CloseReason.TLS_ON_PLAIN_PORT
-    if start in {b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "}:
+    if start in _HTTP_STARTS:
         return CloseReason.HTTP_ON_KAFKA_PORT
     length = int.from_bytes(start, "big", signed=True)
     if length > limits.frame_bytes_max:

@@ -1,0 +1,113 @@
+"""Requests that name groups of several roads: cut in two by road, and the two answers merged in the order asked.
+
+It must not know who answers either part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+from bridge.wire.codec.registry import Reply, Request, error_reply
+from translators.dialects.admin import (
+    DeleteGroups,
+    DeleteGroupsReply,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListGroups,
+    ListGroupsReply,
+)
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+from translators.dialects.offsets import OffsetFetch, OffsetFetchReply
+
+IsOurs = Callable[[GroupId], bool]
+GroupT = TypeVar("GroupT")
+Answers = OffsetFetchReply | DescribeGroupsReply | DeleteGroupsReply | ConsumerGroupDescribeReply
+
+
+class Parts(NamedTuple):
+    """What the bridge answers of a request, and what the broker does; None where there is nothing."""
+
+    ours: Request | None
+    theirs: Request | None
+
+
+def split(request: Request, is_ours: IsOurs) -> Parts:
+    """Cut a request by road; a request about one group goes whole to one side, ListGroups goes to both."""
+    if isinstance(request, ListGroups):
+        return Parts(request, request)
+    if isinstance(request, OffsetFetch):
+        ours = tuple(group for group in request.groups if is_ours(group.group_id))
+        theirs = tuple(group for group in request.groups if not is_ours(group.group_id))
+        return Parts(
+            replace(request, groups=ours) if ours else None, replace(request, groups=theirs) if theirs else None
+        )
+    if isinstance(request, DescribeGroups | DeleteGroups | ConsumerGroupDescribe):
+        our_ids = tuple(group_id for group_id in request.group_ids if is_ours(group_id))
+        their_ids = tuple(group_id for group_id in request.group_ids if not is_ours(group_id))
+        return Parts(
+            replace(request, group_ids=our_ids) if our_ids else None,
+            replace(request, group_ids=their_ids) if their_ids else None,
+        )
+    return Parts(request, None)
+
+
+@dataclass(slots=True)
+class Merge:
+    """Waits for both answers to one request that was cut in two."""
+
+    request: Request
+    theirs_request: Request
+    is_ours: IsOurs
+    ours: Reply | None = None
+    theirs: Reply | None = None
+
+    def take_ours(self, reply: Reply) -> Reply | None:
+        """The bridge's answer; returns the whole one once the other is there."""
+        self.ours = reply
+        return self._merged()
+
+    def take_theirs(self, reply: Reply | None) -> Reply | None:
+        """The broker's answer, None when it gave none; returns the whole one once the other is there."""
+        self.theirs = reply or error_reply(self.theirs_request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self._merged()
+
+    def _merged(self) -> Reply | None:
+        ours, theirs = self.ours, self.theirs
+        if ours is None or theirs is None:
+            return None
+        if isinstance(ours, ListGroupsReply) and isinstance(theirs, ListGroupsReply):
+            return self._merged_list(ours, theirs)
+        if isinstance(ours, Answers) and isinstance(theirs, Answers):
+            return self._merged_groups(ours, theirs)
+        raise TypeError(f"no answers to one request: {ours} and {theirs}")
+
+    def _merged_list(self, ours: ListGroupsReply, theirs: ListGroupsReply) -> ListGroupsReply:
+        """An embedded group stands once, in place of the broker's entry (decision 22)."""
+        kept = tuple(group for group in theirs.groups if not self.is_ours(group.group_id))
+        return replace(theirs, error=ours.error or theirs.error, groups=kept + ours.groups)
+
+    def _merged_groups(self, ours: Answers, theirs: Answers) -> Reply:
+        if isinstance(ours, OffsetFetchReply) and isinstance(theirs, OffsetFetchReply):
+            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
+        if isinstance(ours, DescribeGroupsReply) and isinstance(theirs, DescribeGroupsReply):
+            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
+        if isinstance(ours, DeleteGroupsReply) and isinstance(theirs, DeleteGroupsReply):
+            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
+        if isinstance(ours, ConsumerGroupDescribeReply) and isinstance(theirs, ConsumerGroupDescribeReply):
+            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
+        raise TypeError(f"no answers to one request: {ours} and {theirs}")
+
+    def _in_order(self, ours: tuple[GroupT, ...], theirs: tuple[GroupT, ...]) -> tuple[GroupT, ...]:
+        # Both sides answer in the order asked, so each named group is the next one of its side.
+        mine, other = iter(ours), iter(theirs)
+        return tuple(next(mine if self.is_ours(group_id) else other) for group_id in _named(self.request))
+
+
+def _named(request: Request) -> tuple[GroupId, ...]:
+    if isinstance(request, OffsetFetch):
+        return tuple(group.group_id for group in request.groups)
+    if isinstance(request, DescribeGroups | DeleteGroups | ConsumerGroupDescribe):
+        return request.group_ids
+    raise TypeError(f"not a batch: {request}")
