@@ -3,99 +3,49 @@
 It must not know any room that offers or uses them.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from translators.dialects.admin import (
-    DeleteGroups,
-    DeleteGroupsReply,
-    DescribeGroups,
-    DescribeGroupsReply,
-    ListGroups,
-    ListGroupsReply,
-)
-from translators.dialects.classic import ClassicReply, ClassicRequest
-from translators.dialects.consumer import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeReply,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatReply,
-)
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Topic
-from translators.dialects.offsets import (
-    OffsetCommit,
-    OffsetCommitReply,
-    OffsetDelete,
-    OffsetDeleteReply,
-    OffsetFetch,
-    OffsetFetchReply,
-    TxnOffsetCommit,
-)
-
-OffsetRequest = OffsetCommit | TxnOffsetCommit | OffsetFetch | OffsetDelete
-OffsetReply = OffsetCommitReply | OffsetFetchReply | OffsetDeleteReply
-AdminRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe
-AdminReply = DescribeGroupsReply | ListGroupsReply | DeleteGroupsReply | ConsumerGroupDescribeReply
-GroupRequest = ClassicRequest | ConsumerGroupHeartbeat | OffsetRequest | AdminRequest
-GroupReply = ClassicReply | ConsumerGroupHeartbeatReply | OffsetReply | AdminReply
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.ids import GroupId, MemberId, Topic
+from translators.dialects.offsets import FetchedGroup, OffsetCommit, OffsetCommitReply
 
 StepT_contra = TypeVar("StepT_contra", contravariant=True)
 RecordT_contra = TypeVar("RecordT_contra", contravariant=True)
 
-Deliver = Callable[[RequestRef, GroupReply], None]
-"""Hands an answer to the connection that waits for it; an answer to a connection that is gone is dropped."""
 
+@dataclass(frozen=True, slots=True)
+class ClusterTopics:
+    """Every topic of the cluster, and the cluster's id ("" where it has none)."""
 
-class Via(Protocol):
-    """The client connection that a request came by, and its own authenticated way to the broker behind it."""
-
-    @property
-    def identity(self) -> ClientIdentity:
-        """Who the client says it is."""
-
-    @property
-    def node_id(self) -> int | None:
-        """The broker that this connection's listener stands for; None on the bootstrap listener."""
-
-    @property
-    def authenticates(self) -> bool:
-        """Whether the client showed credentials (SASL or a TLS certificate)."""
-
-    def ask_upstream(
-        self, ref: RequestRef, request: GroupRequest, answered: Callable[[GroupReply | None], None]
-    ) -> None:
-        """Send `request` to the broker in the place of the client's request `ref`.
-
-        The message is encoded at the newest version that both sides know. `answered` is called once: with the broker's
-        answer, or with None when the connection was lost first and the outcome is unknown. It has to deliver the
-        client's answer itself.
-        """
-
-
-class Groups(Protocol):
-    """The owner of the groups that are not passed through."""
-
-    def submit(self, ref: RequestRef, via: Via, request: GroupRequest) -> None:
-        """Take one request; its answer comes through `Deliver`, at once or later."""
-
-    def lose_connection(self, node: int, connection: int) -> None:
-        """A client connection is gone: nobody waits any more for the answers to its requests."""
-
-
-class Broker(Protocol):
-    """The bridge's own way to the cluster, for what no client asked for."""
-
-    async def fetch_topics(self) -> tuple[Topic, ...]:
-        """All topics of the cluster with ids and partition counts; raises BrokerUnreachable."""
-
-    async def ask_coordinator(self, group_id: GroupId, request: GroupRequest) -> GroupReply:
-        """Ask the coordinator of `group_id`; raises BrokerUnreachable when there is none or the answer does not
-        come.
-        """
+    cluster_id: str
+    topics: tuple[Topic, ...]
 
 
 class BrokerUnreachable(Exception):
     """No broker answered; the text says which address, what was tried and what to do."""
+
+
+class Broker(Protocol):
+    """The bridge's own way to the cluster, for what no client asked for; every method raises BrokerUnreachable."""
+
+    async def fetch_topics(self) -> ClusterTopics:
+        """All topics of the cluster with ids and partition counts."""
+        ...
+
+    async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        """The group as its broker knows it: a consumer group where the broker has one of that name, else classic."""
+        ...
+
+    async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
+        """Every committed offset of a group, asked without a member."""
+        ...
+
+    async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
+        """A commit sent to the group's coordinator."""
+        ...
 
 
 class Journal(Protocol):

@@ -8,7 +8,6 @@ from bridge.engine.commands import AskRef
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import Event
 from translators.classic_member.states import (
-    PRESENT,
     Absent,
     CompletingRebalance,
     Limits,
@@ -128,4 +127,4 @@ def _seat(key: AskRef, state: State | None) -> tuple[GroupId, InstanceId] | None
 
 def is_present(state: State | None) -> bool:
     """Whether the client is a member as far as it knows."""
-    return isinstance(state, PRESENT)
+    return isinstance(state, PreparingRebalance | CompletingRebalance | Stable)

@@ -4,7 +4,7 @@ It must not know sockets, tasks, the broker or when a turn is due.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.coordinators.admission import SessionBounds, check_join, refuse_join
 from bridge.coordinators.arrivals import Arrival
@@ -12,11 +12,32 @@ from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.leaving import Departures
 from bridge.coordinators.machines import Machines, is_present
+from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.engine.advance import advance
-from bridge.engine.commands import AskRef, Command, MemberHeartbeat, PassDeadlines, RemoveMembers, Speaks
-from bridge.engine.outcome import MemberAnswer, MemberRemoved, Message, Notice, PartitionsFreed, TargetChanged
+from bridge.engine.commands import (
+    AskRef,
+    BeginCommit,
+    Command,
+    DeleteGroup,
+    MemberHeartbeat,
+    PassDeadlines,
+    RemoveMembers,
+    Speaks,
+)
+from bridge.engine.commits import check_fetch
+from bridge.engine.outcome import (
+    CommitAdmitted,
+    CommitRefused,
+    MemberAnswer,
+    MemberRemoved,
+    Message,
+    Notice,
+    PartitionsFreed,
+    TargetChanged,
+)
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.state import Shard
+from translators.classic_member.commits import admit_commit
 from translators.classic_member.effects import Ask, Effect, MemberReply, Reply
 from translators.classic_member.events import (
     Answered,
@@ -38,7 +59,8 @@ from translators.classic_member.identity import (
     identify_leaver,
     identify_request,
 )
-from translators.classic_member.states import PreparingRebalance
+from translators.classic_member.states import CompletingRebalance, PreparingRebalance, Stable
+from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -50,12 +72,13 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import JOIN_EPOCH, NO_MEMBER_ID, GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.offsets import GroupOffsets
 
 ROUNDS_MAX = 10_000
 """How often a turn may go back and forth between machines and engine before that is taken for a bug."""
 
-OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply | Message
+OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +124,37 @@ class GroupOwner:
         """Answer one heartbeat at once."""
         self._heartbeat(ref, request, now_ms)
         return self._finish(now_ms)
+
+    def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:
+        """Judge a commit and, if it is admitted, count it as under way until `EndCommit` (decisions 2 and 3).
+
+        A classic member's own machine knows its generations; the engine then knows it by its member epoch.
+        """
+        state = self.machines.get(AskRef(request.group_id, request.member_id))
+        if state is not None:
+            code = admit_commit(state, request.generation, committed_partitions(request, self.catalog))
+            if code is not ErrorCode.NONE:
+                return CommitRefused(code)
+            if isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+                request = replace(request, generation=state.membership.epoch)
+        outcome = advance(self.shard, [BeginCommit(ref, request)], now_ms)
+        judged = next(message for _, message in outcome.replies)
+        assert isinstance(judged, CommitAdmitted | CommitRefused)
+        return judged
+
+    def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
+        """Forget a group if it is empty (K6.7)."""
+        outcome = advance(self.shard, [DeleteGroup(AskRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
+        return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
+
+    def check_fetch(self, request: GroupOffsets) -> ErrorCode:
+        """Whether a member may fetch offsets (K5.20)."""
+        member_id = request.member_id
+        state = None if member_id is None else self.machines.get(AskRef(request.group_id, member_id))
+        if isinstance(state, CompletingRebalance | Stable):
+            is_current = request.member_epoch == state.tenure.generation
+            return ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION
+        return check_fetch(self.shard, request.group_id, member_id, request.member_epoch)
 
     def pass_deadlines(self, now_ms: int) -> TurnResult:
         """Do what is due in the engine and in every machine."""
@@ -254,8 +308,6 @@ class GroupOwner:
                 self._switch(switched, now_ms)
         elif isinstance(message, LeaveGroupReply):
             self._replies.append((ref, self._departures.end(ref, message)))
-        else:
-            self._replies.append((ref, message))
 
     def _switch(self, key: AskRef, now_ms: int) -> None:
         """The member speaks the consumer protocol from now on, under its own id (K2.22): its machine is done."""

@@ -1,0 +1,98 @@
+"""Commits of embedded groups on their way to the broker: judged when their turn comes, begun and ended in the engine.
+
+It must not know who may commit, or how a message is encoded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.offset_requests import (
+    Commit,
+    committed_partitions,
+    complete_commit_reply,
+    has_foreign_members,
+    refuse_commit,
+    to_simple_commit,
+)
+from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
+from bridge.engine.outcome import CommitAdmitted, CommitRefused
+from bridge.session.contracts import Via
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, RequestRef
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import OffsetCommitReply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """What the desk needs of others: judge a commit, end it by its number, answer, report."""
+
+    begin: Callable[[RequestRef, Commit], CommitAdmitted | CommitRefused]
+    end: Callable[[int], None]
+    deliver: Callable[[RequestRef, GroupReply], None]
+    report_foreign: Callable[[GroupId], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A commit with the places it concerns."""
+
+    ref: RequestRef
+    via: Via
+    request: Commit
+    places: Places
+
+
+class CommitDesk:
+    """Every commit between its request and the broker's word on it (decisions 1, 2, 4 and 5)."""
+
+    def __init__(self, catalog: Catalog, ways: Ways, drain_ms: int, now_ms: Callable[[], int]) -> None:
+        self.queue = PlaceQueue()
+        self._catalog = catalog
+        self._ways = ways
+        self._drain_ms = drain_ms
+        self._now_ms = now_ms
+        self._drains: list[tuple[int, int, Places]] = []
+
+    def submit(self, ref: RequestRef, via: Via, request: Commit) -> None:
+        """Take a commit; it is judged when its turn comes, not before, so that a fence in between holds."""
+        partitions = committed_partitions(request, self._catalog)
+        places = frozenset(Place(request.group_id, partition) for partition in partitions)
+        pending = Pending(ref, via, request, places)
+        if not self.queue.enter(Work(via.connection, places, lambda: self._begin(pending))):
+            self._ways.deliver(ref, refuse_commit(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+
+    def next_drain_ms(self) -> int | None:
+        """When a commit of unknown outcome counts as over."""
+        return self._drains[0][0] if self._drains else None
+
+    def pass_drains(self, now_ms: int) -> None:
+        """End the commits whose time is over."""
+        while self._drains and self._drains[0][0] <= now_ms:
+            _, commit_id, places = heappop(self._drains)
+            self._end(commit_id, places)
+
+    def _begin(self, pending: Pending) -> None:
+        begun = self._ways.begin(pending.ref, pending.request)
+        if isinstance(begun, CommitRefused):
+            self._ways.deliver(pending.ref, refuse_commit(pending.request, begun.code))
+            self.queue.leave(pending.places)
+            return
+        simple = to_simple_commit(pending.request, self._catalog)
+        pending.via.ask(pending.ref, simple, lambda reply: self._take_answer(pending, begun.commit_id, reply))
+
+    def _take_answer(self, pending: Pending, commit_id: int, reply: GroupReply | None) -> None:
+        if not isinstance(reply, OffsetCommitReply):
+            heappush(self._drains, (self._now_ms() + self._drain_ms, commit_id, pending.places))
+            return
+        if has_foreign_members(reply):
+            self._ways.report_foreign(pending.request.group_id)
+            reply = refuse_commit(pending.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._ways.deliver(pending.ref, complete_commit_reply(reply, self._catalog))
+        self._end(commit_id, pending.places)
+
+    def _end(self, commit_id: int, places: Places) -> None:
+        self._ways.end(commit_id)
+        self.queue.leave(places)

@@ -1,0 +1,99 @@
+"""Commits the offsets of live embedded groups again, unchanged, long before the broker lets them expire.
+
+It must not know members, or who else commits: it takes its place in the queue like everybody.
+"""
+
+from collections.abc import Callable, Iterable
+
+import structlog
+import trio
+
+from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
+from bridge.ports import Broker, BrokerUnreachable
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
+from translators.dialects.offsets import FetchedGroup, FetchedTopic, OffsetCommit, PartitionCommit, TopicCommit
+
+LOG = structlog.get_logger("epochbridge.coordinators")
+NO_CONNECTION = -1
+
+
+class Recommit:
+    """One round over all live groups at every interval (decision 1)."""
+
+    def __init__(self, broker: Broker, queue: PlaceQueue, interval_ms: int) -> None:
+        self._broker = broker
+        self._queue = queue
+        self._interval_ms = interval_ms
+
+    async def run(self, live_groups: Callable[[], Iterable[GroupId]]) -> None:
+        """Go on until cancelled; a group whose turn fails has its next one in the next round."""
+        while True:
+            await trio.sleep(self._interval_ms / 1000)
+            for group_id in live_groups():
+                try:
+                    await self.renew(group_id)
+                except BrokerUnreachable as problem:
+                    LOG.warning(
+                        "offsets.recommit.failed", code="EB-OFFSETS-001", group_id=group_id, reason=str(problem)
+                    )
+
+    async def renew(self, group_id: GroupId) -> int:
+        """Commit every offset of one group again; gives how many.
+
+        Offsets are fetched again once no client's commit can come in between, so that none is ever set back.
+        """
+        places = _places(await self._broker.fetch_offsets(group_id))
+        if not places:
+            return 0
+        await self._reserve(places)
+        try:
+            topics = _commits(await self._broker.fetch_offsets(group_id), places)
+            commit = OffsetCommit(
+                group_id=group_id, generation=-1, member_id=NO_MEMBER_ID, instance_id=None, topics=topics
+            )
+            reply = await self._broker.commit_offsets(commit)
+        finally:
+            self._queue.leave(places)
+        codes = [item.error for topic in reply.topics for item in topic.partitions]
+        if any(code is not ErrorCode.NONE for code in codes):
+            refused = sorted({code.name for code in codes if code is not ErrorCode.NONE})
+            LOG.warning("offsets.recommit.refused", code="EB-OFFSETS-002", group_id=group_id, errors=refused)
+        return codes.count(ErrorCode.NONE)
+
+    async def _reserve(self, places: Places) -> None:
+        free = trio.Event()
+        work = Work(NO_CONNECTION, places, free.set)
+        if not self._queue.enter(work):
+            raise BrokerUnreachable("EB-OFFSETS-003: too many commits wait already; tried again in the next round")
+        try:
+            await free.wait()
+        except trio.Cancelled:
+            self._queue.withdraw(work)
+            raise
+
+
+def _places(group: FetchedGroup) -> Places:
+    return frozenset(
+        Place(group.group_id, TopicPartition(topic.name, item.partition))
+        for topic in group.topics
+        for item in topic.partitions
+        if item.offset >= 0
+    )
+
+
+def _commits(group: FetchedGroup, places: Places) -> tuple[TopicCommit, ...]:
+    return tuple(
+        TopicCommit(name=topic.name, topic_id=topic.topic_id, partitions=_partitions(group.group_id, topic, places))
+        for topic in group.topics
+    )
+
+
+def _partitions(group_id: GroupId, topic: FetchedTopic, places: Places) -> tuple[PartitionCommit, ...]:
+    return tuple(
+        PartitionCommit(
+            partition=item.partition, offset=item.offset, leader_epoch=item.leader_epoch, metadata=item.metadata
+        )
+        for item in topic.partitions
+        if Place(group_id, TopicPartition(topic.name, item.partition)) in places
+    )

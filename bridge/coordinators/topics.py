@@ -1,0 +1,58 @@
+"""Watches the cluster's topics and tells when they change.
+
+It must not know who subscribes to what.
+"""
+
+from collections.abc import Callable
+
+import structlog
+import trio
+
+from bridge.coordinators.catalog import Catalog, TopicsChange
+from bridge.ports import Broker, BrokerUnreachable, Clock
+
+LOOK_PAUSE_MS = 250
+"""How soon after a look another one is made for a topic that was not there; a client may just have created it."""
+
+LOG = structlog.get_logger("epochbridge.coordinators")
+
+
+class TopicWatcher:
+    """Keeps the catalog up to date; `changed` is called after every difference."""
+
+    def __init__(
+        self, broker: Broker, catalog: Catalog, changed: Callable[[TopicsChange], None], clock: Clock, interval_ms: int
+    ) -> None:
+        self._broker = broker
+        self._catalog = catalog
+        self._changed = changed
+        self._clock = clock
+        self._interval_ms = interval_ms
+        self._looked_ms: int | None = None
+        self._looking = trio.Lock()
+
+    def is_fresh(self) -> bool:
+        """Whether the cluster was looked at so recently that another look now would tell nothing new."""
+        return self._looked_ms is not None and self._clock.now_ms() - self._looked_ms < LOOK_PAUSE_MS
+
+    async def look(self) -> None:
+        """Ask the cluster now, unless somebody just did; raises BrokerUnreachable."""
+        async with self._looking:
+            if self.is_fresh():
+                return
+            found = await self._broker.fetch_topics()
+            self._looked_ms = self._clock.now_ms()
+        change = self._catalog.update(found.topics, found.cluster_id)
+        if change:
+            self._changed(change)
+
+    async def watch(self, is_needed: Callable[[], bool]) -> None:
+        """Look at every interval in which anybody needs it; a cluster that is away is asked again at the next."""
+        while True:
+            await trio.sleep(self._interval_ms / 1000)
+            if not is_needed():
+                continue
+            try:
+                await self.look()
+            except BrokerUnreachable as problem:
+                LOG.warning("topics.look.failed", code="EB-TOPICS-001", reason=str(problem))

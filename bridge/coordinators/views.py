@@ -1,0 +1,242 @@
+"""What admins and fetching clients ask about groups: split by road, answered or forwarded, merged in the order asked.
+
+It must not know members' machines, sockets or versions.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.offset_requests import (
+    merge_delete,
+    merge_fetch,
+    split_delete,
+    to_memberless_fetch,
+    without_groups,
+)
+from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
+from bridge.engine.queries import subscribed_topics
+from bridge.engine.state import Shard
+from bridge.session.contracts import Via
+from translators.dialects.admin import (
+    DeletedGroup,
+    DeleteGroups,
+    DeleteGroupsReply,
+    DescribedGroup,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroups,
+    ListGroupsReply,
+)
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import (
+    FetchedGroup,
+    GroupOffsets,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
+)
+
+Answer = Callable[[GroupReply], None]
+ViewRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe | OffsetFetch | OffsetDelete
+
+
+class _Blobs:
+    """Writes the blobs of the classic view."""
+
+    def subscription(self, topics: tuple[TopicName, ...], owned: tuple[TopicPartition, ...]) -> bytes:
+        return encode_subscription(Subscription(version=1, topics=topics, owned=frozenset(owned), user_data=None))
+
+    def assignment(self, partitions: tuple[TopicPartition, ...]) -> bytes:
+        return encode_assignment(frozenset(partitions))
+
+
+class GroupViews:
+    """The answers to everything but membership and commits.
+
+    `delete` forgets a group that is empty, `check_fetch` judges who asks for offsets, `coordinator_of` says which
+    broker stands for a group (None: unknown).
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        catalog: Catalog,
+        check_fetch: Callable[[GroupOffsets], ErrorCode],
+        delete: Callable[[GroupId], ErrorCode],
+        coordinator_of: Callable[[GroupId], int | None],
+    ) -> None:
+        self._shard = shard
+        self._catalog = catalog
+        self._check_fetch = check_fetch
+        self._delete = delete
+        self._coordinator_of = coordinator_of
+        self._blobs = _Blobs()
+
+    def submit(self, ref: RequestRef, via: Via, request: ViewRequest, answer: Answer) -> None:
+        """Answer one request, now or when the broker has answered its part."""
+        match request:
+            case DescribeGroups():
+                self._describe(ref, via, request, answer)
+            case ConsumerGroupDescribe():
+                self._describe_consumer(ref, via, request, answer)
+            case ListGroups():
+                self._list(ref, via, request, answer)
+            case DeleteGroups():
+                self._delete_groups(ref, via, request, answer)
+            case OffsetFetch():
+                self._fetch(ref, via, request, answer)
+            case OffsetDelete():
+                self._delete_offsets(ref, via, request, answer)
+
+    def _is_ours(self, group_id: GroupId) -> bool:
+        return group_id in self._shard.groups
+
+    def _describe(self, ref: RequestRef, via: Via, request: DescribeGroups, answer: Answer) -> None:
+        ours = {group_id: self._view(group_id, request) for group_id in request.group_ids if self._is_ours(group_id)}
+        others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
+
+        def merge(reply: GroupReply | None) -> None:
+            theirs = {group.group_id: group for group in reply.groups} if isinstance(reply, DescribeGroupsReply) else {}
+            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            groups = tuple(
+                ours.get(group_id) or theirs.get(group_id) or DescribedGroup(error=lost, group_id=group_id)
+                for group_id in request.group_ids
+            )
+            answer(DescribeGroupsReply(groups=groups))
+
+        if others:
+            via.ask(ref, replace(request, group_ids=others), merge)
+        else:
+            merge(None)
+
+    def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
+        if request.errors_when_missing:
+            return DescribedGroup(
+                error=ErrorCode.GROUP_ID_NOT_FOUND,
+                group_id=group_id,
+                group_state="Dead",
+                error_message=f"Group {group_id} is not a classic group.",
+            )
+        return describe_classic_view(self._shard, group_id, self._blobs)
+
+    def _describe_consumer(self, ref: RequestRef, via: Via, request: ConsumerGroupDescribe, answer: Answer) -> None:
+        ours = {
+            group_id: describe_consumer_group(self._shard, group_id)
+            for group_id in request.group_ids
+            if self._is_ours(group_id)
+        }
+        others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
+
+        def merge(reply: GroupReply | None) -> None:
+            found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+            theirs = {group.group_id: group for group in found}
+            # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
+            missing = ErrorCode.GROUP_ID_NOT_FOUND
+            groups = tuple(
+                ours.get(group_id) or theirs.get(group_id) or DescribedConsumerGroup(error=missing, group_id=group_id)
+                for group_id in request.group_ids
+            )
+            answer(ConsumerGroupDescribeReply(groups))
+
+        if others and via.highest_version(CONSUMER_GROUP_DESCRIBE_KEY) is not None:
+            via.ask(ref, replace(request, group_ids=others), merge)
+        else:
+            merge(None)
+
+    def _list(self, ref: RequestRef, via: Via, request: ListGroups, answer: Answer) -> None:
+        def merge(reply: GroupReply | None) -> None:
+            if not isinstance(reply, ListGroupsReply):
+                answer(ListGroupsReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=()))
+                return
+            theirs = tuple(
+                group for group in reply.groups if not self._is_ours(group.group_id) and _passes(group, request)
+            )
+            ours = tuple(
+                group
+                for group in list_groups(self._shard, request)
+                if self._coordinator_of(group.group_id) in (None, via.broker_id)
+            )
+            answer(replace(reply, groups=theirs + ours))
+
+        via.ask(ref, ListGroups(), merge)
+
+    def _delete_groups(self, ref: RequestRef, via: Via, request: DeleteGroups, answer: Answer) -> None:
+        ours = {group_id: self._delete(group_id) for group_id in request.group_ids if self._is_ours(group_id)}
+        forwarded = tuple(
+            group_id for group_id in request.group_ids if ours.get(group_id, ErrorCode.NONE) is ErrorCode.NONE
+        )
+
+        def merge(reply: GroupReply | None) -> None:
+            found = reply.groups if isinstance(reply, DeleteGroupsReply) else ()
+            theirs = {group.group_id: group.error for group in found}
+            groups = tuple(DeletedGroup(group_id, _deleted(group_id, ours, theirs)) for group_id in request.group_ids)
+            answer(DeleteGroupsReply(groups=groups))
+
+        if forwarded:
+            via.ask(ref, DeleteGroups(forwarded), merge)
+        else:
+            merge(None)
+
+    def _fetch(self, ref: RequestRef, via: Via, request: OffsetFetch, answer: Answer) -> None:
+        embedded = frozenset(group.group_id for group in request.groups if self._is_ours(group.group_id))
+        judged = {group.group_id: self._check_fetch(group) for group in request.groups if group.group_id in embedded}
+        refused = {group_id: code for group_id, code in judged.items() if code is not ErrorCode.NONE}
+        allowed = to_memberless_fetch(without_groups(request, refused), embedded, self._catalog)
+
+        def merge(reply: GroupReply | None) -> None:
+            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            if not isinstance(reply, OffsetFetchReply):
+                groups = tuple(
+                    FetchedGroup(group_id=group.group_id, topics=(), error=refused.get(group.group_id, lost))
+                    for group in request.groups
+                )
+                answer(OffsetFetchReply(groups=groups))
+            else:
+                answer(merge_fetch(request, reply, refused, self._catalog))
+
+        if allowed.groups:
+            via.ask(ref, allowed, merge)
+        else:
+            merge(OffsetFetchReply(groups=()))
+
+    def _delete_offsets(self, ref: RequestRef, via: Via, request: OffsetDelete, answer: Answer) -> None:
+        subscribed = subscribed_topics(self._shard, request.group_id) or frozenset()
+        allowed, refused = split_delete(request, subscribed)
+
+        def merge(reply: GroupReply | None) -> None:
+            if isinstance(reply, OffsetDeleteReply):
+                answer(merge_delete(reply, refused))
+            else:
+                answer(OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+        if allowed.topics:
+            via.ask(ref, allowed, merge)
+        else:
+            merge(OffsetDeleteReply(error=ErrorCode.NONE))
+
+
+CONSUMER_GROUP_DESCRIBE_KEY = 69
+
+
+def _passes(group: ListedGroup, request: ListGroups) -> bool:
+    """Whether a group of the broker passes the client's filters, which were not sent on (decision 22)."""
+    states = {state.strip().lower() for state in request.states}
+    types = {wanted.lower() for wanted in request.types}
+    return (not states or group.group_state.lower() in states) and (not types or group.group_type.lower() in types)
+
+
+def _deleted(group_id: GroupId, ours: dict[GroupId, ErrorCode], theirs: dict[GroupId, ErrorCode]) -> ErrorCode:
+    if group_id not in ours:
+        return theirs.get(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if ours[group_id] is not ErrorCode.NONE:
+        return ours[group_id]
+    at_broker = theirs.get(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    # A group that never committed is unknown to the broker: there was nothing to delete there.
+    return ErrorCode.NONE if at_broker is ErrorCode.GROUP_ID_NOT_FOUND else at_broker
