@@ -14,7 +14,7 @@ def take_deletion(turn: Turn, command: DeleteGroup) -> None:
     code = judge_deletion(turn.state, command.group_id)
     if code is ErrorCode.NONE:
         turn.write(GroupDeleted(command.group_id))
-        turn.touched.pop(command.group_id, None)
+        turn.forget(command.group_id)
     turn.reply(command.ref, DeletedGroup(command.group_id, code))
 
 

@@ -63,6 +63,12 @@ class Turn:
             self.moved.add(group.group_id)
             self.write(GroupEpochBumped(group.group_id, group.epoch + 1))
 
+    def forget(self, group_id: GroupId) -> None:
+        """A group is gone: one that begins under its name in the same turn begins anew."""
+        self.touched.pop(group_id, None)
+        self.moved.discard(group_id)
+        self.released.pop(group_id, None)
+
     def finish(self) -> Outcome:
         """The outcome, with a notice for what was freed and is wanted by somebody who hasn't got it yet."""
         for group_id, partitions in self.released.items():

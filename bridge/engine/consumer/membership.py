@@ -34,7 +34,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where a heartbeat belongs: the member itself, or the one whose static seat it takes over, or neither (a
+    """Where a heartbeat belongs: the member itself, the one whose static seat it takes over, both, or neither (a
     newcomer).
     """
 
@@ -109,7 +109,7 @@ def _find_static_seat(
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id is"
             f" in use by member {holder_id}.",
         )
-    return Seat(member_id, replaced=holder)
+    return Seat(member_id, group.members.get(member_id), holder)
 
 
 def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | None:
@@ -148,9 +148,10 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
     if group.group_id not in state.groups:
         records = (GroupCreated(group.group_id, group.epoch),)
     if seat.replaced is not None:
-        records += replace_seat(state, group, seat.replaced, after)
+        records += take_seat(state, group, seat, after)
     elif after != before:
         records += (MemberSubscribed(group.group_id, after),)
+    joins_two_seats = seat.replaced is not None and seat.member is not None
     request = command.request
     ask = Ask(
         ref=command.ref,
@@ -162,7 +163,7 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         before=before,
         has_new_topics=has_new_topics,
     )
-    return Admission(records=records, ask=ask, replaced=seat.replaced, moves_epoch=has_new_topics)
+    return Admission(records=records, ask=ask, replaced=seat.replaced, moves_epoch=has_new_topics or joins_two_seats)
 
 
 def merge_subscription(before: Subscription | None, member_id: MemberId, command: MemberHeartbeat) -> Subscription:
@@ -187,6 +188,16 @@ def merge_subscription(before: Subscription | None, member_id: MemberId, command
         pattern=before.pattern if pattern is None else pattern or None,
         assignor=before.assignor if request.server_assignor is None else request.server_assignor,
     )
+
+
+def take_seat(state: Shard, group: Group, seat: Seat, new: Subscription) -> tuple[Record, ...]:
+    """A static seat is taken: a newcomer inherits it, a member that has a seat of its own only ends the other."""
+    if seat.replaced is None:
+        return ()
+    if seat.member is None:
+        return replace_seat(state, group, seat.replaced, new)
+    old_id = seat.replaced.subscription.member_id
+    return (MemberForgotten(group.group_id, old_id), MemberSubscribed(group.group_id, new))
 
 
 def replace_seat(state: Shard, group: Group, old: Member, new: Subscription) -> tuple[Record, ...]:

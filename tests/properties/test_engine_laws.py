@@ -1,0 +1,287 @@
+"""Laws that hold for the engine whatever members, admins, topics and time do.
+
+They know commands and state, and must not know how a turn is carried out.
+"""
+
+from dataclasses import replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from bridge.engine.commands import (
+    BeginCommit,
+    ChangeTopics,
+    Command,
+    DeleteGroup,
+    EndCommit,
+    MemberHeartbeat,
+    PassDeadlines,
+    RemoveMembers,
+    ReplyTo,
+    ResolveRegularExpression,
+    Speaks,
+)
+from bridge.engine.model import MemberState
+from bridge.engine.outcome import CommitAdmitted, MemberAnswer, Message, Outcome
+from bridge.engine.queries import has_news, next_deadline
+from bridge.engine.records import GroupDeleted
+from bridge.engine.settings import EngineSettings
+from bridge.engine.snapshots import durable, snapshot
+from bridge.engine.state import Group, topic_ids_of, topic_names_of
+from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, topic, topic_id
+from translators.dialects.classic import LeaveGroup, LeavingMember
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    InstanceId,
+    MemberId,
+    TopicIdPartition,
+    TopicName,
+)
+from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
+
+MEMBERS = st.sampled_from(["a", "b", "c", "d"])
+SPEAKS = st.sampled_from(list(Speaks))
+TOPICS = st.sampled_from([("foo",), ("bar",), ("foo", "bar"), ("foo", "later")])
+OWNED = st.sampled_from(["nothing said", "nothing", "assigned", "all"])
+TIMES_MS = st.sampled_from([1, 500, 3_000, 20_000, 50_000])
+
+
+class EngineLaws(RuleBasedStateMachine):
+    """Four members of one group, dynamic or static, native or translated, with everything that can befall them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+        self.queue: list[Command] = []
+        self.open: dict[ReplyTo, Command] = {}
+        self.commits: list[int] = []
+        self.epochs: dict[str, int] = {}
+
+    @initialize(
+        delay_ms=st.sampled_from([0, 3_000]),
+        interval_ms=st.sampled_from([0, 1_000]),
+        wait_ms=st.sampled_from([0, 3_000]),
+    )
+    def start(self, delay_ms: int, interval_ms: int, wait_ms: int) -> None:
+        """The shard's settings."""
+        chosen = EngineSettings(
+            group_initial_rebalance_delay_ms=delay_ms,
+            group_consumer_assignment_interval_ms=interval_ms,
+            group_consumer_max_size=3,
+        )
+        self.bench = Bench(settings=chosen, no_assignment_before_ms=wait_ms)
+
+    @rule(member=MEMBERS, speaks=SPEAKS, topics=TOPICS, instance=st.sampled_from([None, "seat"]))
+    def join(self, member: str, speaks: Speaks, topics: tuple[str, ...], instance: str | None) -> None:
+        """A member joins, or joins again, perhaps taking the one static seat."""
+        seat = None if instance is None else InstanceId(instance)
+        command = self.bench.command(replace(join_request(member, *topics), instance_id=seat), speaks)
+        self.queue_ask(replace(command, fresh_id=MemberId(member)))
+
+    @rule(member=MEMBERS)
+    def join_by_pattern(self, member: str) -> None:
+        """A member joins with a regular expression."""
+        request = replace(join_request(member), subscribed_topic_names=None, subscribed_topic_regex="b.*")
+        self.queue_ask(self.bench.command(request))
+
+    @rule(member=MEMBERS, speaks=SPEAKS, says=OWNED, lag=st.sampled_from([0, 0, 0, 1]))
+    def beat(self, member: str, speaks: Speaks, says: str, lag: int) -> None:
+        """A member heartbeats, mostly at its own epoch."""
+        known = self.seat(member)
+        epoch = 1 if known is None else known.members[MemberId(member)].current.epoch
+        if epoch > 0:
+            request = beat_request(member, max(epoch - lag, 1), self.owned(member, says))
+            self.queue_ask(self.bench.command(request, speaks))
+
+    @rule(member=MEMBERS, epoch=st.sampled_from([LEAVE_EPOCH, STATIC_LEAVE_EPOCH]))
+    def leave(self, member: str, epoch: int) -> None:
+        """A member leaves, for good or for a while."""
+        instance = InstanceId("seat") if epoch == STATIC_LEAVE_EPOCH else None
+        self.queue_ask(self.bench.command(replace(beat_request(member, epoch), instance_id=instance)))
+
+    @rule(members=st.sets(MEMBERS, min_size=1))
+    def remove(self, members: set[str]) -> None:
+        """An admin removes members in a batch."""
+        leaving = tuple(LeavingMember(member_id=MemberId(member)) for member in sorted(members))
+        ref = self.bench.ref()
+        self.queue.append(RemoveMembers(ref, LeaveGroup(group_id=GROUP, members=leaving)))
+        self.open[ref] = self.queue[-1]
+
+    @rule()
+    def delete(self) -> None:
+        """An admin deletes the group."""
+        ref = self.bench.ref()
+        self.queue.append(DeleteGroup(ref, GROUP))
+        self.open[ref] = self.queue[-1]
+
+    @rule(count=st.integers(1, 9), gone=st.booleans())
+    def change_topics(self, count: int, gone: bool) -> None:
+        """A topic appears, grows, or goes."""
+        removed = (topic_id("later"),) if gone else ()
+        added = () if gone else (topic("later", count),)
+        self.queue.append(ChangeTopics(added, removed))
+
+    @rule(matches=st.sets(st.sampled_from(["bar", "later"])))
+    def resolve(self, matches: set[str]) -> None:
+        """The pattern matches something else."""
+        self.queue.append(ResolveRegularExpression("b.*", frozenset(TopicName(name) for name in matches)))
+
+    @rule(member=MEMBERS, number=st.integers(0, 5), lag=st.sampled_from([0, 0, 1]))
+    def begin_commit(self, member: str, number: int, lag: int) -> None:
+        """A member commits a partition of foo."""
+        known = self.seat(member)
+        epoch = 1 if known is None else known.members[MemberId(member)].current.epoch
+        offsets = TopicCommit(name=TopicName("foo"), partitions=(PartitionCommit(partition=number, offset=1),))
+        commit = OffsetCommit(
+            group_id=GROUP,
+            generation=epoch - lag,
+            member_id=MemberId(member),
+            instance_id=None,
+            topics=(offsets,),
+        )
+        ref = self.bench.ref()
+        self.queue.append(BeginCommit(ref, commit))
+        self.open[ref] = self.queue[-1]
+
+    @rule()
+    def end_commit(self) -> None:
+        """The broker answers the oldest commit, or one that nobody knows."""
+        self.queue.append(EndCommit(self.commits.pop(0) if self.commits else 999))
+
+    @rule(milliseconds=TIMES_MS)
+    def pass_time(self, milliseconds: int) -> None:
+        """Time passes."""
+        self.advance()
+        self.bench.now_ms += milliseconds
+        self.queue.append(PassDeadlines())
+        self.advance()
+
+    @rule()
+    def advance(self) -> None:
+        """What is queued is carried out in one turn."""
+        before = self.bench.state.groups.get(GROUP)
+        flying = frozenset(self.bench.state.in_flight.get(GROUP, ()))
+        held = held_by(before)
+        ended = {command.commit_id for command in self.queue if isinstance(command, EndCommit)}
+        outcome = self.bench.tell(*self.queue)
+        self.queue.clear()
+        if GroupDeleted(GROUP) in outcome.records:
+            self.epochs = {}
+        self.settle_replies(outcome)
+        if not ended:
+            self.check_flights(flying, held)
+
+    def queue_ask(self, command: MemberHeartbeat) -> None:
+        """Put a heartbeat into the next turn and expect one answer."""
+        self.queue.append(command)
+        self.open[command.ref] = command
+
+    def settle_replies(self, outcome: Outcome) -> None:
+        """Law: every command is answered exactly once, parked ones later."""
+        for ref, message in outcome.replies:
+            del self.open[ref]
+            if isinstance(message, CommitAdmitted):
+                self.commits.append(message.commit_id)
+            self.check_answer(message)
+        group = self.bench.state.groups.get(GROUP)
+        assert {ask.ref for ask in group.parked} == set(self.open) if group is not None else not self.open
+
+    def check_answer(self, message: Message) -> None:
+        """Law: an answer never names what others wait for, and a member never sees epoch 0."""
+        if isinstance(message, MemberAnswer) and message.reply.error is ErrorCode.NONE:
+            assert message.reply.member_epoch != 0
+            assert message.pending.isdisjoint(message.reply.assignment or ())
+
+    def check_flights(self, flying: frozenset[TopicIdPartition], held: dict[TopicIdPartition, MemberId]) -> None:
+        """Law: a partition with a commit on its way is not given to another than who holds it (decision 2)."""
+        now = held_by(self.bench.state.groups.get(GROUP))
+        for partition in flying & now.keys():
+            assert now[partition] == held.get(partition), f"{partition} changed hands with a commit on its way"
+
+    def seat(self, member: str) -> Group | None:
+        """The group, if the member is in it."""
+        group = self.bench.state.groups.get(GROUP)
+        return group if group is not None and member in group.members else None
+
+    def owned(self, member: str, says: str) -> Partitions | None:
+        """What a member says that it owns."""
+        if says == "nothing said" or self.seat(member) is None:
+            return None
+        current = self.bench.current(member)
+        said = {"nothing": frozenset(), "assigned": frozenset(current.assigned)}
+        return said.get(says, frozenset(current.assigned) | frozenset(current.pending_revocation))
+
+    @invariant()
+    def partition_has_one_owner(self) -> None:
+        """K2.40: assigned and pending revocation of all members are disjoint, and the index says whose."""
+        group = self.bench.state.groups.get(GROUP)
+        assert held_by(group) == ({} if group is None else group.owners)
+
+    @invariant()
+    def epochs_only_rise(self) -> None:
+        """Group, assignment and member epochs never fall, and the target is never ahead of the group."""
+        group = self.bench.state.groups.get(GROUP)
+        if group is None:
+            self.epochs = {}
+            return
+        assert group.epoch >= group.assignment_epoch
+        seen = {"group": group.epoch, "target": group.assignment_epoch}
+        assert all(value >= self.epochs.get(name, 0) for name, value in seen.items())
+        assert all(member.current.epoch <= group.assignment_epoch for member in group.members.values())
+        self.epochs = seen
+
+    @invariant()
+    def replay_equals_live(self) -> None:
+        """Replaying every record gives the same state, replaying the durable ones the same durable state."""
+        assert snapshot(self.bench.replayed()) == snapshot(self.bench.state)
+        assert durable(self.bench.replayed(durable_only=True)) == durable(self.bench.state)
+
+    @invariant()
+    def target_covers_subscribed_partitions_once(self) -> None:
+        """A group at its epoch has every partition of every subscribed topic in exactly one subscriber's target."""
+        state = self.bench.state
+        group = state.groups.get(GROUP)
+        if group is None or group.epoch > group.assignment_epoch or group.delay is not None:
+            return
+        wanted: set[TopicIdPartition] = set()
+        for member_id, member in group.members.items():
+            topics = topic_ids_of(state, topic_names_of(state, member.subscription))
+            assert {partition.topic_id for partition in group.target.get(member_id, ())} <= topics
+            wanted |= {TopicIdPartition(one, n) for one in topics for n in range(state.partition_counts[one])}
+        given = [partition for partitions in group.target.values() for partition in partitions]
+        assert len(given) == len(set(given))
+        assert set(given) == wanted
+
+    @invariant()
+    def who_has_no_news_is_settled(self) -> None:
+        """`has_news` is false only for a member that is at the target epoch and has all of its target that is free."""
+        state = self.bench.state
+        group = state.groups.get(GROUP)
+        for member_id, member in () if group is None else group.members.items():
+            if group is not None and not has_news(state, GROUP, member_id):
+                assert member.current.state is not MemberState.UNREVOKED_PARTITIONS
+                missing = group.target.get(member_id, frozenset()) - member.current.assigned.keys()
+                assert missing <= group.owners.keys() | state.in_flight.get(GROUP, {}).keys()
+
+    @invariant()
+    def deadline_lies_ahead(self) -> None:
+        """After `PassDeadlines` at its own time nothing overdue is left behind."""
+        due_ms = next_deadline(self.bench.state)
+        assert due_ms == min(self.bench.state.deadlines.due.values(), default=None)
+
+
+def held_by(group: Group | None) -> dict[TopicIdPartition, MemberId]:
+    """Who holds what, from the members; fails if two hold the same."""
+    owners: dict[TopicIdPartition, MemberId] = {}
+    for member_id, member in () if group is None else group.members.items():
+        for partition in (*member.current.assigned, *member.current.pending_revocation):
+            assert partition not in owners, f"{partition} is held by {owners.get(partition)} and {member_id}"
+            owners[partition] = member_id
+    return owners
+
+
+TestEngineLaws = EngineLaws.TestCase
+TestEngineLaws.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)

@@ -1,0 +1,34 @@
+"""Tests of snapshots: they tell states apart, and the durable one leaves out what a restart loses."""
+
+from bridge.engine.snapshots import durable, snapshot
+from tests.support.engine_bench import Bench
+
+
+def test_session_extended_changes_only_the_volatile_part() -> None:
+    """Architecture 9: deadlines are volatile."""
+    bench = Bench()
+    bench.join("a")
+    before = (durable(bench.state), snapshot(bench.state))
+    bench.now_ms = 10
+    bench.beat("a")
+    assert durable(bench.state) == before[0]
+    assert snapshot(bench.state) != before[1]
+
+
+def test_snapshot_is_not_changed_by_what_follows() -> None:
+    """A snapshot is a value."""
+    bench = Bench()
+    bench.join("a")
+    before, again = durable(bench.state), durable(bench.state)
+    bench.join("b")
+    assert before == again
+    assert durable(bench.state) != before
+
+
+def test_durable_records_replayed_give_the_durable_part() -> None:
+    """The law of the journal, on one history (the rest is in the properties)."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    bench.leave("a")
+    assert durable(bench.replayed(durable_only=True)) == durable(bench.state)
