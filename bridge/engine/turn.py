@@ -45,8 +45,6 @@ class Turn:
             self._note_release(record)
             apply(self.state, record)
             self.records.append(record)
-            if isinstance(record, MemberForgotten) and not self.state.groups[record.group_id].members:
-                self.notices.append(GroupEmptied(record.group_id))
 
     def reply(self, ref: ReplyTo, message: Message) -> None:
         """Answer a command."""
@@ -70,11 +68,15 @@ class Turn:
         self.released.pop(group_id, None)
 
     def finish(self) -> Outcome:
-        """The outcome, with a notice for what was freed and is wanted by somebody who hasn't got it yet."""
+        """The outcome, with notices for what was freed and is wanted by somebody, and for who lost its last member."""
         for group_id, partitions in self.released.items():
             notice = self._find_freed(group_id, partitions)
             if notice is not None:
                 self.notices.append(notice)
+        for group_id in dict.fromkeys(one.group_id for one in self.records if isinstance(one, MemberForgotten)):
+            group = self.state.groups.get(group_id)
+            if group is not None and not group.members:
+                self.notices.append(GroupEmptied(group_id))
         return Outcome(records=tuple(self.records), replies=tuple(self.replies), notices=tuple(self.notices))
 
     def _note_release(self, record: Record) -> None:

@@ -1,0 +1,85 @@
+"""Tests of topics and patterns that change under a group."""
+
+from dataclasses import replace
+
+from bridge.engine.catalog import groups_subscribed_to
+from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.outcome import TargetChanged
+from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request, parts, topic, topic_id
+from translators.dialects.ids import MemberId, Topic
+
+A = MemberId("a")
+
+
+def pattern_member(bench: Bench) -> None:
+    """A member that subscribes with a pattern."""
+    bench.ask(replace(join_request("a"), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
+
+
+def test_topic_grown_gives_the_new_partitions_a_target_at_once() -> None:
+    """Deviation from K2.24: nobody has to heartbeat first."""
+    bench = Bench()
+    bench.join("a")
+    outcome = bench.tell(ChangeTopics((topic("foo", 8),)))
+    assert (bench.group.epoch, bench.group.assignment_epoch) == (3, 3)
+    assert bench.target("a") == parts(*range(8))
+    assert outcome.notices == (TargetChanged(GROUP, frozenset({A})),)
+
+
+def test_topic_told_again_unchanged_changes_nothing() -> None:
+    """A restart of the watcher tells everything again."""
+    bench = Bench()
+    bench.join("a")
+    assert bench.tell(ChangeTopics((topic("foo", 6),))).records == ()
+
+
+def test_topic_that_nobody_wants_moves_no_epoch() -> None:
+    """Only subscribed topics concern a group."""
+    bench = Bench()
+    bench.join("a")
+    bench.tell(ChangeTopics((topic("other", 1),), (topic_id("bar"),)))
+    assert bench.group.epoch == 2
+
+
+def test_topic_made_again_is_assigned_under_its_new_id() -> None:
+    """Deleted and created between two looks: the old partitions leave the target, the new ones enter it."""
+    bench = Bench()
+    bench.join("a")
+    bench.tell(ChangeTopics((Topic(topic_id("foo-2"), FOO, 2),), (topic_id("foo"),)))
+    assert bench.target("a") == parts(0, 1, of="foo-2")
+
+
+def test_topic_created_later_reaches_its_subscribers() -> None:
+    """K2.24: a name may be subscribed before the topic exists."""
+    bench = Bench()
+    bench.join("a", "later")
+    assert bench.target("a") == frozenset()
+    bench.tell(ChangeTopics((topic("later", 2),)))
+    assert bench.target("a") == parts(0, 1, of="later")
+
+
+def test_pattern_resolved_later_moves_the_epoch_and_delivers() -> None:
+    """K11.4 on 2.4: first epoch 1 and nothing, then what the pattern matches."""
+    bench = Bench()
+    pattern_member(bench)
+    assert (bench.group.epoch, bench.current("a").epoch, bench.assigned("a")) == (1, 1, frozenset())
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    assert (bench.group.epoch, bench.target("a")) == (2, parts(0, 1, 2, of="bar"))
+
+
+def test_pattern_with_the_same_matches_changes_nothing() -> None:
+    """Patterns are resolved again and again."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    pattern_member(bench)
+    assert bench.group.epoch == 2
+    assert bench.tell(ResolveRegularExpression("b.*", frozenset({BAR}))).records == ()
+
+
+def test_groups_concerned_are_found_by_name_and_by_pattern() -> None:
+    """What changes about a matched topic concerns those who match it."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    pattern_member(bench)
+    assert groups_subscribed_to(bench.state, {BAR}) == {GROUP}
+    assert groups_subscribed_to(bench.state, {FOO}) == set()
