@@ -8,14 +8,11 @@ import socket
 import trio
 
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
+from bridge.ports import BrokerUnreachable
 from bridge.session.directory import Address
 
 LENGTH_BYTES = 4
 READ_BYTES = 64 * 1024
-
-
-class BrokerUnreachable(Exception):
-    """A broker refused the connection, did not take it in time, or ended the talk; ask again later."""
 
 
 async def connect(address: Address, timeout_s: float) -> SocketTransport:

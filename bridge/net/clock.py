@@ -11,3 +11,11 @@ def now_ms() -> int:
 def deadline_in(seconds: float) -> float:
     """The moment `seconds` from now, as trio's cancel scopes count."""
     return trio.current_time() + seconds
+
+
+class TrioClock:
+    """The clock as a value (`ports.Clock`)."""
+
+    def now_ms(self) -> int:
+        """See the function of that name."""
+        return now_ms()

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import trio
 
 from bridge.migration.route import Road
-from bridge.net.broker_connection import BrokerUnreachable, connect, exchange
+from bridge.net.broker_connection import connect, exchange
 from bridge.net.clock import now_ms
 from bridge.net.house import LOG
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport, Transport
+from bridge.ports import BrokerUnreachable
 from bridge.session.client_session import Offered
 from bridge.session.directory import Address, Directory
 from bridge.wire.api_versions import (

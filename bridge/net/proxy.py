@@ -158,12 +158,12 @@ class Proxy:
                     connection.close(reason, "")
             await trio.sleep(pause_s)
 
-    async def keep_refreshing(self) -> None:
-        """Ask for the cluster's brokers again and again, until cancelled."""
+    async def keep_refreshing(self, answered: bool) -> None:
+        """Ask for the cluster's brokers again and again, until cancelled; `answered` tells of the last time."""
         while True:
-            answered = await self.cluster.refresh()
             pause_ms = self._settings.refresh_interval_ms
             await trio.sleep((pause_ms if answered else min(pause_ms, RETRY_MS)) / 1000)
+            answered = await self.cluster.refresh()
 
     async def drain(self, deadline_s: float) -> None:
         """Stop accepting, let answers that are due leave, and close; nobody leaves a group by it."""
@@ -196,10 +196,11 @@ async def serve_proxy(
     async with trio.open_nursery() as nursery:
         proxy = Proxy(settings, backstage, nursery)
         try:
+            answered = False
             with trio.move_on_after(FIRST_REFRESH_S):
-                await proxy.cluster.refresh()
+                answered = await proxy.cluster.refresh()
             nursery.start_soon(proxy.sweep)
-            nursery.start_soon(proxy.keep_refreshing)
+            nursery.start_soon(proxy.keep_refreshing, answered)
             task_status.started(proxy)
             await trio.sleep_forever()
         finally:

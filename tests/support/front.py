@@ -1,0 +1,103 @@
+"""A proxy in front of a scripted broker, in the test's own event loop, with group answers that the test gives.
+
+It knows the net room's front door and must not know what a test does with it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from bridge.migration.route import Road, Rule
+from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.settings import ProxySettings
+from bridge.net.switchboard import Switchboard
+from bridge.session.close_reasons import CloseReason
+from bridge.session.contracts import Via
+from bridge.session.counters import Counters
+from bridge.session.directory import Address
+from bridge.session.limits import Limits
+from bridge.wire.codec.registry import Request
+from tests.support.proxy import SeenGroups
+from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
+from translators.dialects.ids import ClientIdentity, RequestRef
+
+EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
+
+
+@dataclass(slots=True)
+class RecordedGroups:
+    """Keeps what was submitted; the test answers through the switchboard."""
+
+    submitted: list[tuple[RequestRef, Request, Via, ClientIdentity]] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    fails: bool = False
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        """Remember a request."""
+        if self.fails:
+            raise ValueError("a bug")
+        self.submitted.append((ref, request, via, client))
+
+    def disconnected(self, connection: int) -> None:
+        """Remember an end."""
+        self.gone.append(connection)
+
+
+@dataclass(slots=True)
+class Front:
+    """A running proxy and what stands behind it."""
+
+    proxy: Proxy
+    switchboard: Switchboard
+    groups: RecordedGroups
+    passing: SeenGroups
+    clients: list[RawClient] = field(default_factory=list)
+
+    async def dial(self, port: int | None = None) -> RawClient:
+        """A client of the bootstrap listener, or of another; closed at the end."""
+        self.clients.append(await dial(port or self.proxy.bootstrap.port))
+        return self.clients[-1]
+
+    def closed(self, reason: CloseReason) -> int:
+        """How many connections were closed for a reason."""
+        return self.proxy.statistics().closed.get(reason, 0)
+
+
+def settings_for(broker: ScriptedBroker, limits: Limits | None = None) -> ProxySettings:
+    """Settings on free ports in front of the broker, groups `embedded-*` on road embedded."""
+    return ProxySettings(
+        bootstrap=(Address(LOOPBACK, broker.port),),
+        listen=Address(LOOPBACK, 0),
+        rules=EMBEDDED_RULES,
+        limits=limits or Limits(),
+        refresh_interval_ms=3_600_000,
+    )
+
+
+@asynccontextmanager
+async def running(settings: ProxySettings) -> AsyncIterator[Front]:
+    """Run a proxy until the end of the block."""
+    counters = Counters()
+    front_groups, passing, switchboard = RecordedGroups(), SeenGroups(), Switchboard(counters)
+    backstage = Backstage(groups=front_groups, passing=passing, switchboard=switchboard, counters=counters)
+    async with trio.open_nursery() as nursery:
+        proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+        front = Front(proxy, switchboard, front_groups, passing)
+        try:
+            yield front
+        finally:
+            for client in front.clients:
+                await trio.aclose_forcefully(client.stream)
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def front_of(broker: ScriptedBroker, limits: Limits | None = None) -> AsyncIterator[Front]:
+    """Run the broker and a proxy in front of it until the end of the block."""
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(settings_for(broker, limits)) as front:
+            yield front
+        nursery.cancel_scope.cancel()

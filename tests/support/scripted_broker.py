@@ -1,0 +1,147 @@
+"""A broker of a few lines on a real socket, for tests of the net room: it answers in order, when it is let.
+
+It knows frames and must not know the bridge's session.
+"""
+
+import socket
+from dataclasses import dataclass, field
+
+import trio
+
+from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply
+from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader, read_request_header, request_frame, response_frame
+from bridge.wire.versions import KNOWN, VersionTable
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(slots=True)
+class ScriptedBroker:
+    """What it is asked goes into `requests`; `bodies` says what it answers by api key, nothing by default."""
+
+    versions: VersionTable = field(default_factory=lambda: dict(KNOWN))
+    node_ids: tuple[int, ...] = (1,)
+    bodies: dict[int, bytes] = field(default_factory=dict)
+    unanswered: frozenset[tuple[int, int]] = frozenset()
+    """Api key and correlation id of requests that get no answer (acks=0)."""
+    requests: list[tuple[int, int, int]] = field(default_factory=list)
+    """Api key, correlation id and size of what clients asked; the bridge's own questions are left out."""
+    gate: trio.Event | None = None
+    """When set, requests other than ApiVersions and Metadata wait for it before they are answered."""
+    port: int = 0
+    streams: list[trio.SocketStream] = field(default_factory=list)
+
+    async def serve(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Listen on `port`, or on a free one, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
+            self.port = listeners[0].socket.getsockname()[1]
+            task_status.started()
+            await trio.serve_listeners(self._talk, listeners, handler_nursery=nursery)
+
+    async def hang_up(self) -> None:
+        """Close all connections."""
+        for stream in self.streams:
+            await stream.aclose()
+
+    async def _talk(self, stream: trio.SocketStream) -> None:
+        self.streams.append(stream)
+        received = bytearray()
+        try:
+            async with stream:
+                async for chunk in stream:
+                    received += chunk
+                    while (header := read_request_header(received)) and len(received) >= header.frame_bytes:
+                        del received[: header.frame_bytes]
+                        await self._answer(stream, header)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+
+    async def _answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+        key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
+        if header.client_id != "epochbridge":
+            self.requests.append((key, correlation_id, header.frame_bytes))
+        if key == ApiKey.API_VERSIONS:
+            await stream.send_all(
+                api_versions_reply(version, correlation_id, ApiVersionsAnswer(versions=self.versions))
+            )
+            return
+        if key == ApiKey.METADATA:
+            await stream.send_all(response_frame(key, version, correlation_id, self.metadata_body()))
+            return
+        if self.gate is not None:
+            await self.gate.wait()
+        if (key, correlation_id) not in self.unanswered:
+            await stream.send_all(response_frame(key, version, correlation_id, self.bodies.get(key, b"")))
+
+    def metadata_body(self) -> bytes:
+        """Metadata v1: this address for every node, no topics."""
+        host = LOOPBACK.encode()
+        brokers = b"".join(
+            node_id.to_bytes(4, "big")
+            + len(host).to_bytes(2, "big")
+            + host
+            + self.port.to_bytes(4, "big")
+            + b"\xff\xff"
+            for node_id in self.node_ids
+        )
+        return len(self.node_ids).to_bytes(4, "big") + brokers + bytes(4) + bytes(4)
+
+
+def request(api_key: int, version: int, correlation_id: int, body: bytes = b"", client_id: str = "client") -> bytes:
+    """A request frame."""
+    return request_frame(RequestHeader(0, api_key, version, correlation_id, client_id, 0), body)
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class RawClient:
+    """A client that sends what it is told and returns answers one by one."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream = stream
+        self._received = bytearray()
+
+    async def send(self, *frames: bytes) -> None:
+        """Send all at once."""
+        await self.stream.send_all(b"".join(frames))
+
+    async def answer(self) -> tuple[int, bytes]:
+        """The next answer: correlation id and the bytes behind it. EOFError when the connection ends before."""
+        received = self._received
+        while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4], "big"):
+            try:
+                chunk = await self.stream.receive_some()
+            except trio.BrokenResourceError:
+                chunk = b""
+            if not chunk:
+                raise EOFError
+            received += chunk
+        end = 4 + int.from_bytes(received[:4], "big")
+        frame = bytes(received[4:end])
+        del received[:end]
+        return int.from_bytes(frame[:4], "big"), frame[4:]
+
+    async def ids(self, count: int) -> list[int]:
+        """The correlation ids of the next answers."""
+        return [(await self.answer())[0] for _ in range(count)]
+
+    async def is_closed(self) -> bool:
+        """Whether the other end closes without another answer."""
+        try:
+            await self.answer()
+        except EOFError:
+            return True
+        return False
+
+
+async def dial(port: int) -> RawClient:
+    """Connect to a loopback port."""
+    return RawClient(await trio.open_tcp_stream(LOOPBACK, port))

@@ -1,0 +1,225 @@
+"""Order, backpressure and questions of one client connection, with raw clients and a scripted broker."""
+
+import trio
+import trio.testing
+
+from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply, encode_reply, encode_request
+from tests.support.front import front_of
+from tests.support.scripted_broker import ScriptedBroker, request
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, Protocol
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    FetchedGroup,
+    GroupOffsets,
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    PartitionCommit,
+    TopicCommit,
+)
+
+OURS = GroupId("embedded-orders")
+THEIRS = GroupId("payments")
+MEMBER = MemberId("m-1")
+NO_TRANSACTION_ACKS_0 = b"\xff\xff\x00\x00"
+NO_TRANSACTION_ACKS_ALL = b"\xff\xff\xff\xff"
+
+
+def heartbeat(group_id: GroupId, correlation_id: int) -> bytes:
+    """A Heartbeat v3 frame."""
+    return encode_request(ApiKey.HEARTBEAT, 3, correlation_id, "client", Heartbeat(group_id, 1, MEMBER, None))
+
+
+def join(correlation_id: int) -> bytes:
+    """A JoinGroup v5 frame of the embedded group."""
+    message = JoinGroup(
+        group_id=OURS,
+        member_id=MEMBER,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", b""),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+    )
+    return encode_request(ApiKey.JOIN_GROUP, 5, correlation_id, "client", message)
+
+
+async def settle() -> None:
+    """Let everything that is under way come to rest."""
+    await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def test_parked_join_holds_its_place_and_other_connections_go_on() -> None:
+    """Replies leave in request order; heartbeats on another connection are answered (architecture, section 6)."""
+    broker = ScriptedBroker(bodies={ApiKey.FETCH: b"records"})
+    async with front_of(broker) as front:
+        first, second = await front.dial(), await front.dial()
+        await first.send(join(1), request(ApiKey.FETCH, 11, 2), request(ApiKey.API_VERSIONS, 0, 3), heartbeat(OURS, 4))
+        await settle()
+        (join_ref, *_), (beat_ref, *_) = front.groups.submitted
+        front.switchboard.deliver(beat_ref, HeartbeatReply(ErrorCode.NONE))
+        await second.send(heartbeat(OURS, 9))
+        await settle()
+        front.switchboard.deliver(front.groups.submitted[2][0], HeartbeatReply(ErrorCode.NONE))
+        assert await second.ids(1) == [9]
+        front.switchboard.deliver(join_ref, JoinGroupReply(error=ErrorCode.NONE, member_id=MEMBER, generation=1))
+        assert await first.ids(4) == [1, 2, 3, 4]
+
+
+async def test_acks_0_takes_no_place() -> None:
+    """A Produce with acks=0 is never answered, so the next answer belongs to the next request (proxies.md 3.4)."""
+    broker = ScriptedBroker(unanswered=frozenset({(ApiKey.PRODUCE, 1), (ApiKey.PRODUCE, 3)}))
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(
+            request(ApiKey.PRODUCE, 7, 1, NO_TRANSACTION_ACKS_0),
+            request(ApiKey.FETCH, 11, 2),
+            request(ApiKey.PRODUCE, 7, 3, NO_TRANSACTION_ACKS_0),
+            request(ApiKey.PRODUCE, 7, 4, NO_TRANSACTION_ACKS_ALL),
+        )
+        assert await client.ids(2) == [2, 4]
+    assert [correlation_id for _, correlation_id, _ in broker.requests] == [1, 2, 3, 4]
+
+
+async def test_frames_in_single_bytes_are_understood() -> None:
+    """Where a receive ends has no meaning."""
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        frames = request(ApiKey.API_VERSIONS, 3, 1, b"\x05test\x021\x00") + request(ApiKey.FETCH, 11, 2, b"body")
+        for byte in frames:
+            await client.send(bytes([byte]))
+        assert await client.ids(2) == [1, 2]
+
+
+async def test_large_frames_go_through_whole_and_unheld() -> None:
+    """Megabytes pass both ways unchanged, and no connection ever holds one (architecture, section 6)."""
+    body = bytes(range(256)) * 16 * 1024
+    broker = ScriptedBroker(bodies={ApiKey.FETCH: body})
+    async with front_of(broker) as front:
+        client = await front.dial()
+        sent = request(ApiKey.PRODUCE, 7, 1, NO_TRANSACTION_ACKS_ALL + body)
+        await client.send(sent, request(ApiKey.FETCH, 11, 2))
+        assert await client.answer() == (1, b"")
+        assert await client.answer() == (2, body)
+        assert broker.requests[0] == (ApiKey.PRODUCE, 1, len(sent))
+        assert front.proxy.statistics().bytes_held_peak <= 512 * 1024
+
+
+async def test_client_that_does_not_read_stops_the_broker() -> None:
+    """Backpressure: what a slow client doesn't take stays with the broker, not in the bridge's buffers."""
+    broker = ScriptedBroker(bodies={ApiKey.FETCH: bytes(32 * 1024 * 1024)})
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.FETCH, 11, 1), request(ApiKey.FETCH, 11, 2))
+        await settle()
+        assert max(front.proxy.bytes_held().values()) <= 512 * 1024
+        assert len(broker.requests) == 1, "the broker is still busy with sending its first answer"
+        assert [len((await client.answer())[1]) for _ in range(2)] == [32 * 1024 * 1024] * 2
+
+
+async def test_full_connection_is_not_read_until_answers_leave() -> None:
+    """At the limit of open requests the reader waits; it does not kill (proxies.md 3.3)."""
+    async with front_of(ScriptedBroker(), Limits(inflight_requests_max=2)) as front:
+        client = await front.dial()
+        await client.send(*(heartbeat(OURS, number) for number in range(5)))
+        await settle()
+        assert len(front.groups.submitted) == 2
+        while front.groups.submitted:
+            front.switchboard.deliver(front.groups.submitted.pop(0)[0], HeartbeatReply(ErrorCode.NONE))
+            await settle()
+        assert await client.ids(5) == [0, 1, 2, 3, 4]
+
+
+def commit() -> OffsetCommit:
+    """A commit of the embedded group's member."""
+    topic = TopicCommit(name=TopicName("t"), partitions=(PartitionCommit(partition=0, offset=7),))
+    return OffsetCommit(group_id=OURS, generation=3, member_id=MEMBER, instance_id=None, topics=(topic,))
+
+
+async def test_question_to_the_broker_keeps_the_order_of_answers() -> None:
+    """A commit that is forwarded late comes before the Fetch that was sent behind it."""
+    committed = OffsetCommitReply(
+        topics=(CommittedTopic(name=TopicName("t"), partitions=(CommittedPartition(0, ErrorCode.NONE),)),)
+    )
+    broker = ScriptedBroker(bodies={ApiKey.OFFSET_COMMIT: encode_reply(ApiKey.OFFSET_COMMIT, 7, 0, committed)[8:]})
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_COMMIT, 7, 1, "client", commit()), request(ApiKey.FETCH, 11, 2))
+        await settle()
+        assert broker.requests == []
+        ref, message, via, _ = front.groups.submitted[0]
+        got: list[Reply | None] = []
+        via.ask(ref, message, got.append)
+        await settle()
+        assert got == [committed]
+        front.switchboard.deliver(ref, committed)
+        assert await client.ids(2) == [1, 2]
+    assert [key for key, *_ in broker.requests] == [ApiKey.OFFSET_COMMIT, ApiKey.FETCH]
+
+
+async def test_question_on_a_lost_connection_is_answered_none() -> None:
+    """Whoever asked hears that no answer will come, exactly once."""
+    broker = ScriptedBroker(gate=trio.Event())
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_COMMIT, 7, 1, "client", commit()))
+        await settle()
+        ref, message, via, _ = front.groups.submitted[0]
+        got: list[Reply | None] = []
+        via.ask(ref, message, got.append)
+        await settle()
+        await client.stream.aclose()
+        await settle()
+        assert got == [None]
+        via.ask(ref, message, got.append)
+        assert got == [None, None]
+        assert front.groups.gone == [1]
+
+
+async def test_batch_over_two_roads_is_split_and_merged_in_order() -> None:
+    """Decision 22: each side answers its groups, the client sees the order it asked in."""
+    theirs = OffsetFetchReply(groups=(FetchedGroup(group_id=THEIRS, topics=()),))
+    broker = ScriptedBroker(bodies={ApiKey.OFFSET_FETCH: encode_reply(ApiKey.OFFSET_FETCH, 8, 0, theirs)[9:]})
+    asked = OffsetFetch(groups=(GroupOffsets(group_id=THEIRS, topics=None), GroupOffsets(group_id=OURS, topics=None)))
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_FETCH, 8, 1, "client", asked))
+        await settle()
+        ref, message, _, _ = front.groups.submitted[0]
+        assert message == OffsetFetch(groups=(GroupOffsets(group_id=OURS, topics=None),))
+        ours = FetchedGroup(group_id=OURS, topics=(), error=ErrorCode.NOT_COORDINATOR)
+        front.switchboard.deliver(ref, OffsetFetchReply(groups=(ours,)))
+        whole = OffsetFetchReply(groups=(*theirs.groups, ours))
+        assert await client.answer() == (1, encode_reply(ApiKey.OFFSET_FETCH, 8, 1, whole)[8:])
+
+
+async def test_bug_ends_its_own_connection_only() -> None:
+    """Architecture, section 6: a bug in one session is counted and leaves the rest running."""
+    async with front_of(ScriptedBroker()) as front:
+        struck, other = await front.dial(), await front.dial()
+        front.groups.fails = True
+        await struck.send(heartbeat(OURS, 1))
+        assert await struck.is_closed()
+        await other.send(heartbeat(THEIRS, 2))
+        assert await other.ids(1) == [2]
+        assert front.closed(CloseReason.BUG) == 1
+
+
+async def test_late_reply_is_dropped_and_counted() -> None:
+    """A reply to a connection that is gone, or a second one, has nowhere to go."""
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        await client.send(heartbeat(OURS, 1))
+        await settle()
+        ref = front.groups.submitted[0][0]
+        for _ in range(2):
+            front.switchboard.deliver(ref, HeartbeatReply(ErrorCode.NONE))
+        assert await client.ids(1) == [1]
+        assert front.proxy.statistics().late_replies == 1
