@@ -20,7 +20,7 @@ from bridge.wire.codec.primitives import (
     string_reader,
 )
 from bridge.wire.codec.record import Record
-from bridge.wire.codec.schema import FIXED_FORMS, NO_VERSION, Field, Message, array_form
+from bridge.wire.codec.schema import FIXED_FORMS, NO_VERSION, Field, Message, array_struct
 
 ReadRecord = Callable[[bytes, int], tuple[Record, int]]
 _Step = Callable[[Record, bytes, int], int]
@@ -221,7 +221,7 @@ def _fixed_elements_reader(element: Field) -> _ReadElements:
     size = Struct(">" + FIXED_FORMS[element.kind]).size
 
     def read_fixed_elements(buf: bytes, at: int, count: int) -> tuple[object, int]:
-        return Struct(array_form(element.kind, count)).unpack_from(buf, at), at + count * size
+        return array_struct(element.kind, count).unpack_from(buf, at), at + count * size
 
     return read_fixed_elements
 

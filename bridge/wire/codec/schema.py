@@ -8,10 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from struct import Struct
 from typing import NotRequired, TypedDict, cast
 
 from bridge.wire.apis import ApiKey
@@ -150,10 +151,11 @@ def parse_versions(text: str) -> Versions:
     return Versions(int(first), int(last) if dash else int(first))
 
 
-def array_form(kind: str, count: int) -> str:
-    """The `struct` format of so many values of one fixed type."""
+@lru_cache(maxsize=128)
+def array_struct(kind: str, count: int) -> Struct:
+    """The `struct` of so many values of one fixed type."""
     form = FIXED_FORMS[kind]
-    return ">" + (f"{count}{form}" if len(form) == 1 else form * count)
+    return Struct(">" + (f"{count}{form}" if len(form) == 1 else form * count))
 
 
 def _fields(raw: Sequence[_FieldText]) -> tuple[Field, ...]:

@@ -16,7 +16,7 @@ from bridge.wire.codec.primitives import (
     uvarint_bytes,
 )
 from bridge.wire.codec.record import Fields
-from bridge.wire.codec.schema import FIXED_FORMS, Field, Message, array_form
+from bridge.wire.codec.schema import FIXED_FORMS, Field, Message, array_struct
 
 WriteFields = Callable[[bytearray, Fields], None]
 _Put = Callable[[bytearray, object], None]
@@ -132,7 +132,7 @@ def _elements_writer(field: Field, version: int, *, flexible: bool) -> _Put:
 
         def put_fixed_elements(out: bytearray, value: object) -> None:
             elements = cast("Sequence[object]", value)
-            out += Struct(array_form(field.kind, len(elements))).pack(*elements)
+            out += array_struct(field.kind, len(elements)).pack(*elements)
 
         return put_fixed_elements
     put = (

@@ -18,7 +18,7 @@ from bridge.wire.codec.schema import (
     Direction,
     Field,
     Versions,
-    array_form,
+    array_struct,
     load_message,
     parse_message,
     parse_versions,
@@ -95,10 +95,10 @@ def test_unknown_type_is_refused() -> None:
         parse_message(TEXT.replace('"[]int64"', '"records"'))
 
 
-def test_array_form_counts_values() -> None:
+def test_array_struct_counts_values() -> None:
     """A uuid is sixteen bytes, so its format can't carry a count."""
-    assert array_form("int32", 3) == ">3i"
-    assert array_form("uuid", 2) == ">16s16s"
+    assert array_struct("int32", 3).format == ">3i"
+    assert array_struct("uuid", 2).format == ">16s16s"
 
 
 @pytest.mark.parametrize("api_key", sorted(MESSAGE_NAMES))
