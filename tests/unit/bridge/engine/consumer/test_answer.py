@@ -1,0 +1,74 @@
+"""Tests of the answer to a heartbeat: what it carries, what it leaves out, and which deadlines it moves."""
+
+from dataclasses import replace
+
+from bridge.engine.consumer.answer import is_settled, pending_of
+from bridge.engine.records import CurrentAssigned, DeadlineSet
+from tests.support.engine_bench import Bench, join_request, parts
+from translators.dialects.ids import MemberId
+
+A, B = MemberId("a"), MemberId("b")
+
+
+def test_unchanged_assignment_is_left_out_unless_asked_for() -> None:
+    """K2.42."""
+    bench = Bench()
+    bench.join("a")
+    assert bench.beat("a").reply.assignment is None
+    full = replace(join_request("a"), member_epoch=2)
+    assert bench.ask(full).reply.assignment == parts(*range(6))
+
+
+def test_partition_to_give_up_is_left_out_of_the_assignment() -> None:
+    """K2.43: that is the signal to revoke; an empty list is not None."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    reply = bench.beat("a").reply
+    assert (reply.member_epoch, reply.assignment) == (2, bench.target("a"))
+
+
+def test_pending_names_what_others_hold() -> None:
+    """Decision 17: a known set, empty as soon as it can be granted."""
+    bench = Bench()
+    bench.join("a")
+    waiting = bench.join("b")
+    assert (waiting.reply.assignment, waiting.pending) == (frozenset(), bench.target("b"))
+    bench.beat("a")
+    bench.beat("a", bench.assigned("a"))
+    assert pending_of(bench.state, bench.group, B) == frozenset()
+    assert bench.beat("b").reply.assignment == bench.target("b")
+
+
+def test_member_waiting_for_others_is_settled_until_something_is_free() -> None:
+    """K2.35 and cost: a heartbeat that can't change anything is O(1)."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    bench.beat("b")
+    assert is_settled(bench.group, B, bench.current("b"))
+    bench.beat("b")
+    assert [type(record) for record in bench.outcome.records] == [DeadlineSet]
+    bench.beat("a")
+    bench.beat("a", bench.assigned("a"))
+    assert not is_settled(bench.group, B, bench.current("b"))
+
+
+def test_revocation_arms_its_own_deadline_and_acknowledgement_clears_it() -> None:
+    """K2.37: next to the session, from the member's own timeout."""
+    bench = Bench()
+    bench.ask(replace(join_request("a"), rebalance_timeout_ms=7_000))
+    bench.join("b")
+    bench.beat("a")
+    assert sorted(bench.state.deadlines.due.values()) == [7_000, 45_000, 45_000]
+    assert any(isinstance(record, CurrentAssigned) for record in bench.outcome.records)
+    bench.beat("a", bench.assigned("a"))
+    assert sorted(bench.state.deadlines.due.values()) == [45_000, 45_000]
+
+
+def test_leaver_is_answered_its_id_and_epoch_only() -> None:
+    """K2.14."""
+    bench = Bench()
+    bench.join("a")
+    reply = bench.leave("a").reply
+    assert (reply.member_id, reply.member_epoch, reply.heartbeat_interval_ms, reply.assignment) == (A, -1, 0, None)

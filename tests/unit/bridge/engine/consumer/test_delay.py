@@ -1,0 +1,102 @@
+"""Tests of the wait at a group's beginning: who waits, how long, and that one target answers all."""
+
+from dataclasses import replace
+
+from bridge.engine.commands import MemberHeartbeat, Speaks
+from bridge.engine.records import TargetEpochReached
+from tests.support.engine_bench import GROUP, Bench, beat_request, join_request, parts
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import LEAVE_EPOCH
+
+
+def classic_join(bench: Bench, member: str, rebalance_timeout_ms: int = 60_000) -> MemberHeartbeat:
+    """A translated member joins."""
+    request = replace(join_request(member), rebalance_timeout_ms=rebalance_timeout_ms)
+    command = bench.command(request, Speaks.CLASSIC)
+    bench.tell(command)
+    return command
+
+
+def test_classic_joiners_of_an_empty_group_are_answered_together() -> None:
+    """Decision 13: one target for all who came within the delay."""
+    bench = Bench()
+    first = classic_join(bench, "a")
+    assert bench.outcome.replies == ()
+    answers = bench.answers(bench.pass_time(3_000))
+    assert answers[first.ref].reply.assignment == parts(*range(6))
+
+
+def test_delay_grows_while_newcomers_come_up_to_the_first_rebalance_timeout() -> None:
+    """K1.30: steps of three seconds, at most the first member's rebalance timeout."""
+    bench = Bench()
+    waiting = [classic_join(bench, "a", rebalance_timeout_ms=7_000)]
+    ends: list[int] = []
+    for member in "bcd":
+        bench.now_ms += 1_000
+        waiting.append(classic_join(bench, member))
+        bench.now_ms = min(bench.state.deadlines.due.values())
+        bench.pass_time(0)
+        ends.append(bench.now_ms)
+        if bench.outcome.replies:
+            break
+    assert ends == [3_000, 6_000, 7_000]
+    answers = bench.answers(bench.outcome)
+    assert {command.ref for command in waiting} == answers.keys()
+    targets = [record for record in bench.records if isinstance(record, TargetEpochReached)]
+    assert targets == [TargetEpochReached(GROUP, 5, "uniform")]
+    assert sorted(len(answer.reply.assignment or ()) for answer in answers.values()) == [1, 1, 2, 2]
+
+
+def test_first_member_alone_waits_one_delay() -> None:
+    """K1.30: it does not lengthen its own wait, nor does its second join."""
+    bench = Bench()
+    classic_join(bench, "a")
+    classic_join(bench, "a")
+    assert len(bench.pass_time(3_000).replies) == 2
+
+
+def test_native_first_member_does_not_wait() -> None:
+    """Decision 13: a classic one that follows doesn't either."""
+    bench = Bench()
+    assert bench.join("a").reply.assignment == parts(*range(6))
+    second = classic_join(bench, "b")
+    assert bench.answers(bench.outcome)[second.ref].pending == bench.target("b")
+
+
+def test_native_joiner_during_the_delay_gets_an_empty_assignment_at_once() -> None:
+    """Decision 13: it comes again by itself."""
+    bench = Bench()
+    classic_join(bench, "a")
+    reply = bench.join("b").reply
+    assert (reply.error, reply.member_epoch, reply.assignment) == (ErrorCode.NONE, 1, frozenset())
+    bench.pass_time(3_000)
+    assert bench.beat("b").reply.assignment == bench.target("b") != frozenset()
+
+
+def test_joiner_that_leaves_during_the_delay_is_unknown_at_its_end() -> None:
+    """Every command gets its answer."""
+    bench = Bench()
+    gone = classic_join(bench, "a")
+    bench.ask(beat_request("a", LEAVE_EPOCH), Speaks.CLASSIC)
+    answers = bench.answers(bench.pass_time(3_000))
+    assert answers[gone.ref].reply.error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_classic_joiners_wait_until_assignments_are_allowed() -> None:
+    """Decision 9: after a start without memory nobody is assigned before the survivors had time to come."""
+    bench = Bench(no_assignment_before_ms=5_000)
+    waiting = classic_join(bench, "a")
+    native = bench.join("b")
+    assert native.reply.assignment == frozenset()
+    assert bench.pass_time(4_999).replies == ()
+    answers = bench.answers(bench.pass_time(1))
+    assert answers[waiting.ref].reply.assignment == bench.target("a")
+    assert bench.target("a") | bench.target("b") == parts(*range(6))
+
+
+def test_native_members_get_their_target_when_assignments_are_allowed() -> None:
+    """Decision 9: nobody has to heartbeat for it."""
+    bench = Bench(no_assignment_before_ms=5_000)
+    bench.join("a")
+    bench.pass_time(5_000)
+    assert bench.target("a") == parts(*range(6))

@@ -1,0 +1,235 @@
+"""Tests of who is admitted, fenced or refused, and what a heartbeat changes about a member."""
+
+from dataclasses import replace
+
+from bridge.engine.commands import MemberHeartbeat, ResolveRegularExpression, Speaks
+from bridge.engine.consumer.membership import is_full_request
+from bridge.engine.outcome import MemberRemoved, RemovalCause
+from bridge.engine.settings import EngineSettings
+from tests.support.engine_bench import (
+    BAR,
+    FOO,
+    GROUP,
+    IDENTITY,
+    Bench,
+    beat_request,
+    join_request,
+    parts,
+    static_join_request,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import STATIC_LEAVE_EPOCH, InstanceId, MemberId
+
+NO_DELAY = EngineSettings(group_initial_rebalance_delay_ms=0)
+SEAT = InstanceId("seat")
+
+
+def test_first_subscribed_member_gets_epoch_two() -> None:
+    """K11.4 on 2.15: a group starts at epoch 1."""
+    reply = Bench().join("a").reply
+    assert (reply.member_epoch, reply.assignment, reply.heartbeat_interval_ms) == (2, parts(*range(6)), 5_000)
+
+
+def test_member_without_topics_joins_at_epoch_one() -> None:
+    """K11.4 on 2.6: an empty list moves no epoch."""
+    reply = Bench().ask(replace(join_request("a"), subscribed_topic_names=())).reply
+    assert (reply.error, reply.member_epoch, reply.assignment) == (ErrorCode.NONE, 1, frozenset())
+
+
+def test_blank_member_id_of_version_zero_gets_the_fresh_one() -> None:
+    """K2.6."""
+    reply = Bench().ask(replace(join_request(""), has_client_id=False)).reply
+    assert (reply.error, reply.member_id) == (ErrorCode.NONE, "new-1")
+
+
+def test_unknown_group_or_member_with_an_epoch_is_told_so() -> None:
+    """K2.15, K2.17; 25 for both while survivors of a lost memory are awaited (decision 9)."""
+    bench = Bench()
+    seen = [bench.code(beat_request("a", 4))]
+    bench.join("b")
+    seen.append(bench.code(beat_request("a", 4)))
+    lost = Bench(no_assignment_before_ms=3_000)
+    seen.append(lost.code(beat_request("a", 4)))
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    assert seen == [ErrorCode.GROUP_ID_NOT_FOUND, unknown, unknown]
+
+
+def test_full_group_refuses_newcomers_only() -> None:
+    """K2.16; unlike Kafka a static seat may change hands in a full group, which does not grow by it."""
+    bench = Bench(settings=replace(NO_DELAY, group_consumer_max_size=1))
+    bench.ask(static_join_request("a", "seat"))
+    assert bench.code(join_request("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert bench.code(static_join_request("", "seat"), Speaks.CLASSIC) is ErrorCode.NONE
+    assert len(bench.group.members) == 1
+
+
+def test_epoch_ahead_or_behind_is_fenced() -> None:
+    """K2.18."""
+    bench = Bench()
+    bench.join("a")
+    assert [bench.code(beat_request("a", epoch)) for epoch in (1, 2, 3)] == [
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.NONE,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+    ]
+
+
+def test_previous_epoch_passes_with_owned_partitions_assigned() -> None:
+    """K2.18: the answer that moved it was lost."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    bench.beat("a")
+    kept = bench.assigned("a")
+    bench.beat("a", kept)
+    assert bench.current("a").epoch == 3
+    retries = [beat_request("a", 2, kept), beat_request("a", 2, parts(*range(6))), beat_request("a", 2)]
+    fenced = ErrorCode.FENCED_MEMBER_EPOCH
+    assert [bench.code(retry) for retry in retries] == [ErrorCode.NONE, fenced, fenced]
+
+
+def test_known_member_joining_again_keeps_its_epoch() -> None:
+    """K11.4 on 2.19."""
+    bench = Bench()
+    bench.join("a")
+    reply = bench.join("a").reply
+    assert (reply.error, reply.member_epoch, reply.assignment) == (ErrorCode.NONE, 2, parts(*range(6)))
+
+
+def test_absent_fields_keep_their_values() -> None:
+    """K2.22."""
+    bench = Bench()
+    bench.ask(replace(join_request("a"), rack_id="r1", server_assignor="range"))
+    bench.beat("a")
+    kept = bench.member("a").subscription
+    seen = (kept.rack_id, kept.assignor, kept.names, kept.rebalance_timeout_ms)
+    assert seen == (
+        "r1",
+        "range",
+        frozenset({FOO}),
+        60_000,
+    )
+
+
+def test_change_of_rack_or_timeout_moves_no_epoch() -> None:
+    """K2.23."""
+    bench = Bench()
+    bench.join("a")
+    bench.ask(replace(beat_request("a", 2), rack_id="r2", rebalance_timeout_ms=5))
+    assert (bench.group.epoch, bench.member("a").subscription.rack_id) == (2, "r2")
+
+
+def test_change_of_topics_moves_the_epoch_and_takes_the_old_at_once() -> None:
+    """K2.23, K11.4 on 2.36."""
+    bench = Bench()
+    bench.join("a")
+    reply = bench.ask(replace(beat_request("a", 2), subscribed_topic_names=(BAR,))).reply
+    assert (bench.group.epoch, reply.assignment) == (3, frozenset())
+    assert bench.beat("a", frozenset()).reply.assignment == parts(0, 1, 2, of="bar")
+
+
+def test_static_member_back_after_minus_two_has_its_seat_without_an_epoch() -> None:
+    """K2.13, K2.30."""
+    bench = Bench()
+    bench.ask(static_join_request("a", "seat"))
+    bench.ask(replace(beat_request("a", STATIC_LEAVE_EPOCH), instance_id=SEAT))
+    reply = bench.ask(static_join_request("b", "seat")).reply
+    assert (reply.member_epoch, reply.assignment) == (2, parts(*range(6)))
+    assert bench.outcome.notices == (
+        MemberRemoved(group_id=GROUP, member_id=MemberId("a"), instance_id=SEAT, cause=RemovalCause.REPLACED),
+    )
+
+
+def test_seat_in_use_by_a_native_member_is_unreleased_to_another() -> None:
+    """K2.20."""
+    bench = Bench()
+    bench.ask(static_join_request("a", "seat"))
+    assert bench.code(static_join_request("b", "seat")) is ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+def test_seat_is_taken_at_once_where_a_classic_member_is_on_either_side() -> None:
+    """K2.20, K4.8: the old member is told 82 from then on."""
+    bench = Bench(settings=NO_DELAY)
+    bench.ask(static_join_request("a", "seat"))
+    taken = bench.ask(static_join_request("", "seat"), Speaks.CLASSIC).reply
+    assert (taken.error, taken.member_epoch, taken.assignment) == (ErrorCode.NONE, 2, parts(*range(6)))
+    old = replace(beat_request("a", 2), instance_id=SEAT)
+    assert bench.code(old) is ErrorCode.FENCED_INSTANCE_ID
+    assert bench.code(static_join_request("c", "seat")) is ErrorCode.NONE
+
+
+def test_classic_joiner_that_names_an_id_is_held_to_it() -> None:
+    """K4.9: unknown instance 25, held by another id 82; the id just issued is as good as none."""
+    bench = Bench(settings=NO_DELAY)
+    assert bench.code(static_join_request("a", "seat"), Speaks.CLASSIC) is ErrorCode.UNKNOWN_MEMBER_ID
+    bench.ask(static_join_request("a", "seat"))
+    assert bench.code(static_join_request("b", "seat"), Speaks.CLASSIC) is ErrorCode.FENCED_INSTANCE_ID
+    issued = MemberHeartbeat(
+        ref=bench.ref(),
+        request=static_join_request("b", "seat"),
+        identity=IDENTITY,
+        speaks=Speaks.CLASSIC,
+        fresh_id=MemberId("b"),
+    )
+    assert bench.answers(bench.tell(issued))[issued.ref].reply.error is ErrorCode.NONE
+
+
+def test_static_heartbeat_with_unknown_instance_or_foreign_id_is_refused() -> None:
+    """K2.21."""
+    bench = Bench()
+    bench.ask(static_join_request("a", "seat"))
+    foreign = replace(beat_request("b", 2), instance_id=SEAT)
+    unknown = replace(beat_request("a", 2), instance_id=InstanceId("other"))
+    assert [bench.code(request) for request in (foreign, unknown)] == [
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+
+
+def test_member_that_takes_a_second_seat_frees_the_first_member_s_share() -> None:
+    """It has a share of its own; what the other held is given out anew."""
+    bench = Bench(settings=NO_DELAY)
+    bench.join("a")
+    bench.ask(static_join_request("", "seat"), Speaks.CLASSIC)
+    bench.ask(static_join_request("a", "seat"))
+    assert (list(bench.group.members), bench.target("a")) == (["a"], parts(*range(6)))
+
+
+def test_pattern_known_to_be_bad_is_refused() -> None:
+    """K11.4 on 2.4: 128, and nobody joins."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("(", frozenset(), "missing )"))
+    bad = replace(join_request("a"), subscribed_topic_names=None, subscribed_topic_regex="(")
+    assert bench.code(bad) is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert bench.state.groups == {}
+
+
+def test_empty_pattern_clears_it() -> None:
+    """K11.4 on 2.4."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    bench.ask(replace(join_request("a"), subscribed_topic_regex="b.*"))
+    assert bench.target("a") == parts(*range(6)) | parts(0, 1, 2, of="bar")
+    bench.ask(replace(beat_request("a", 2), subscribed_topic_regex=""))
+    assert (bench.member("a").subscription.pattern, bench.target("a")) == (None, parts(*range(6)))
+
+
+def test_native_heartbeat_of_a_classic_member_switches_it_in_place() -> None:
+    """K2.22: same id, right epoch; its deadlines are the engine's from then on."""
+    bench = Bench(settings=NO_DELAY)
+    bench.ask(join_request("a"), Speaks.CLASSIC)
+    bench.ask(beat_request("a", 2))
+    assert bench.member("a").subscription.speaks is Speaks.CONSUMER
+    assert list(bench.state.deadlines.due.values()) == [45_000]
+    bench.ask(beat_request("a", 2), Speaks.CLASSIC)
+    assert bench.state.deadlines.due == {}
+
+
+def test_request_is_full_with_timeout_topics_and_owned() -> None:
+    """K2.42."""
+    full = replace(join_request("a"), member_epoch=3)
+    assert is_full_request(join_request("a"))
+    assert is_full_request(full)
+    partial = [replace(full, owned=None), replace(full, rebalance_timeout_ms=-1)]
+    partial.append(replace(full, subscribed_topic_names=None))
+    assert [is_full_request(request) for request in partial] == [False] * 3

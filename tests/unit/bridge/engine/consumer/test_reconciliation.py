@@ -1,0 +1,124 @@
+"""Tests of one member's step from what it holds to its target, state by state."""
+
+from collections.abc import Collection
+
+from bridge.engine.consumer.reconciliation import Surroundings, reconcile
+from bridge.engine.model import Current, MemberState
+from tests.support.engine_bench import Partitions, parts, topic_id
+
+FREE = parts(*range(9))
+
+
+def around(target: Partitions, owned: Partitions | None, free: Partitions = FREE) -> Surroundings:
+    """A target at epoch 5, what the member says, and what is free."""
+    return Surroundings(target_epoch=5, target=target, owned=owned, is_free=free.__contains__)
+
+
+def holding(*numbers: int, epoch: int = 4, pending: Collection[int] = ()) -> Current:
+    """A member at an epoch with partitions assigned at epoch 2; UNREVOKED if some are pending revocation."""
+    return Current(
+        epoch=epoch,
+        previous_epoch=epoch,
+        state=MemberState.UNREVOKED_PARTITIONS if pending else MemberState.STABLE,
+        assigned=dict.fromkeys(parts(*numbers), 2),
+        pending_revocation=dict.fromkeys(parts(*pending), 2),
+    )
+
+
+def test_stable_at_target_epoch_stays_the_same_object() -> None:
+    """Nothing to do, nothing written."""
+    current = holding(0, epoch=5)
+    assert reconcile(current, around(parts(0), None)) is current
+
+
+def test_partition_to_give_up_is_revoked_first() -> None:
+    """K2.33a: the epoch stays, nothing new comes."""
+    after = reconcile(holding(0, 1), around(parts(0, 2), None))
+    assert after == Current(
+        epoch=4,
+        previous_epoch=4,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned=dict.fromkeys(parts(0), 2),
+        pending_revocation=dict.fromkeys(parts(1), 2),
+    )
+
+
+def test_member_that_owns_nothing_skips_revocation() -> None:
+    """K2.34, K4.16: an eager member's join is its acknowledgement."""
+    after = reconcile(holding(0, 1), around(parts(0, 2), frozenset()))
+    assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0, 2))
+
+
+def test_silence_is_no_acknowledgement() -> None:
+    """K2.32: neither is a list that still names the partition."""
+    current = holding(0, pending=[1])
+    assert reconcile(current, around(parts(0), None)) is current
+    assert reconcile(current, around(parts(0), parts(0, 1))) is current
+
+
+def test_acknowledged_revocation_reaches_the_target_epoch() -> None:
+    """K2.32, K2.33d."""
+    after = reconcile(holding(0, pending=[1]), around(parts(0), parts(0)))
+    assert after == Current(epoch=5, previous_epoch=4, assigned=dict.fromkeys(parts(0), 2))
+
+
+def test_acknowledged_with_more_to_give_up_keeps_the_epoch() -> None:
+    """K11.4 on 2.34: no +1 between two revocations."""
+    after = reconcile(holding(0, 2, pending=[1]), around(parts(0), parts(0, 2)))
+    assert (after.state, after.epoch, frozenset(after.pending_revocation)) == (
+        MemberState.UNREVOKED_PARTITIONS,
+        4,
+        parts(2),
+    )
+
+
+def test_own_pending_partition_comes_back_in_one_step() -> None:
+    """K11.4 on 2.36: acknowledged and assigned anew at the target epoch."""
+    after = reconcile(holding(0, pending=[1]), around(parts(0, 1), parts(0)))
+    assert (after.state, dict(after.assigned)) == (
+        MemberState.STABLE,
+        {**dict.fromkeys(parts(0), 2), **dict.fromkeys(parts(1), 5)},
+    )
+
+
+def test_partition_held_elsewhere_is_waited_for() -> None:
+    """K2.33b, K2.38: what is free comes at once, the rest later."""
+    after = reconcile(holding(0), around(parts(0, 1, 2), None, free=parts(0, 1)))
+    assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.UNRELEASED_PARTITIONS, 5, parts(0, 1))
+    assert reconcile(after, around(parts(0, 1, 2), None)).state is MemberState.STABLE
+
+
+def test_waiting_member_closes_its_retry_window_once() -> None:
+    """K2.35: one record, then nothing."""
+    waiting = reconcile(holding(0), around(parts(0, 1), None, free=frozenset()))
+    assert (waiting.previous_epoch, waiting.epoch) == (4, 5)
+    closed = reconcile(waiting, around(parts(0, 1), None, free=frozenset()))
+    assert (closed.previous_epoch, closed.epoch) == (5, 5)
+    assert reconcile(closed, around(parts(0, 1), None, free=frozenset())) is closed
+
+
+def test_unsubscribed_topic_is_given_up_while_revoking() -> None:
+    """K11.4 on 2.36: at once, even if an earlier revocation is not acknowledged."""
+    current = holding(0, pending=[1])
+    left = Surroundings(
+        target_epoch=5, target=frozenset(), owned=None, is_free=FREE.__contains__, topics=frozenset({topic_id("bar")})
+    )
+    after = reconcile(current, left)
+    assert (frozenset(after.assigned), frozenset(after.pending_revocation)) == (frozenset(), parts(0, 1))
+
+
+def test_unsubscribed_topic_is_given_up_before_the_target_is_known() -> None:
+    """A throttled target must not keep a member on a topic that it left."""
+    left = Surroundings(
+        target_epoch=4, target=parts(0), owned=None, is_free=FREE.__contains__, topics=frozenset({topic_id("bar")})
+    )
+    after = reconcile(holding(0), left)
+    assert (after.state, frozenset(after.pending_revocation)) == (MemberState.UNREVOKED_PARTITIONS, parts(0))
+    said = Surroundings(
+        target_epoch=4,
+        target=parts(0),
+        owned=frozenset(),
+        is_free=FREE.__contains__,
+        topics=frozenset({topic_id("bar")}),
+    )
+    assert reconcile(holding(0), said) == Current(epoch=4, previous_epoch=4)

@@ -1,0 +1,107 @@
+"""Tests of when a group gets its target, and of what a failing assignor leaves behind."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bridge.engine.commands import Speaks
+from bridge.engine.outcome import AssignorFailed, GroupEmptied
+from bridge.engine.settings import EngineSettings
+from tests.support.engine_bench import (
+    BAR,
+    GROUP,
+    Bench,
+    Partitions,
+    ScriptedAssignor,
+    beat_request,
+    join_request,
+    parts,
+    static_join_request,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import LEAVE_EPOCH
+
+THROTTLED = EngineSettings(group_consumer_assignment_interval_ms=1_000, group_initial_rebalance_delay_ms=0)
+FAILED = AssignorFailed(GROUP, "uniform", "LookupError: the script is at its end")
+ALL = parts(*range(6))
+
+
+def scripted(*targets: Mapping[str, Partitions]) -> Bench:
+    """A bench whose assignor gives these targets and then fails."""
+    return Bench(assignors={"uniform": ScriptedAssignor(targets=list(targets))})
+
+
+def test_throttled_group_answers_newcomers_with_the_old_epoch_and_nothing() -> None:
+    """K11.4 on 2.26: the target follows when the interval is over, and nobody has to heartbeat for it."""
+    bench = Bench(settings=THROTTLED)
+    bench.join("a")
+    reply = bench.join("b").reply
+    assert (reply.member_epoch, reply.assignment, bench.group.epoch) == (2, frozenset(), 3)
+    assert bench.pass_time(999).records == ()
+    bench.pass_time(1)
+    assert (bench.group.assignment_epoch, bench.target("a") | bench.target("b")) == (3, ALL)
+
+
+def test_throttled_group_computes_with_the_next_heartbeat_after_the_interval() -> None:
+    """K11.4 on 2.26, as Kafka does when nothing else wakes it."""
+    bench = Bench(settings=THROTTLED)
+    bench.join("a")
+    bench.join("b")
+    bench.now_ms = 1_000
+    bench.beat("b")
+    assert bench.group.assignment_epoch == 3
+
+
+def test_failing_assignor_undoes_the_join_and_says_so() -> None:
+    """K2.28: -1 to the joiner, who is no member; the others keep their target and their epoch."""
+    bench = scripted({"a": ALL})
+    bench.join("a")
+    reply = bench.join("b").reply
+    assert (reply.error, list(bench.group.members), bench.target("a")) == (
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ["a"],
+        ALL,
+    )
+    assert bench.outcome.notices == (FAILED,)
+    assert bench.beat("a").reply.error is ErrorCode.NONE
+
+
+def test_failing_assignor_restores_the_old_subscription() -> None:
+    """K2.28: the member that changed it is told, and may ask again."""
+    bench = scripted({"a": ALL})
+    bench.join("a")
+    before = bench.member("a")
+    changed = replace(beat_request("a", 2), subscribed_topic_names=(BAR,))
+    assert bench.code(changed) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert bench.member("a") == before
+
+
+def test_failing_assignor_leaves_a_taken_seat_with_its_old_wish() -> None:
+    """The seat changed hands, which needs no target; the new wish did."""
+    bench = scripted({"new-1": ALL})
+    bench.join("x")
+    bench.leave("x")
+    static = replace(static_join_request("a", "seat"), subscribed_topic_names=())
+    bench.ask(static)
+    taken = bench.command(replace(static_join_request("", "seat"), subscribed_topic_names=(BAR,)), Speaks.CLASSIC)
+    answers = bench.answers(bench.tell(taken))
+    assert answers[taken.ref].reply.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    [member] = bench.group.members.values()
+    assert (member.subscription.member_id, member.subscription.names) == (taken.fresh_id, frozenset())
+
+
+def test_leave_succeeds_although_the_assignor_fails_and_is_retried() -> None:
+    """Departures can't be undone; the target is tried again after a while, not with every heartbeat."""
+    bench = scripted({"a": parts(0, 1, 2), "b": parts(3, 4, 5)})
+    bench.tell(bench.command(join_request("a")), bench.command(join_request("b")))
+    assert bench.code(beat_request("b", LEAVE_EPOCH)) is ErrorCode.NONE
+    assert bench.outcome.notices[-1] == FAILED
+    bench.beat("a")
+    assert bench.outcome.notices == ()
+    assert bench.pass_time(1_000).notices == (FAILED,)
+
+
+def test_first_joiner_of_a_group_with_failing_assignor_leaves_it_empty() -> None:
+    """Nobody is left in a group that can't be served."""
+    bench = scripted()
+    assert bench.join("a").reply.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert bench.outcome.notices == (FAILED, GroupEmptied(GROUP))
