@@ -2,3 +2,98 @@
 
 It must not decide anything about groups or bytes itself.
 """
+
+import logging
+import secrets
+import signal
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+
+import trio
+
+from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.config import Config
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.assignors.registry import registry
+from bridge.engine.state import Shard
+from bridge.net.clock import TrioClock
+from bridge.net.listener import CannotListen
+from bridge.net.own_questions import OwnQuestions
+from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.switchboard import Switchboard
+from bridge.session.counters import Counters
+from bridge.telemetry.passing import PassingLog
+from translators.dialects.ids import MemberId
+
+LOG = logging.getLogger("epochbridge.app")
+MEMBER_ID_BYTES = 16
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class AppError(Exception):
+    """The bridge can't run; the text says what happened, the likely cause and the next step."""
+
+    code = "EB-APP-001"
+
+
+def fresh_member_id() -> MemberId:
+    """An id that no member has had: 22 characters of URL-safe base64, as Kafka makes them (K4.2)."""
+    return MemberId(urlsafe_b64encode(secrets.token_bytes(MEMBER_ID_BYTES)).decode().rstrip("="))
+
+
+async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
+    """Run the bridge until SIGTERM, SIGINT or cancellation, then drain; `ready` gets one line once clients may come.
+
+    Raises ConfigError for settings that name what is not there, and AppError when a port can't be had.
+    """
+    settings = proxy_settings(config)
+    clock = TrioClock()
+    counters = Counters()
+    switchboard = Switchboard(counters)
+    questions = OwnQuestions()
+    owner = _make_owner(config, clock.now_ms())
+    groups = EmbeddedGroups(owner, questions, clock, switchboard.deliver, embedded_settings(config))
+    groups.locate_coordinators(questions.coordinator_of)
+    backstage = Backstage(groups=groups, passing=PassingLog(), switchboard=switchboard, counters=counters)
+    with trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(groups.run)
+            try:
+                proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+            except CannotListen as problem:
+                raise AppError(f"{problem.code}: {problem}") from problem
+            questions.attach(proxy.cluster)
+            groups.guard(lambda: _closed_reason(config, proxy))
+            ready(_ready_line(proxy))
+            async for number in signals:
+                LOG.info("%s: draining", signal.Signals(number).name)
+                break
+            await proxy.drain(config.settings.drain_timeout_ms / 1000)
+            nursery.cancel_scope.cancel()
+
+
+def _make_owner(config: Config, now_ms: int) -> GroupOwner:
+    shard = Shard(
+        settings=engine_settings(config),
+        assignors=registry,
+        no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
+    )
+    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
+
+
+def _closed_reason(config: Config, proxy: Proxy) -> str | None:
+    """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed."""
+    if proxy.cluster.requires_authentication and not config.settings.embedded_trust_clients:
+        return (
+            "the cluster authenticates its clients and the bridge does not check their rights; "
+            "set embedded.trust-clients: true to serve embedded groups all the same"
+        )
+    return None
+
+
+def _ready_line(proxy: Proxy) -> str:
+    brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
+    return f"epochbridge ready: clients {proxy.bootstrap}, brokers {brokers or 'not known yet'}"

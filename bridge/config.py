@@ -5,25 +5,18 @@ It must not know which room uses a value.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_file import Entry, Written, WrittenFile, read_file
 from bridge.config_keys import KEYS, Key, Settings, Value
+from bridge.migration.route import Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 COMMAND_LINE = "command line"
 ENVIRONMENT = "environment"
 ROADS = ("pass", "embedded")
 RULES_MAX = 10_000
-
-
-class Road(StrEnum):
-    """Who coordinates a group (architecture, section 1)."""
-
-    PASS = "pass"  # noqa: S105 - a road, not a password
-    EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, slots=True)

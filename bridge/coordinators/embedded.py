@@ -3,12 +3,12 @@
 It must not know sockets, frames, or how a group is decided.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-import structlog
 import trio
 
 from bridge.coordinators.arrivals import Arrival
@@ -34,7 +34,7 @@ from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
-LOG = structlog.get_logger("epochbridge.coordinators")
+LOG = logging.getLogger("epochbridge.coordinators")
 
 
 class Deliver(Protocol):
@@ -68,6 +68,7 @@ class EmbeddedGroups:
         self._wake = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._coordinators: Callable[[GroupId], int | None] = lambda _: None
+        self._closed: Callable[[], str | None] = lambda: None
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
         self.gate = Gate(broker, catalog, self._topics)
@@ -82,6 +83,10 @@ class EmbeddedGroups:
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
         """Learn who knows which broker stands for a group (decision 22)."""
         self._coordinators = coordinator_of
+
+    def guard(self, closed_reason: Callable[[], str | None]) -> None:
+        """Learn who says why nothing may be served now; None means that everything may."""
+        self._closed = closed_reason
 
     # ------------------------------------------------------------------ requests
 
@@ -106,6 +111,10 @@ class EmbeddedGroups:
 
     def _take(self, arrival: Arrival) -> None:
         request = arrival.request
+        closed = self._closed()
+        if closed is not None:
+            self._refuse(arrival, Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, closed))
+            return
         if isinstance(request, JoinGroup):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
@@ -127,14 +136,8 @@ class EmbeddedGroups:
 
     def _refuse(self, arrival: Arrival, refusal: Refusal) -> None:
         self.gate_refusals += 1
-        LOG.warning(
-            "group.join.refused",
-            code="EB-GROUP-001",
-            group_id=arrival.request.group_id,
-            client_id=arrival.client.client_id,
-            error=refusal.code.name,
-            reason=refusal.reason,
-        )
+        group_id, client_id = arrival.request.group_id, arrival.client.client_id
+        LOG.warning("EB-GROUP-001: group %r refused client %r: %s", group_id, client_id, refusal.reason)
         self._deliver(arrival.ref, error_reply(arrival.request, refusal.code))
 
     def _enqueue(self, arrival: Arrival | Command) -> None:
@@ -172,7 +175,7 @@ class EmbeddedGroups:
             self._release(self.owner.pass_deadlines(now_ms))
         except Exception:
             self.turn_failures += 1
-            LOG.exception("group.deadlines.failed", code="EB-GROUP-002")
+            LOG.exception("EB-GROUP-002: deadlines could not be passed; the groups go on, please report this")
 
     def _catch_up(self) -> None:
         """Carry out what is queued, so that whoever comes now sees it done."""
@@ -183,7 +186,9 @@ class EmbeddedGroups:
             result = self.owner.take_turn(arrivals, self._clock.now_ms())
         except Exception:
             self.turn_failures += 1
-            LOG.exception("group.turn.failed", code="EB-GROUP-002", arrivals=len(arrivals))
+            LOG.exception(
+                "EB-GROUP-002: a turn of %d requests failed; the groups go on, please report this", len(arrivals)
+            )
             self._apologize(arrivals)
         else:
             self._release(result)
@@ -204,18 +209,11 @@ class EmbeddedGroups:
         match notice:
             case GroupEmptied(group_id):
                 self.gate.forget(group_id)
-                LOG.info("group.emptied", group_id=group_id)
+                LOG.info("group %r is empty", group_id)
             case MemberRemoved():
-                LOG.info(
-                    "group.member.removed",
-                    group_id=notice.group_id,
-                    member_id=notice.member_id,
-                    cause=notice.cause.value,
-                )
+                LOG.info("group %r lost member %r: %s", notice.group_id, notice.member_id, notice.cause.value)
             case AssignorFailed(group_id, assignor, reason):
-                LOG.error(
-                    "group.assignor.failed", code="EB-GROUP-003", group_id=group_id, assignor=assignor, reason=reason
-                )
+                LOG.error("EB-GROUP-003: assignor %r failed for group %r: %s", assignor, group_id, reason)
 
     # ------------------------------------------------------------------ what others need of the owner
 
@@ -231,7 +229,7 @@ class EmbeddedGroups:
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"
         self.gate.report_foreign(group_id, reason)
-        LOG.error("group.bypassed", code="EB-GROUP-004", group_id=group_id, reason=reason)
+        LOG.error("EB-GROUP-004: group %r is bypassed: %s", group_id, reason)
 
     def _change_topics(self, change: TopicsChange) -> None:
         self._inbox.append(ChangeTopics(change.changed, change.removed))

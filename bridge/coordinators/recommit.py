@@ -3,9 +3,9 @@
 It must not know members, or who else commits: it takes its place in the queue like everybody.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 
-import structlog
 import trio
 
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
@@ -14,7 +14,7 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
 from translators.dialects.offsets import FetchedGroup, FetchedTopic, OffsetCommit, PartitionCommit, TopicCommit
 
-LOG = structlog.get_logger("epochbridge.coordinators")
+LOG = logging.getLogger("epochbridge.coordinators")
 NO_CONNECTION = -1
 
 
@@ -34,9 +34,7 @@ class Recommit:
                 try:
                     await self.renew(group_id)
                 except BrokerUnreachable as problem:
-                    LOG.warning(
-                        "offsets.recommit.failed", code="EB-OFFSETS-001", group_id=group_id, reason=str(problem)
-                    )
+                    LOG.warning("EB-OFFSETS-001: offsets of group %r were not renewed: %s", group_id, problem)
 
     async def renew(self, group_id: GroupId) -> int:
         """Commit every offset of one group again; gives how many.
@@ -58,7 +56,7 @@ class Recommit:
         codes = [item.error for topic in reply.topics for item in topic.partitions]
         if any(code is not ErrorCode.NONE for code in codes):
             refused = sorted({code.name for code in codes if code is not ErrorCode.NONE})
-            LOG.warning("offsets.recommit.refused", code="EB-OFFSETS-002", group_id=group_id, errors=refused)
+            LOG.warning("EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s", group_id, refused)
         return codes.count(ErrorCode.NONE)
 
     async def _reserve(self, places: Places) -> None:

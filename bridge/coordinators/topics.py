@@ -3,9 +3,9 @@
 It must not know who subscribes to what.
 """
 
+import logging
 from collections.abc import Callable
 
-import structlog
 import trio
 
 from bridge.coordinators.catalog import Catalog, TopicsChange
@@ -14,7 +14,7 @@ from bridge.ports import Broker, BrokerUnreachable, Clock
 LOOK_PAUSE_MS = 250
 """How soon after a look another one is made for a topic that was not there; a client may just have created it."""
 
-LOG = structlog.get_logger("epochbridge.coordinators")
+LOG = logging.getLogger("epochbridge.coordinators")
 
 
 class TopicWatcher:
@@ -55,4 +55,4 @@ class TopicWatcher:
             try:
                 await self.look()
             except BrokerUnreachable as problem:
-                LOG.warning("topics.look.failed", code="EB-TOPICS-001", reason=str(problem))
+                LOG.warning("EB-TOPICS-001: the cluster's topics could not be looked at: %s; tried again soon", problem)

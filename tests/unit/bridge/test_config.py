@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config import Config, GroupRule, Road, allowed, load
+from bridge.config import Config, GroupRule, allowed, load
 from bridge.config_faults import ConfigError, FaultCode
 from bridge.config_keys import KEYS, Settings
+from bridge.migration.route import Road
 
 
 def _write(directory: Path, text: str) -> Path:

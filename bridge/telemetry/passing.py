@@ -1,0 +1,28 @@
+"""What is noticed of groups that go through untouched: which there are, and how often each kind of request passed.
+
+It must not know the requests themselves, nor who shows the counts.
+"""
+
+from collections import Counter
+
+from bridge.wire.frames import RequestHeader
+from translators.dialects.ids import ClientIdentity, GroupId
+
+GROUPS_MAX = 10_000
+"""How many groups are counted one by one; the requests of further ones are counted together."""
+OTHERS = GroupId("")
+
+
+class PassingLog:
+    """Counts requests of groups on road `pass`, by group and api."""
+
+    def __init__(self) -> None:
+        self.requests: dict[GroupId, Counter[int]] = {}
+
+    def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
+        """A request of a `pass` group is on its way to the broker."""
+        counted = self.requests.get(group_id)
+        if counted is None:
+            known = group_id if len(self.requests) < GROUPS_MAX else OTHERS
+            counted = self.requests.setdefault(known, Counter())
+        counted[header.api_key] += 1
