@@ -213,5 +213,7 @@ def _kafka_python_schemas() -> Path:
     spec = find_spec("kafka")
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
-        raise ModuleNotFoundError("EB-WIRE-002: kafka-python is not installed; its message schemas are needed to run")
+        raise ModuleNotFoundError(
+            "EB-WIRE-003: no package 'kafka' found, whose message schemas are needed; run: pip install 'kafka-python==3.0.*'"
+        )
     return Path(places[0], "protocol", "schemas", "resources")

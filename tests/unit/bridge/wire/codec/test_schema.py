@@ -1,6 +1,9 @@
 """Schemas as values, and our own ones against kio's, which are generated from Kafka's."""
 
+import subprocess
+import sys
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from kio.schema.consumer_group_describe import v0 as describe_v0
@@ -11,6 +14,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.protocol import Entity
 
 from bridge.wire.apis import FIRST_FLEXIBLE, ApiKey, api_name
+from bridge.wire.codec import schema
 from bridge.wire.codec.messages import READABLE, body_bytes
 from bridge.wire.codec.schema import (
     MESSAGE_NAMES,
@@ -24,6 +28,8 @@ from bridge.wire.codec.schema import (
     parse_versions,
 )
 from tests.support.codec_samples import Case, sample
+
+ROOT = Path(__file__).parents[5]
 
 TEXT = """
 // A licence.
@@ -112,6 +118,21 @@ def test_schema_fits_the_tables_of_the_wire_room(api_key: int, direction: Direct
     flexible = message.flexible.first if message.flexible is not NO_VERSION else None
     assert flexible is None or flexible == FIRST_FLEXIBLE[api_key]
     assert flexible is not None or FIRST_FLEXIBLE[api_key] > message.versions.last
+
+
+def test_missing_kafka_python_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The schemas are found, not imported, so their absence shows at the first message."""
+    monkeypatch.setattr(schema, "find_spec", lambda _name: None)
+    with pytest.raises(ModuleNotFoundError, match="EB-WIRE-003.*pip install"):
+        schema._kafka_python_schemas.__wrapped__()
+
+
+def test_running_needs_no_import_of_kafka_python() -> None:
+    """Importing it starts a whole client: 0.1 s that the first answer can't afford."""
+    asked = (
+        "import sys, bridge.wire.codec.registry as r; r.decode_request(16, 0, b''); sys.exit('kafka' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", asked], check=False, cwd=ROOT).returncode == 0
 
 
 KIO: dict[Case, type[Entity]] = {
