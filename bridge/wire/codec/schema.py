@@ -214,6 +214,6 @@ def _kafka_python_schemas() -> Path:
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
         raise ModuleNotFoundError(
-            "EB-WIRE-003: no package 'kafka' found, whose message schemas are needed; run: pip install 'kafka-python==3.0.*'"
+            "EB-WIRE-003: no package 'kafka' found, whose schemas are needed; run: pip install 'kafka-python==3.0.*'"
         )
     return Path(places[0], "protocol", "schemas", "resources")

@@ -123,7 +123,7 @@ def test_schema_fits_the_tables_of_the_wire_room(api_key: int, direction: Direct
 def test_missing_kafka_python_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """The schemas are found, not imported, so their absence shows at the first message."""
     monkeypatch.setattr(schema, "find_spec", lambda _name: None)
-    with pytest.raises(ModuleNotFoundError, match="EB-WIRE-003.*pip install"):
+    with pytest.raises(ModuleNotFoundError, match=r"EB-WIRE-003.*pip install"):
         schema._kafka_python_schemas.__wrapped__()
 
 
