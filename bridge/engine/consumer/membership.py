@@ -149,7 +149,7 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         records = (GroupCreated(group.group_id, group.epoch),)
     if seat.replaced is not None:
         records += take_seat(state, group, seat, after)
-    elif after != before:
+    elif after is not before and after != before:
         records += (MemberSubscribed(group.group_id, after),)
     joins_two_seats = seat.replaced is not None and seat.member is not None
     request = command.request
@@ -171,6 +171,8 @@ def merge_subscription(before: Subscription | None, member_id: MemberId, command
     clears it.
     """
     request = command.request
+    if before is not None and _tells_nothing_new(before, member_id, command):
+        return before
     if before is None:
         before = Subscription(member_id=member_id, identity=command.identity, speaks=command.speaks)
     names = request.subscribed_topic_names
@@ -187,6 +189,22 @@ def merge_subscription(before: Subscription | None, member_id: MemberId, command
         names=before.names if names is None else frozenset(names),
         pattern=before.pattern if pattern is None else pattern or None,
         assignor=before.assignor if request.server_assignor is None else request.server_assignor,
+    )
+
+
+def _tells_nothing_new(before: Subscription, member_id: MemberId, command: MemberHeartbeat) -> bool:
+    """Whether this is the plain heartbeat, which nearly all are: it must cost next to nothing."""
+    request = command.request
+    return (
+        request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
+        and request.rebalance_timeout_ms == -1
+        and request.rack_id is None
+        and request.server_assignor is None
+        and request.instance_id in (None, before.instance_id)
+        and before.member_id == member_id
+        and before.speaks is command.speaks
+        and before.identity == command.identity
     )
 
 
@@ -254,6 +272,8 @@ def _find_pattern_fault(state: Shard, subscription: Subscription) -> Refusal | N
 
 def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscription) -> bool:
     """Whether the group's epoch must move: names or pattern changed; a newcomer with topics changes them (K2.23)."""
+    if before is after:
+        return False
     if before is None:
         return bool(topic_names_of(state, after))
     return before.names != after.names or topic_names_of(state, before) != topic_names_of(state, after)
