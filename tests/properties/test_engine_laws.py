@@ -3,12 +3,14 @@
 They know commands and state, and must not know how a turn is carried out.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import (
     BeginCommit,
     ChangeTopics,
@@ -49,11 +51,26 @@ OWNED = st.sampled_from(["nothing said", "nothing", "assigned", "all"])
 TIMES_MS = st.sampled_from([1, 500, 3_000, 20_000, 50_000])
 
 
+@dataclass(slots=True)
+class Moody:
+    """The built-in assignor, which fails while it is in the mood for it."""
+
+    name: str = "uniform"
+    fails: bool = False
+
+    def assign(self, spec: AssignmentSpec) -> Assignment:
+        """Answer, or raise."""
+        if self.fails:
+            raise RuntimeError("not now")
+        return registry["uniform"].assign(spec)
+
+
 class EngineLaws(RuleBasedStateMachine):
     """Four members of one group, dynamic or static, native or translated, with everything that can befall them."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.moody = Moody()
         self.bench = Bench()
         self.queue: list[Command] = []
         self.open: dict[ReplyTo, Command] = {}
@@ -72,7 +89,8 @@ class EngineLaws(RuleBasedStateMachine):
             group_consumer_assignment_interval_ms=interval_ms,
             group_consumer_max_size=3,
         )
-        self.bench = Bench(settings=chosen, no_assignment_before_ms=wait_ms)
+        self.moody = Moody()
+        self.bench = Bench(assignors={"uniform": self.moody}, settings=chosen, no_assignment_before_ms=wait_ms)
 
     @rule(member=MEMBERS, speaks=SPEAKS, topics=TOPICS, instance=st.sampled_from([None, "seat"]))
     def join(self, member: str, speaks: Speaks, topics: tuple[str, ...], instance: str | None) -> None:
@@ -145,6 +163,11 @@ class EngineLaws(RuleBasedStateMachine):
         ref = self.bench.ref()
         self.queue.append(BeginCommit(ref, commit))
         self.open[ref] = self.queue[-1]
+
+    @rule(fails=st.booleans())
+    def turn_moody(self, fails: bool) -> None:
+        """The assignor begins to fail, or works again."""
+        self.moody.fails = fails
 
     @rule()
     def end_commit(self) -> None:

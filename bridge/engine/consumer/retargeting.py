@@ -59,7 +59,8 @@ def _turn_back(turn: Turn, group: Group) -> None:
     """
     staying: list[Ask] = []
     for ask in turn.asks:
-        if ask.group_id != group.group_id or not ask.has_new_topics:
+        is_here = ask.group_id == group.group_id and ask.member_id in group.members
+        if not (is_here and ask.has_new_topics):
             staying.append(ask)
             continue
         if ask.before is None:

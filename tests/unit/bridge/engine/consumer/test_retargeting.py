@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bridge.engine.commands import Speaks
+from bridge.engine.commands import RemoveMembers, Speaks
 from bridge.engine.outcome import AssignorFailed, GroupEmptied
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import (
@@ -17,8 +17,9 @@ from tests.support.engine_bench import (
     parts,
     static_join_request,
 )
+from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH
+from translators.dialects.ids import LEAVE_EPOCH, MemberId
 
 THROTTLED = EngineSettings(group_consumer_assignment_interval_ms=1_000, group_initial_rebalance_delay_ms=0)
 FAILED = AssignorFailed(GROUP, "uniform", "LookupError: the script is at its end")
@@ -98,6 +99,17 @@ def test_leave_succeeds_although_the_assignor_fails_and_is_retried() -> None:
     bench.beat("a")
     assert bench.outcome.notices == ()
     assert bench.pass_time(1_000).notices == (FAILED,)
+
+
+def test_joiner_removed_before_the_assignor_failed_stays_removed() -> None:
+    """What undoes a join must not stumble over a member that is gone already, nor bring it back."""
+    bench = scripted({"a": ALL})
+    bench.join("a")
+    join = bench.command(join_request("b"))
+    leaving = LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=MemberId("b")),))
+    answers = bench.answers(bench.tell(join, RemoveMembers(bench.ref(), leaving)))
+    assert answers[join.ref].reply.error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert list(bench.group.members) == ["a"]
 
 
 def test_first_joiner_of_a_group_with_failing_assignor_leaves_it_empty() -> None:
