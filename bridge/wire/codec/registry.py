@@ -28,56 +28,12 @@ from bridge.wire.codec.sync_group import SYNC_GROUP
 from bridge.wire.codec.txn_offset_commit import TXN_OFFSET_COMMIT
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes
-from translators.dialects.admin import (
-    DeleteGroups,
-    DeleteGroupsReply,
-    DescribeGroups,
-    DescribeGroupsReply,
-    ListGroups,
-    ListGroupsReply,
-)
-from translators.dialects.classic import ClassicReply, ClassicRequest
-from translators.dialects.consumer import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeReply,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatReply,
-)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
-from translators.dialects.offsets import (
-    OffsetCommit,
-    OffsetCommitReply,
-    OffsetDelete,
-    OffsetDeleteReply,
-    OffsetFetch,
-    OffsetFetchReply,
-    TxnOffsetCommit,
-)
+from translators.dialects.messages import GroupReply, GroupRequest
 
-Request = (
-    ClassicRequest
-    | OffsetCommit
-    | OffsetFetch
-    | TxnOffsetCommit
-    | OffsetDelete
-    | DescribeGroups
-    | ListGroups
-    | DeleteGroups
-    | ConsumerGroupHeartbeat
-    | ConsumerGroupDescribe
-)
-Reply = (
-    ClassicReply
-    | OffsetCommitReply
-    | OffsetFetchReply
-    | OffsetDeleteReply
-    | DescribeGroupsReply
-    | ListGroupsReply
-    | DeleteGroupsReply
-    | ConsumerGroupHeartbeatReply
-    | ConsumerGroupDescribeReply
-)
+Request = GroupRequest
+Reply = GroupReply
 
 APIS: dict[int, Api] = {
     ApiKey.OFFSET_COMMIT: OFFSET_COMMIT,
