@@ -19,14 +19,14 @@ PATIENCE_S = 40.0
 
 
 @pytest.fixture
-def front_43(kafka_43: KafkaUnderTest) -> Iterator[ProxyInThread[object]]:
+def front_43(kafka_43: KafkaUnderTest) -> Iterator[ProxyInThread]:
     """A proxy in front of Kafka 4.3.1."""
     with proxy_in_thread(settings_for(kafka_43.bootstrap)) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def front_39(kafka_39: KafkaUnderTest) -> Iterator[ProxyInThread[object]]:
+def front_39(kafka_39: KafkaUnderTest) -> Iterator[ProxyInThread]:
     """A proxy in front of Kafka 3.9.1."""
     with proxy_in_thread(settings_for(kafka_39.bootstrap)) as proxy:
         yield proxy
@@ -67,7 +67,7 @@ def consume(bootstrap: str, topic: str, protocol: str) -> set[bytes]:
     return seen
 
 
-def test_classic_and_consumer_group_on_43(front_43: ProxyInThread[object], topic_factory: TopicFactory) -> None:
+def test_classic_and_consumer_group_on_43(front_43: ProxyInThread, topic_factory: TopicFactory) -> None:
     """Both protocols pass to a broker that speaks both, and the bridge saw them pass."""
     topic = topic_factory(front_43.bootstrap, 3)
     values = produce(front_43.bootstrap, topic)
@@ -78,7 +78,7 @@ def test_classic_and_consumer_group_on_43(front_43: ProxyInThread[object], topic
     )
 
 
-def test_classic_group_on_39(front_39: ProxyInThread[object], topic_factory: TopicFactory) -> None:
+def test_classic_group_on_39(front_39: ProxyInThread, topic_factory: TopicFactory) -> None:
     """A broker of the 3 line is relayed to as well."""
     topic = topic_factory(front_39.bootstrap, 3)
     values = produce(front_39.bootstrap, topic)
@@ -88,7 +88,7 @@ def test_classic_group_on_39(front_39: ProxyInThread[object], topic_factory: Top
 @pytest.mark.parametrize("front", ["front_43", "front_39"])
 def test_kafka_python(front: str, request: pytest.FixtureRequest, topic_factory: TopicFactory) -> None:
     """A second library, pure Python, both as producer and in a group."""
-    proxy: ProxyInThread[object] = request.getfixturevalue(front)
+    proxy: ProxyInThread = request.getfixturevalue(front)
     topic = topic_factory(proxy.bootstrap, 3)
     producer = KafkaProducer(bootstrap_servers=proxy.bootstrap)
     values = {b"%d" % number for number in range(RECORDS)}

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import trio
 
@@ -48,7 +48,7 @@ class SeenGroups:
         self.seen.add((header.api_key, group_id))
 
 
-class ProxyInThread(Generic[ResultT]):
+class ProxyInThread:
     """A running proxy; `bootstrap` is where clients go."""
 
     def __init__(self, proxy: Proxy, token: trio.lowlevel.TrioToken, groups: SeenGroups) -> None:
@@ -69,7 +69,7 @@ def settings_for(bootstrap: str) -> ProxySettings:
 
 
 @contextmanager
-def proxy_in_thread(settings: ProxySettings) -> Iterator[ProxyInThread[object]]:
+def proxy_in_thread(settings: ProxySettings) -> Iterator[ProxyInThread]:
     """Run a proxy until the end of the block; whatever goes wrong in it fails the test."""
     started: SimpleQueue[tuple[Proxy, trio.lowlevel.TrioToken, trio.CancelScope] | BaseException] = SimpleQueue()
     groups = SeenGroups()

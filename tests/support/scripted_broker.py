@@ -3,7 +3,9 @@
 It knows frames and must not know the bridge's session.
 """
 
+import os
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import trio
@@ -29,6 +31,8 @@ class ScriptedBroker:
     """Api key, correlation id and size of what clients asked; the bridge's own questions are left out."""
     gate: trio.Event | None = None
     """When set, requests other than ApiVersions and Metadata wait for it before they are answered."""
+    hangs_up_at: int | None = None
+    """Api key that ends the connection, as a listener with SASL does before authentication."""
     port: int = 0
     streams: list[trio.SocketStream] = field(default_factory=list)
 
@@ -62,6 +66,9 @@ class ScriptedBroker:
         key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
         if header.client_id != "epochbridge":
             self.requests.append((key, correlation_id, header.frame_bytes))
+        if key == self.hangs_up_at:
+            await stream.aclose()
+            return
         if key == ApiKey.API_VERSIONS:
             await stream.send_all(
                 api_versions_reply(version, correlation_id, ApiVersionsAnswer(versions=self.versions))
@@ -100,6 +107,20 @@ def free_port() -> int:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def free_neighbours(count: int) -> int:
+    """The first of `count` free loopback ports in a row, below those that the kernel hands out."""
+    first = 10_000 + os.getpid() * 37 % 9_000
+    while True:
+        try:
+            with ExitStack() as held:
+                for port in range(first, first + count):
+                    probe = held.enter_context(socket.socket())
+                    probe.bind((LOOPBACK, port))
+                return first
+        except OSError:
+            first += count
 
 
 class RawClient:

@@ -17,7 +17,7 @@ from bridge.wire.endpoints import Endpoint
 from bridge.wire.frames import response_frame
 from bridge.wire.rewrite import brokers_in
 from tests.support.front import front_of, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, dial, free_port, request
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, dial, free_neighbours, free_port, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -95,7 +95,7 @@ async def test_slow_request_is_closed_in_time(autojump_clock: trio.testing.MockC
     async with front_of(ScriptedBroker(), Limits(frame_time_max_ms=10_000)) as front:
         client = await front.dial()
         started = trio.current_time()
-        with pytest.raises((trio.BrokenResourceError, trio.ClosedResourceError)):
+        with suppress(trio.BrokenResourceError):
             for byte in request(ApiKey.METADATA, 1, 1, bytes(4), client_id="x" * 100):
                 await client.send(bytes([byte]))
                 await trio.sleep(1)
@@ -233,7 +233,7 @@ async def test_configured_ports_are_used_and_taken_ones_passed_over(caplog: pyte
         await nursery.start(broker.serve)
         async with running(replace(settings_for(broker), broker_ports={2: fixed})) as front:
             assert front.proxy.broker_addresses[2].port == fixed
-        start = free_port()
+        start = free_neighbours(3)
         taken = (await trio.open_tcp_listeners(start + 1, host=LOOPBACK))[0]
         settings = settings_for(broker)
         async with taken, running(replace(settings, listen=settings.listen._replace(port=start))) as front:

@@ -1,0 +1,43 @@
+"""The bridge's own short talks with a broker."""
+
+import pytest
+import trio
+
+from bridge.net.broker_connection import connect, exchange
+from bridge.ports import BrokerUnreachable
+from bridge.session.directory import Address
+from bridge.wire.apis import ApiKey
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
+
+
+async def test_one_request_one_answer() -> None:
+    """The whole answer frame comes back, however large."""
+    broker = ScriptedBroker(bodies={ApiKey.FETCH: bytes(300_000)})
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        transport = await connect(Address(LOOPBACK, broker.port), 5)
+        frame = await exchange(transport, request(ApiKey.FETCH, 4, 3), 1_000_000)
+        assert (len(frame), frame[4:8]) == (300_008, b"\x00\x00\x00\x03")
+        with pytest.raises(BrokerUnreachable, match="at most 1000 are read"):
+            await exchange(transport, request(ApiKey.FETCH, 4, 3), 1_000)
+        transport.close()
+        nursery.cancel_scope.cancel()
+
+
+async def test_nobody_there_and_nobody_answering_say_so() -> None:
+    """One kind of failure for the caller, with the address or what happened in its text."""
+    port = free_port()
+    with pytest.raises(BrokerUnreachable, match=str(port)):
+        await connect(Address(LOOPBACK, port), 5)
+
+    async def hang_up(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(trio.serve_tcp, hang_up, 0)
+        transport = await connect(Address(LOOPBACK, listeners[0].socket.getsockname()[1]), 5)
+        with pytest.raises(BrokerUnreachable, match="instead of answering"):
+            await exchange(transport, request(ApiKey.METADATA, 1, 1), 100)
+        transport.close()
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,14 @@
+"""Time."""
+
+import trio
+import trio.testing
+
+from bridge.net.clock import deadline_in, now_ms
+
+
+async def test_clock_follows_the_event_loop(autojump_clock: trio.testing.MockClock) -> None:
+    """Milliseconds that pass as the loop's clock does, so tests need not wait."""
+    before = now_ms()
+    await trio.sleep(300)
+    assert 300_000 <= now_ms() - before <= 300_001
+    assert deadline_in(5) - trio.current_time() == 5

@@ -1,0 +1,96 @@
+"""The cluster behind the bridge."""
+
+from dataclasses import replace
+
+import trio
+import trio.testing
+
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.settings import ProxySettings
+from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.limits import Limits
+from bridge.wire.apis import ApiKey
+from bridge.wire.versions import KNOWN, VersionRange
+from tests.support.front import settings_for
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
+
+
+def cluster_for(settings: ProxySettings) -> UpstreamCluster:
+    """A cluster whose listeners are imagined at port 9000 + node id."""
+    directory = Directory(Advertised(host="bridge", first_port=1, ports={}))
+
+    def listen_for(node_id: int) -> bool:
+        directory.settle(node_id, 9000 + node_id)
+        return True
+
+    return UpstreamCluster(settings, directory, listen_for)
+
+
+async def test_versions_are_asked_once_and_the_offer_is_the_intersection() -> None:
+    """One question per broker while the answer is fresh, many clients at once included."""
+    broker = ScriptedBroker(versions={**KNOWN, ApiKey.METADATA: VersionRange(0, 3), 9_999: VersionRange(0, 1)})
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(settings_for(broker))
+        assert cluster.offered_nowait(None) is None
+        async with trio.open_nursery() as askers:
+            for _ in range(5):
+                askers.start_soon(cluster.offered, None)
+        offered = cluster.offered_nowait(None)
+        assert offered is not None
+        assert offered.answer.versions[ApiKey.METADATA] == VersionRange(0, 3)
+        assert 9_999 not in offered.answer.versions
+        assert len(broker.streams) == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_stale_versions_serve_while_the_broker_is_down(autojump_clock: trio.testing.MockClock) -> None:
+    """Decision 20: group requests are answered on every listener, also while that broker is down."""
+    broker = ScriptedBroker()
+    settings = replace(settings_for(broker), versions_max_age_ms=1_000)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings, bootstrap=(Address(LOOPBACK, broker.port),)))
+        fresh = await cluster.offered(None)
+        nursery.cancel_scope.cancel()
+    await trio.sleep(2)
+    assert cluster.offered_nowait(None) is None
+    assert await cluster.offered(None) == fresh
+
+
+async def test_bootstrap_list_is_tried_in_turn() -> None:
+    """A dead first address costs one short pause."""
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        dead = Address(LOOPBACK, free_port())
+        cluster = cluster_for(replace(settings_for(broker), bootstrap=(dead, Address(LOOPBACK, broker.port))))
+        transport = await cluster.connect(None)
+        assert transport is not None
+        transport.close()
+        nursery.cancel_scope.cancel()
+
+
+async def test_patience_with_a_dead_broker_ends(autojump_clock: trio.testing.MockClock) -> None:
+    """None after upstream_wait_max_ms, and not reachable."""
+    settings = replace(settings_for(ScriptedBroker(port=free_port())), limits=Limits(upstream_wait_max_ms=3_000))
+    cluster, started = cluster_for(settings), trio.current_time()
+    assert await cluster.connect(None) is None
+    assert 3 <= trio.current_time() - started < 4
+    assert not await cluster.refresh()
+    assert not cluster.is_reachable
+
+
+async def test_refresh_learns_brokers_and_cluster_that_authenticates_is_noticed() -> None:
+    """A listener with SASL closes at Metadata: reachable, but the bridge learns brokers from its clients only."""
+    broker = ScriptedBroker(node_ids=(2, 9))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(settings_for(broker))
+        assert await cluster.refresh()
+        assert dict(cluster.directory.ours) == {2: Address("bridge", 9002), 9: Address("bridge", 9009)}
+        assert (cluster.is_reachable, cluster.requires_authentication) == (True, False)
+        broker.hangs_up_at = ApiKey.METADATA
+        assert await cluster.refresh()
+        assert (cluster.is_reachable, cluster.requires_authentication) == (True, True)
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,40 @@
+"""Listening and accepting."""
+
+import socket
+
+import pytest
+import trio
+
+from bridge.net.listener import CannotListen, accept_from, bound_port, listen
+from bridge.session.directory import Address
+from tests.support.scripted_broker import LOOPBACK
+
+
+async def test_connections_are_handed_over_with_their_host() -> None:
+    """Several that came at once are all taken."""
+    listening = listen(Address(LOOPBACK, 0))
+    port, taken, all_taken = bound_port(listening), list[tuple[socket.socket, str]](), trio.Event()
+
+    def take(sock: socket.socket, host: str) -> None:
+        taken.append((sock, host))
+        if len(taken) == len(clients):
+            all_taken.set()
+
+    clients = [socket.create_connection((LOOPBACK, port)) for _ in range(5)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(accept_from, listening, take)
+        await all_taken.wait()
+        nursery.cancel_scope.cancel()
+    assert [host for _, host in taken] == [LOOPBACK] * 5
+    assert listening.fileno() == -1
+    for sock in [*clients, *(one for one, _ in taken)]:
+        sock.close()
+
+
+def test_taken_port_and_unknown_host_say_what_to_do() -> None:
+    """A code, the address, the likely cause."""
+    taken = r"EB-NET-020: can't listen on 127\.0\.0\.1:\d+: .*another process"
+    with listen(Address(LOOPBACK, 0)) as listening, pytest.raises(CannotListen, match=taken):
+        listen(Address(LOOPBACK, bound_port(listening)))
+    with pytest.raises(CannotListen, match="EB-NET-020"):
+        listen(Address("no such host", 0))

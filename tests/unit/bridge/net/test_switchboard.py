@@ -1,0 +1,44 @@
+"""Finding the connection of a reply."""
+
+from bridge.migration.route import Router
+from bridge.net.switchboard import Switchboard
+from bridge.session.client_session import ClientSession, Rules
+from bridge.session.counters import Counters
+from bridge.session.limits import Limits
+from bridge.session.outbox import Slot
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply
+from tests.support.proxy import SeenGroups
+from translators.dialects.classic import HeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import RequestRef
+
+FINE = HeartbeatReply(ErrorCode.NONE)
+
+
+class Line:
+    """A connection that fills its slots."""
+
+    def __init__(self) -> None:
+        self.session = ClientSession(Rules(limits=Limits(), router=Router(())), 4, "host", SeenGroups())
+
+    def deliver(self, slot: Slot, reply: Reply) -> None:
+        """Fill the slot."""
+        self.session.outbox.fill(slot, self.session.encode(slot, reply))
+
+
+def test_reply_finds_its_slot_once() -> None:
+    """A second reply, one to nobody and one to a connection that is gone are dropped and counted."""
+    counters, line = Counters(), Line()
+    board = Switchboard(counters)
+    board.plug(4, line)
+    ahead = line.session.outbox.reserve(ApiKey.HEARTBEAT, 3, 8)
+    slot = line.session.outbox.reserve(ApiKey.HEARTBEAT, 3, 9)
+    board.deliver(slot.ref, FINE)
+    assert slot.answer is not None
+    assert (ahead.answer, counters.late_replies) == (None, 0)
+    board.deliver(slot.ref, FINE)
+    board.deliver(RequestRef(0, 5, 0), FINE)
+    board.unplug(4)
+    board.deliver(ahead.ref, FINE)
+    assert (ahead.answer, counters.late_replies) == (None, 3)

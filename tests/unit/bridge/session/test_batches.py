@@ -1,0 +1,115 @@
+"""Requests over two roads."""
+
+import pytest
+
+from bridge.session.batches import Merge, Parts, split
+from bridge.wire.codec.registry import Reply, Request
+from translators.dialects.admin import (
+    DeletedGroup,
+    DeleteGroups,
+    DeleteGroupsReply,
+    DescribedGroup,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroups,
+    ListGroupsReply,
+)
+from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
+
+A, B, C = GroupId("ours-a"), GroupId("b"), GroupId("ours-c")
+NONE = ErrorCode.NONE
+
+
+def is_ours(group_id: GroupId) -> bool:
+    """Groups named ours-…."""
+    return group_id.startswith("ours")
+
+
+CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
+    (
+        DescribeGroups(group_ids=(A, B, C)),
+        DescribeGroups(group_ids=(A, C)),
+        DescribeGroups(group_ids=(B,)),
+        DescribeGroupsReply(groups=(DescribedGroup(error=NONE, group_id=A), DescribedGroup(error=NONE, group_id=C))),
+        DescribeGroupsReply(groups=(DescribedGroup(error=NONE, group_id=B),), throttle_time_ms=3),
+        DescribeGroupsReply(
+            groups=tuple(DescribedGroup(error=NONE, group_id=g) for g in (A, B, C)), throttle_time_ms=3
+        ),
+    ),
+    (
+        DeleteGroups((B, A)),
+        DeleteGroups((A,)),
+        DeleteGroups((B,)),
+        DeleteGroupsReply(groups=(DeletedGroup(A, ErrorCode.NON_EMPTY_GROUP),)),
+        DeleteGroupsReply(groups=(DeletedGroup(B, NONE),)),
+        DeleteGroupsReply(groups=(DeletedGroup(B, NONE), DeletedGroup(A, ErrorCode.NON_EMPTY_GROUP))),
+    ),
+    (
+        ConsumerGroupDescribe((B, C)),
+        ConsumerGroupDescribe((C,)),
+        ConsumerGroupDescribe((B,)),
+        ConsumerGroupDescribeReply((DescribedConsumerGroup(error=NONE, group_id=C),)),
+        ConsumerGroupDescribeReply((DescribedConsumerGroup(error=NONE, group_id=B),)),
+        ConsumerGroupDescribeReply(tuple(DescribedConsumerGroup(error=NONE, group_id=g) for g in (B, C))),
+    ),
+    (
+        OffsetFetch(groups=(GroupOffsets(group_id=B, topics=None), GroupOffsets(group_id=A, topics=None))),
+        OffsetFetch(groups=(GroupOffsets(group_id=A, topics=None),)),
+        OffsetFetch(groups=(GroupOffsets(group_id=B, topics=None),)),
+        OffsetFetchReply(groups=(FetchedGroup(group_id=A, topics=()),)),
+        OffsetFetchReply(groups=(FetchedGroup(group_id=B, topics=()),)),
+        OffsetFetchReply(groups=(FetchedGroup(group_id=B, topics=()), FetchedGroup(group_id=A, topics=()))),
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "ours", "theirs", "our_reply", "their_reply", "whole"), CASES)
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_batch_is_cut_by_road_and_merged_in_the_order_asked(
+    asked: Request, ours: Request, theirs: Request, our_reply: Reply, their_reply: Reply, whole: Reply, ours_first: bool
+) -> None:
+    """Decision 22, whichever side answers first."""
+    assert split(asked, is_ours) == Parts(ours, theirs)
+    merge = Merge(asked, theirs, is_ours)
+    if ours_first:
+        assert merge.take_ours(our_reply) is None
+        assert merge.take_theirs(their_reply) == whole
+    else:
+        assert merge.take_theirs(their_reply) is None
+        assert merge.take_ours(our_reply) == whole
+
+
+def test_request_of_one_road_goes_whole_to_its_side() -> None:
+    """Nothing is cut that needs no cutting."""
+    assert split(DeleteGroups((A, C)), is_ours) == Parts(DeleteGroups((A, C)), None)
+    assert split(DeleteGroups((B,)), is_ours) == Parts(None, DeleteGroups((B,)))
+    beat = Heartbeat(A, 1, MemberId("m"), None)
+    assert split(beat, is_ours) == Parts(beat, None)
+
+
+def test_list_shows_an_embedded_group_once() -> None:
+    """Decision 22: in place of the broker's entry, which knows it as a simple group."""
+    asked = ListGroups(states=("Stable",))
+    assert split(asked, is_ours) == Parts(asked, asked)
+    merge = Merge(asked, asked, is_ours)
+    mine = ListedGroup(group_id=A, protocol_type="consumer", group_state="Stable", group_type="Consumer")
+    other = ListedGroup(group_id=B, protocol_type="consumer", group_state="Stable", group_type="Classic")
+    simple = ListedGroup(group_id=A, protocol_type="", group_state="Empty", group_type="Classic")
+    assert merge.take_ours(ListGroupsReply(error=NONE, groups=(mine,))) is None
+    assert merge.take_theirs(ListGroupsReply(error=NONE, groups=(simple, other))) == ListGroupsReply(
+        error=NONE, groups=(other, mine)
+    )
+
+
+def test_broker_that_does_not_answer_is_an_error_for_its_groups_only() -> None:
+    """The client hears COORDINATOR_NOT_AVAILABLE for the groups of the broker and asks again."""
+    merge = Merge(DeleteGroups((A, B)), DeleteGroups((B,)), is_ours)
+    assert merge.take_theirs(None) is None
+    assert merge.take_ours(DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) == DeleteGroupsReply(
+        groups=(DeletedGroup(A, NONE), DeletedGroup(B, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    )

@@ -1,0 +1,175 @@
+"""What is decided about each request of a connection."""
+
+import pytest
+
+from bridge.migration.route import Road, Router, Rule
+from bridge.session.client_session import (
+    Answered,
+    ClientSession,
+    Decision,
+    Offered,
+    Relayed,
+    Rewritten,
+    Rules,
+    Submitted,
+)
+from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.session.requests import Head, Rejected
+from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.versions import KNOWN, VersionRange, offer
+from tests.support.proxy import SeenGroups
+from tests.support.scripted_broker import request
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId
+
+OURS, THEIRS, MEMBER = GroupId("embedded-x"), GroupId("other"), MemberId("m")
+RULES = Rules(
+    limits=Limits(inflight_requests_max=3, inflight_bytes_max=10), router=Router([Rule("embedded-*", Road.EMBEDDED)])
+)
+OLD_BROKER = {key: versions for key, versions in KNOWN.items() if key < ApiKey.CONSUMER_GROUP_HEARTBEAT}
+
+
+def offered(rewrites: bool = False) -> Offered:
+    """What clients of a broker without KIP-848 are offered."""
+    table = offer(OLD_BROKER, rewrites_node_endpoints=rewrites, has_embedded_rule=True)
+    return Offered(broker=OLD_BROKER, answer=ApiVersionsAnswer(versions=table))
+
+
+def session(passing: SeenGroups | None = None) -> ClientSession:
+    """A fresh session."""
+    return ClientSession(RULES, 1, "10.0.0.9", passing or SeenGroups())
+
+
+def decide(one: ClientSession, frame: bytes, *, rewrites: bool = False) -> Decision:
+    """Cut a whole frame and decide on it."""
+    head = one.requests.cut(memoryview(frame), 0)
+    assert isinstance(head, Head)
+    one.requests.pass_on(head.left)
+    return one.decide(head, offered(rewrites))
+
+
+def beat(group_id: GroupId) -> bytes:
+    """A heartbeat frame."""
+    return encode_request(ApiKey.HEARTBEAT, 4, 7, "client", Heartbeat(group_id, 1, MEMBER, None))
+
+
+def test_data_path_is_relayed_and_addresses_are_rewritten() -> None:
+    """Fetch and Produce stream; Metadata, FindCoordinator and DescribeCluster are held for their addresses."""
+    one = session()
+    assert isinstance(decide(one, request(ApiKey.FETCH, 15, 1)), Relayed)
+    assert decide(one, request(ApiKey.PRODUCE, 7, 2, b"\xff\xff\x00\x00")) == Relayed(None)
+    assert isinstance(decide(one, request(ApiKey.PRODUCE, 7, 2, b"\xff\xff\x00\x01")), Relayed)
+    for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CLUSTER):
+        assert isinstance(decide(one, request(key, 1, 3)), Rewritten)
+    assert len(one.outbox) == 5
+
+
+def test_versions_with_node_endpoints_are_rewritten_only_when_offered() -> None:
+    """KIP-951: Fetch 16 is not offered by default, and held for its addresses when it is."""
+    refused = decide(session(), request(ApiKey.FETCH, 16, 1))
+    assert isinstance(refused, Rejected)
+    assert refused.reason is CloseReason.UNSUPPORTED_VERSION
+    assert isinstance(decide(session(), request(ApiKey.FETCH, 16, 1), rewrites=True), Rewritten)
+
+
+def test_group_requests_go_by_their_road() -> None:
+    """Road pass is relayed and observed, road embedded submitted."""
+    passing = SeenGroups()
+    one = session(passing)
+    assert isinstance(decide(one, beat(THEIRS)), Relayed)
+    assert passing.seen == {(ApiKey.HEARTBEAT, THEIRS)}
+    submitted = decide(one, beat(OURS))
+    assert isinstance(submitted, Submitted)
+    assert submitted.request == Heartbeat(OURS, 1, MEMBER, None)
+    assert not one.outbox.holds_upstream
+
+
+def test_consumer_heartbeat_of_a_pass_group_on_an_old_broker_is_refused_in_its_own_words() -> None:
+    """Decision 18: 68 is offered for embedded groups; a pass group gets UNSUPPORTED_VERSION, not an end."""
+    message = ConsumerGroupHeartbeat(group_id=THEIRS, member_id=MEMBER, member_epoch=0)
+    one = session()
+    frame = encode_request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, 7, "client", message)
+    assert isinstance(decide(one, frame), Answered)
+    (answer,) = one.outbox.take_ready()
+    _, reply = decode_reply(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, answer[4:])
+    assert getattr(reply, "error", None) is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_api_versions_is_answered_here_and_introduces_the_client() -> None:
+    """KIP-511: library and version are remembered for the views."""
+    one = session()
+    frame = request(ApiKey.API_VERSIONS, 3, 9, b"\x08my-test\x041.2\x00", client_id="me")
+    assert isinstance(decide(one, frame), Answered)
+    (answer,) = one.outbox.take_ready()
+    assert read_api_versions(3, answer, 8).versions == offered().answer.versions
+    assert one.identity == ClientIdentity(
+        client_id="me", client_host="10.0.0.9", software_name="my-test", software_version="1.2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "error"),
+    [
+        (request(ApiKey.API_VERSIONS, 99, 9, b"whatever"), ErrorCode.UNSUPPORTED_VERSION),
+        (request(ApiKey.API_VERSIONS, 3, 9, b"\x03-x\x021\x00"), ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_api_versions_beyond_us_is_answered_with_an_error(frame: bytes, error: ErrorCode) -> None:
+    """KIP-511: a version above ours gets the body of version 0 and our range; bad names get INVALID_REQUEST."""
+    one = session()
+    assert isinstance(decide(one, frame), Answered)
+    (answer,) = one.outbox.take_ready()
+    assert int.from_bytes(answer[8:10], "big") == error
+
+
+def test_sasl_is_relayed_remembered_and_its_raw_form_refused() -> None:
+    """SaslHandshake v0 is followed by bytes without frames, which no frame reader can follow."""
+    one = session()
+    assert isinstance(decide(one, request(ApiKey.SASL_HANDSHAKE, 1, 1)), Relayed)
+    assert one.says_it_authenticates
+    refused = decide(session(), request(ApiKey.SASL_HANDSHAKE, 0, 1))
+    assert isinstance(refused, Rejected)
+    assert refused.reason is CloseReason.RAW_SASL
+
+
+def test_reply_is_encoded_for_the_version_and_id_of_its_request() -> None:
+    """The slot remembers what an answer frame must be, so replies have no versions."""
+    one = session()
+    submitted = decide(one, beat(OURS))
+    assert isinstance(submitted, Submitted)
+    assert decode_reply(ApiKey.HEARTBEAT, 4, one.encode(submitted.slot, HeartbeatReply(ErrorCode.NONE))[4:]) == (
+        7,
+        HeartbeatReply(ErrorCode.NONE),
+    )
+    joined = JoinGroupReply(error=ErrorCode.NONE, member_id=MEMBER, generation=1, protocol_name="range")
+    slot = one.outbox.reserve(ApiKey.JOIN_GROUP, 5, 8)
+    assert decode_reply(ApiKey.JOIN_GROUP, 5, one.encode(slot, joined)[4:]) == (8, joined)
+
+
+def test_session_is_full_at_its_limits_and_quiet_when_nothing_is_due() -> None:
+    """Requests and bytes of finished answers are both bounded."""
+    one = session()
+    assert one.is_quiet
+    slots = [one.outbox.reserve(ApiKey.HEARTBEAT, 3, number) for number in range(3)]
+    assert (one.is_full, one.is_quiet) == (True, False)
+    for slot in reversed(slots):
+        one.outbox.fill(slot, b"12345")
+    assert one.bytes_held == 15
+    one.outbox.take_ready()
+    assert (one.is_full, one.is_quiet, one.bytes_held) == (False, True, 0)
+
+
+def test_question_takes_the_client_s_version_or_the_highest_common_one() -> None:
+    """Decision 4: down-converted when the broker offers less; never asked when it has no version."""
+    one = session()
+    slot = one.outbox.reserve(ApiKey.OFFSET_COMMIT, 9, 1)
+    low = Offered(broker={ApiKey.OFFSET_COMMIT: VersionRange(0, 8)}, answer=ApiVersionsAnswer())
+    assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, offered()) == 9
+    assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, low) == 8
+    assert one.version_to_ask(None, ApiKey.OFFSET_COMMIT, offered()) == 10
+    assert one.version_to_ask(slot, ApiKey.OFFSET_FETCH, low) is None

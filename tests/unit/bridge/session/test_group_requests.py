@@ -1,0 +1,77 @@
+"""How far a group request is read."""
+
+from bridge.migration.route import Road, Router, Rule
+from bridge.session.batches import Merge
+from bridge.session.group_requests import Embedded, GroupRequests, Misread, Passes
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Request, decode_reply, encode_request
+from bridge.wire.frames import RequestHeader, read_request_header
+from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, ListGroups
+from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+
+OURS, THEIRS = GroupId("embedded-x"), GroupId("other")
+ROUTER = Router([Rule("embedded-*", Road.EMBEDDED)])
+
+
+def framed(api_key: int, version: int, message: Request) -> tuple[RequestHeader, bytes]:
+    """A request with its header."""
+    frame = encode_request(api_key, version, 5, "client", message)
+    header = read_request_header(frame)
+    assert header is not None
+    return header, frame
+
+
+def beat(group_id: GroupId) -> Heartbeat:
+    """A heartbeat of a group."""
+    return Heartbeat(group_id, 1, MemberId("m"), None)
+
+
+def test_pass_group_is_named_and_nothing_more() -> None:
+    """Road pass: observed by name, not decoded."""
+    assert GroupRequests(ROUTER).read(*framed(ApiKey.HEARTBEAT, 4, beat(THEIRS))) == Passes((THEIRS,))
+
+
+def test_embedded_group_is_decoded() -> None:
+    """Road embedded: the message, for Heartbeat by the fast path; membership never asks the broker."""
+    leave = LeaveGroup(group_id=OURS, members=(LeavingMember(member_id=MemberId("m")),))
+    assert GroupRequests(ROUTER).read(*framed(ApiKey.HEARTBEAT, 4, beat(OURS))) == Embedded(beat(OURS), may_ask=False)
+    assert GroupRequests(ROUTER).read(*framed(ApiKey.LEAVE_GROUP, 4, leave)) == Embedded(leave, may_ask=False)
+
+
+def test_batches_are_cut_by_road() -> None:
+    """A batch of two roads keeps what the merge needs; ListGroups is for both sides as soon as a rule takes groups."""
+    reader = GroupRequests(ROUTER)
+    assert reader.read(*framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS,)))) == Passes((THEIRS,))
+    found = reader.read(*framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS, OURS))))
+    assert isinstance(found, Embedded)
+    assert (found.request, found.may_ask) == (DeleteGroups((OURS,)), True)
+    assert isinstance(found.merge, Merge)
+    assert found.merge.theirs_request == DeleteGroups((THEIRS,))
+    listed = reader.read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups()))
+    assert isinstance(listed, Embedded)
+    assert GroupRequests(Router(())).read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups())) == Passes(())
+
+
+def test_malformed_request_of_an_embedded_group_is_misread_with_its_place() -> None:
+    """Frame-exact: a byte too many names api, version and field; of a pass group the broker judges."""
+    header, frame = framed(ApiKey.HEARTBEAT, 3, beat(OURS))
+    longer = header._replace(frame_bytes=header.frame_bytes + 1)
+    found = GroupRequests(ROUTER).read(longer, frame + b"\x00")
+    assert isinstance(found, Misread)
+    assert "HEARTBEAT v3" in found.detail
+    header, frame = framed(ApiKey.HEARTBEAT, 3, beat(THEIRS))
+    assert GroupRequests(ROUTER).read(header, frame + b"\x00") == Passes((THEIRS,))
+
+
+def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:
+    """Decision 18: offered because of embedded groups, but this group passes to a broker without the api."""
+    header, frame = framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS,)))
+    refusal = GroupRequests(ROUTER).unsupported(header, frame)
+    assert refusal is not None
+    assert decode_reply(ApiKey.DELETE_GROUPS, 2, refusal[4:]) == (
+        5,
+        DeleteGroupsReply(groups=(DeletedGroup(THEIRS, ErrorCode.UNSUPPORTED_VERSION),)),
+    )
+    assert GroupRequests(ROUTER).unsupported(header._replace(api_version=99), frame) is None

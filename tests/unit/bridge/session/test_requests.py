@@ -1,0 +1,104 @@
+"""Cutting what a client sends."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.session.requests import Head, Rejected, RequestCutter, Rest, held_whole, produce_is_answered
+from bridge.wire.apis import ApiKey
+from bridge.wire.frames import read_request_header
+from tests.support.scripted_broker import request
+
+ACKS_ALL = b"\xff\xff\xff\xff"
+FRAMES = (
+    request(ApiKey.FETCH, 11, 1, b"fetch" * 40),
+    request(ApiKey.JOIN_GROUP, 5, 2, b"join" * 30),
+    request(ApiKey.PRODUCE, 7, 3, ACKS_ALL + bytes(500)),
+    request(ApiKey.API_VERSIONS, 3, 4, b"\x05test\x021\x00"),
+    request(ApiKey.METADATA, 9, 5, bytes(70), client_id=""),
+)
+
+
+def cut_all(cutter: RequestCutter, chunks: list[bytes]) -> list[tuple[int, bytes]]:
+    """Api key and all bytes of each request, as put together from the pieces."""
+    requests: list[tuple[int, bytes]] = []
+    for chunk in chunks:
+        view, position = memoryview(chunk), 0
+        while (piece := cutter.cut(view, position)) is not None:
+            position = cutter.position
+            if isinstance(piece, Head):
+                requests.append((piece.header.api_key, bytes(piece.data)))
+            elif isinstance(piece, Rest):
+                key, before = requests[-1]
+                requests[-1] = (key, before + bytes(piece.data))
+            else:
+                raise AssertionError(piece)
+    return requests
+
+
+@given(st.data())
+def test_any_chunking_gives_the_same_requests(data: st.DataObject) -> None:
+    """Where a receive ends has no meaning, and no byte is lost, doubled or moved to another request."""
+    stream = b"".join(FRAMES)
+    ends = sorted(data.draw(st.sets(st.integers(1, len(stream) - 1), max_size=40)))
+    chunks = [stream[a:b] for a, b in zip([0, *ends], [*ends, len(stream)], strict=True)]
+    cutter = RequestCutter(Limits())
+    keys = [ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.PRODUCE, ApiKey.API_VERSIONS, ApiKey.METADATA]
+    assert cut_all(cutter, chunks) == list(zip(keys, FRAMES, strict=True))
+    assert (cutter.bytes_held, cutter.bytes_to_pass_on, cutter.heads_cut) == (0, 0, len(FRAMES))
+
+
+def test_relayed_request_is_cut_at_its_header_and_group_request_when_whole() -> None:
+    """Only what may be answered here is held; the rest of a relayed frame is passed on unread."""
+    cutter = RequestCutter(Limits())
+    fetch = request(ApiKey.FETCH, 11, 1, bytes(1000))
+    head = cutter.cut(memoryview(fetch[:30]), 0)
+    assert isinstance(head, Head)
+    assert (bytes(head.data), head.left, cutter.bytes_held) == (fetch[:30], len(fetch) - 30, 0)
+    cutter.pass_on(head.left)
+    join = FRAMES[1]
+    assert cutter.cut(memoryview(join[:-1]), 0) is None
+    assert cutter.bytes_held == len(join) - 1
+    whole = cutter.cut(memoryview(join[-1:]), 0)
+    assert isinstance(whole, Head)
+    assert (bytes(whole.data), whole.left, cutter.bytes_held) == (join, 0, 0)
+
+
+def test_group_request_over_its_limit_is_rejected_before_it_is_held() -> None:
+    """One byte at the limit passes, one beyond is refused by its length alone; offsets have their own limit."""
+    body = 100 - 10 - len("client")
+    limits = Limits(group_frame_bytes_max=100, offsets_frame_bytes_max=101)
+    assert isinstance(RequestCutter(limits).cut(memoryview(request(ApiKey.JOIN_GROUP, 5, 1, bytes(body))), 0), Head)
+    beyond = request(ApiKey.JOIN_GROUP, 5, 1, bytes(body + 1))
+    rejected = RequestCutter(limits).cut(memoryview(beyond[:20]), 0)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is CloseReason.GROUP_FRAME_TOO_LARGE
+    commit = request(ApiKey.OFFSET_COMMIT, 7, 1, bytes(body + 1))
+    assert isinstance(RequestCutter(limits).cut(memoryview(commit), 0), Head)
+
+
+def test_frame_over_the_limit_is_rejected_by_its_length() -> None:
+    """Nothing of a frame beyond frame_bytes_max is waited for."""
+    cutter = RequestCutter(Limits(frame_bytes_max=50))
+    rejected = cutter.cut(memoryview(request(ApiKey.FETCH, 11, 1, bytes(100)))[:4], 0)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is CloseReason.FRAME_TOO_LARGE
+
+
+def test_acks_are_found_behind_long_ids() -> None:
+    """A Produce request is decided on as soon as its acks are there, however long the transactional id."""
+    body = (30_000).to_bytes(2, "big") + b"t" * 30_000 + b"\x00\x00" + bytes(50)
+    frame = request(ApiKey.PRODUCE, 7, 1, body, client_id="c" * 30_000)
+    cutter = RequestCutter(Limits())
+    ((_, got),) = cut_all(cutter, [frame[at : at + 999] for at in range(0, len(frame), 999)])
+    assert got == frame
+    header = read_request_header(frame)
+    assert header is not None
+    assert produce_is_answered(header, frame) is False
+
+
+def test_only_apis_that_may_be_answered_here_are_held_whole() -> None:
+    """The data path and metadata are never held."""
+    assert held_whole(ApiKey.JOIN_GROUP)
+    assert not any(held_whole(key) for key in (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, 9_999))
