@@ -1,0 +1,78 @@
+"""What can stand behind the bridge: librdkafka's mock cluster, a Kafka of the demo's own, or one that was named.
+It must not know the bridge or the fleet.
+"""
+
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import trio
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from bridge.demo.demo_error import DemoError
+from bridge.demo.fleet_topics import create_topics
+from bridge.demo.kafka_broker import KafkaBroker, free_ports
+from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
+from bridge.demo.kafka_tools import find_tools
+from bridge.demo.service_process import Service, run_service
+
+MOCK_BROKERS = 3
+TIMEOUT_S = 10.0
+KAFKA_VERSIONS = {"4.3": "4.3.1", "3.9": "3.9.1"}
+
+
+@asynccontextmanager
+async def run_mock(topic: str, partitions: int, directory: Path) -> AsyncIterator[str]:
+    """Run the mock cluster with one topic in a child process; give its bootstrap addresses."""
+    program = (sys.executable, "-m", "bridge.demo.mock_program")
+    service = Service(
+        name="librdkafka's mock cluster",
+        command=(*program, "--brokers", str(MOCK_BROKERS), "--topic", topic, "--partitions", str(partitions)),
+        log=directory / "mock-cluster.stderr",
+    )
+    async with run_service(service) as line:
+        yield line
+
+
+@contextmanager
+def run_kafka(series: str, directory: Path) -> Iterator[str]:
+    """Run a Kafka of this series ("4.3", "3.9") in a child process, fetched if need be; give its address. Blocks.
+
+    Raises KafkaLaunchError. Whatever interrupts the start ends the process too.
+    """
+    settings = BrokerSettings(version=KAFKA_VERSIONS[series])
+    tools = find_tools(settings.version, directory=directory)
+    client_port, controller_port = free_ports(2)
+    place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
+    with KafkaBroker(settings, place, tools) as broker:
+        broker.format()
+        broker.start()
+        yield broker.bootstrap
+
+
+@asynccontextmanager
+async def borrow_topic(bootstrap: str, topic: str, partitions: int) -> AsyncIterator[None]:
+    """Create a topic on a real cluster and delete it at the end; raises DemoError (EB-DEMO-006) if it can't be."""
+    try:
+        await trio.to_thread.run_sync(create_topics, bootstrap, [topic], partitions, abandon_on_cancel=True)
+    except (KafkaException, TimeoutError) as error:
+        raise DemoError(
+            f"EB-DEMO-006: topic {topic!r} could not be created on {bootstrap}: {error}. Is a broker listening there, "
+            f"and may anonymous clients create topics?"
+        ) from error
+    try:
+        yield
+    finally:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + TIMEOUT_S):
+            await trio.to_thread.run_sync(_delete_topics, bootstrap, [topic], abandon_on_cancel=True)
+
+
+def _delete_topics(bootstrap: str, topics: Collection[str]) -> None:
+    # The cluster may be what failed; what can't be tidied up must not hide why.
+    with contextlib.suppress(KafkaException, TimeoutError):
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        for deleted in admin.delete_topics(list(topics), operation_timeout=TIMEOUT_S).values():
+            deleted.result(TIMEOUT_S)

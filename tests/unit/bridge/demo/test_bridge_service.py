@@ -1,0 +1,34 @@
+"""The bridge's command line and ports as the demo chooses them. It must not start a bridge."""
+
+import socket
+
+from bridge.config_keys import KEYS
+from bridge.demo.bridge_service import BROKERS_MAX, HOST, SETTINGS, BridgePlace, free_place, serve_command
+
+
+def test_place_leaves_room_for_brokers_between_listener_and_admin() -> None:
+    """Brokers' ports are counted up from the one after the bootstrap port; every port of the row can be had."""
+    place = free_place()
+    listen, admin = (int(address.rpartition(":")[2]) for address in (place.listen, place.admin))
+    assert admin - listen == BROKERS_MAX + 1
+    for port in range(listen, admin + 1):
+        with socket.socket() as attempt:
+            attempt.bind((HOST, port))
+
+
+def test_place_avoids_a_port_in_use() -> None:
+    """A row with a listener in it is passed over."""
+    first = free_place()
+    host, _, port = first.listen.rpartition(":")
+    with socket.create_server((host, int(port))):
+        assert free_place() != first
+
+
+def test_command_names_upstream_place_group_and_settings() -> None:
+    """One bootstrap address is enough; all settings are keys that the bridge knows."""
+    command = serve_command("a:1,b:2", "g", BridgePlace(listen="l:3", admin="d:4"))
+    assert command[1:4] == ["-m", "bridge", "serve"]
+    pairs = list(zip(command[4::2], command[5::2], strict=True))
+    assert pairs[:4] == [("--bootstrap", "a:1"), ("--listen", "l:3"), ("--admin", "d:4"), ("--embedded", "g")]
+    assert pairs[4:] == [("--set", f"{name}={value}") for name, value in SETTINGS.items()]
+    assert set(SETTINGS) <= set(KEYS)

@@ -1,0 +1,64 @@
+"""Options of `epochbridge demo` and its refusals. It must not run a demo: the end-to-end tests do."""
+
+import importlib.util
+
+import pytest
+from click.testing import CliRunner
+
+from bridge.demo import command, run
+from bridge.demo.command import demo
+from bridge.demo.programme import Programme
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Programme]:
+    """What would have been run."""
+    programmes: list[Programme] = []
+
+    def remember(programme: Programme, json_file: object) -> int:
+        programmes.append(programme)
+        return 7
+
+    monkeypatch.setattr(run, "run_demo", remember)
+    return programmes
+
+
+def test_defaults_are_four_members_and_the_mock(asked: list[Programme]) -> None:
+    """The exit status is the run's."""
+    assert CliRunner().invoke(demo, []).exit_code == 7
+    assert asked == [Programme(members=4, partitions=8, seconds=75.0, bootstrap=None, kafka=None, tui=True)]
+
+
+def test_options_reach_the_run(asked: list[Programme]) -> None:
+    """All of them."""
+    words = ["--members", "3", "--partitions", "5", "--seconds", "0", "--no-tui", "--bootstrap", "a:1,b:2"]
+    CliRunner().invoke(demo, words)
+    assert asked == [Programme(members=3, partitions=5, seconds=0.0, bootstrap="a:1,b:2", kafka=None, tui=False)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--bootstrap", "nowhere"], "EB-DEMO-007: 'nowhere' is not HOST:PORT"),
+        (["--bootstrap", "a:70000"], "EB-DEMO-007"),
+        (["--bootstrap", "a:1", "--kafka", "4.3"], "EB-DEMO-008"),
+        (["--members", "1"], "--members"),
+        (["--kafka", "2.0"], "--kafka"),
+        (["--json", "/nowhere/at/all.json"], "/nowhere/at/all.json"),
+    ],
+)
+def test_wrong_use_ends_with_status_2(words: list[str], said: str, asked: list[Programme]) -> None:
+    """Before anything is started, with what was wrong."""
+    answer = CliRunner().invoke(demo, words)
+    assert (answer.exit_code, asked) == (2, [])
+    assert said in answer.output
+
+
+def test_missing_library_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain install serves but has no demo."""
+    assert importlib.util.find_spec("confluent_kafka") is not None
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    answer = CliRunner().invoke(demo, [])
+    assert answer.exit_code == 1
+    assert "EB-DEMO-009" in answer.output
+    assert "epochbridge[demo]" in answer.output
