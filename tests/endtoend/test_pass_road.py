@@ -3,6 +3,7 @@
 It must not know how the proxy moves bytes.
 """
 
+import socket
 import time
 from collections.abc import Iterator
 
@@ -11,8 +12,12 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer
 
 from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_request
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.proxy import ProxyInThread, proxy_in_thread, settings_for
+from tests.support.scripted_broker import request as frame_of
+from translators.dialects.classic import Heartbeat
+from translators.dialects.ids import GroupId, MemberId
 
 RECORDS = 500
 PATIENCE_S = 40.0
@@ -110,3 +115,25 @@ def test_kafka_python(front: str, request: pytest.FixtureRequest, topic_factory:
             break
     consumer.close()
     assert seen == values
+
+
+def test_pipelined_requests_are_answered_in_order_by_a_real_broker(front_43: ProxyInThread) -> None:
+    """Requests answered here, relayed, rewritten and never answered (acks=0), all sent at once."""
+    acks_0 = b"\xff\xff\x00\x00" + (1_000).to_bytes(4, "big") + bytes(4)
+    beat = Heartbeat(GroupId("nobody"), 1, MemberId("m"), None)
+    frames = [
+        frame_of(ApiKey.METADATA, 1, 1, bytes(4)),
+        frame_of(ApiKey.API_VERSIONS, 0, 2),
+        encode_request(ApiKey.HEARTBEAT, 4, 3, "raw", beat),
+        frame_of(ApiKey.PRODUCE, 7, 4, acks_0),
+        frame_of(ApiKey.FIND_COORDINATOR, 0, 5, b"\x00\x06nobody"),
+        frame_of(ApiKey.API_VERSIONS, 0, 6),
+    ]
+    host, port = front_43.bootstrap.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), PATIENCE_S) as sock, sock.makefile("rb") as answers:
+        sock.sendall(b"".join(frames) * 20)
+        seen = []
+        for _ in range(5 * 20):
+            frame = answers.read(int.from_bytes(answers.read(4), "big"))
+            seen.append(int.from_bytes(frame[:4], "big"))
+    assert seen == [1, 2, 3, 5, 6] * 20

@@ -1,20 +1,29 @@
 """Moving bytes inside the kernel."""
 
 import socket
+import struct
 
 import pytest
 import trio
 
 from bridge.net.relay import Pipes, can_splice, splice
 from bridge.net.transport import PeerGone, SocketTransport
+from tests.support.scripted_broker import LOOPBACK
+
+
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected TCP sockets, as between client and bridge."""
+    with socket.create_server((LOOPBACK, 0)) as listening:
+        one = socket.create_connection(listening.getsockname())
+        return one, listening.accept()[0]
 
 
 class Ends:
     """A source and a sink, with the sockets behind them."""
 
     def __init__(self) -> None:
-        ours, self.feed = socket.socketpair()
-        other, self.drain = socket.socketpair()
+        ours, self.feed = tcp_pair()
+        other, self.drain = tcp_pair()
         self.source, self.sink = SocketTransport(ours), SocketTransport(other)
 
     def close(self) -> None:
@@ -39,13 +48,15 @@ async def write(sock: socket.socket, data: bytes) -> None:
 async def test_exactly_the_counted_bytes_move() -> None:
     """What follows the frame stays in the source; the pipe goes back empty."""
     ends, pipes, moved = Ends(), Pipes(), list[int]()
-    data, count = bytes(range(256)) * 8_000, 2_000_000
+    count, tail = 2_048_000, b"the next frame"
+    data = bytes(range(256)) * 8_000
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(write, ends.feed, data)
+        nursery.start_soon(write, ends.feed, data + tail)
         nursery.start_soon(splice, pipes, ends.source, ends.sink, count, moved.append)
-        assert await read(ends.drain, count) == data[:count]
-    left = memoryview(bytearray(len(data)))
-    assert ends.source.recv_into(left) == len(data) - count
+        assert await read(ends.drain, count) == data
+    await ends.source.wait_readable()
+    left = memoryview(bytearray(100))
+    assert ends.source.recv_into(left) == len(tail)
     assert sum(moved) == count
     pipe = pipes.borrow()
     pipes.give_back(pipe, is_empty=True)
@@ -70,6 +81,8 @@ async def test_sink_that_is_gone_raises_and_its_pipe_is_not_used_again() -> None
     """Bytes left in a pipe must never reach another connection."""
     ends, pipes = Ends(), Pipes()
     ends.feed.sendall(b"abc")
+    # A close that resets at once: the first bytes sent to nobody must fail.
+    ends.drain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     ends.drain.close()
     with pytest.raises(PeerGone):
         await splice(pipes, ends.source, ends.sink, 3, lambda _: None)

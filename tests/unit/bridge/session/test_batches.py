@@ -1,5 +1,7 @@
 """Requests over two roads."""
 
+from typing import NamedTuple
+
 import pytest
 
 from bridge.session.batches import Merge, Parts, split
@@ -30,8 +32,19 @@ def is_ours(group_id: GroupId) -> bool:
     return group_id.startswith("ours")
 
 
-CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
-    (
+class Case(NamedTuple):
+    """A request, its two parts, their two answers and the whole one."""
+
+    asked: Request
+    ours: Request
+    theirs: Request
+    our_reply: Reply
+    their_reply: Reply
+    whole: Reply
+
+
+CASES = [
+    Case(
         DescribeGroups(group_ids=(A, B, C)),
         DescribeGroups(group_ids=(A, C)),
         DescribeGroups(group_ids=(B,)),
@@ -41,7 +54,7 @@ CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
             groups=tuple(DescribedGroup(error=NONE, group_id=g) for g in (A, B, C)), throttle_time_ms=3
         ),
     ),
-    (
+    Case(
         DeleteGroups((B, A)),
         DeleteGroups((A,)),
         DeleteGroups((B,)),
@@ -49,7 +62,7 @@ CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
         DeleteGroupsReply(groups=(DeletedGroup(B, NONE),)),
         DeleteGroupsReply(groups=(DeletedGroup(B, NONE), DeletedGroup(A, ErrorCode.NON_EMPTY_GROUP))),
     ),
-    (
+    Case(
         ConsumerGroupDescribe((B, C)),
         ConsumerGroupDescribe((C,)),
         ConsumerGroupDescribe((B,)),
@@ -57,7 +70,7 @@ CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
         ConsumerGroupDescribeReply((DescribedConsumerGroup(error=NONE, group_id=B),)),
         ConsumerGroupDescribeReply(tuple(DescribedConsumerGroup(error=NONE, group_id=g) for g in (B, C))),
     ),
-    (
+    Case(
         OffsetFetch(groups=(GroupOffsets(group_id=B, topics=None), GroupOffsets(group_id=A, topics=None))),
         OffsetFetch(groups=(GroupOffsets(group_id=A, topics=None),)),
         OffsetFetch(groups=(GroupOffsets(group_id=B, topics=None),)),
@@ -68,20 +81,18 @@ CASES: list[tuple[Request, Request, Request, Reply, Reply, Reply]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "ours", "theirs", "our_reply", "their_reply", "whole"), CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.asked).__name__)
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_batch_is_cut_by_road_and_merged_in_the_order_asked(
-    asked: Request, ours: Request, theirs: Request, our_reply: Reply, their_reply: Reply, whole: Reply, ours_first: bool
-) -> None:
+def test_batch_is_cut_by_road_and_merged_in_the_order_asked(case: Case, ours_first: bool) -> None:
     """Decision 22, whichever side answers first."""
-    assert split(asked, is_ours) == Parts(ours, theirs)
-    merge = Merge(asked, theirs, is_ours)
+    assert split(case.asked, is_ours) == Parts(case.ours, case.theirs)
+    merge = Merge(case.asked, case.theirs, is_ours)
     if ours_first:
-        assert merge.take_ours(our_reply) is None
-        assert merge.take_theirs(their_reply) == whole
+        assert merge.take_ours(case.our_reply) is None
+        assert merge.take_theirs(case.their_reply) == case.whole
     else:
-        assert merge.take_theirs(their_reply) is None
-        assert merge.take_ours(our_reply) == whole
+        assert merge.take_theirs(case.their_reply) is None
+        assert merge.take_ours(case.our_reply) == case.whole
 
 
 def test_request_of_one_road_goes_whole_to_its_side() -> None:
