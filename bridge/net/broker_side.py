@@ -209,6 +209,11 @@ class BrokerSide:
                 if not await self._splice_answer(transport, left):
                     return
                 turns = 0
+            elif count < len(buffer):
+                # The socket was emptied: asking it again would cost a call and an exception to hear so.
+                turns = 0
+                await transport.wait_readable()
+                continue
             turns += 1
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0

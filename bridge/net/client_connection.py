@@ -140,9 +140,7 @@ class ClientConnection:
             count = transport.recv_into(buffer)
             if count is None:
                 turns = 0
-                if self.session.requests.bytes_held:
-                    self._house.counters.note_held(self.bytes_held)
-                await transport.wait_readable()
+                await self._wait_for_more()
                 continue
             if count == 0:
                 self.close(CloseReason.CLIENT_GONE, "")
@@ -154,10 +152,20 @@ class ClientConnection:
             if left >= SPLICE_BYTES_MIN:
                 await self._splice_rest(left)
                 turns = 0
+            if count < len(buffer) and not left:
+                # The socket was emptied: asking it again would cost a call and an exception to hear so.
+                turns = 0
+                await self._wait_for_more()
+                continue
             turns += 1
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0
                 await trio.lowlevel.checkpoint()
+
+    async def _wait_for_more(self) -> None:
+        if self.session.requests.bytes_held:
+            self._house.counters.note_held(self.bytes_held)
+        await self.transport.wait_readable()
 
     async def _splice_rest(self, left: int) -> None:
         upstream = self._broker.transport
