@@ -22,7 +22,7 @@ from bridge.demo.judge import Verdict, judge
 from bridge.demo.programme import Programme
 from bridge.demo.service_process import Service, run_service
 from bridge.demo.stage import Snapshot, Stage
-from bridge.demo.story_plan import Action, Chapter, Form, Kill, Roll, Seat, plan_story
+from bridge.demo.story_plan import Chapter, Kill, Start, Stop, plan_story
 from bridge.demo.table_rows import rows_of, totals_of
 
 GROUP_PREFIX = "epochbridge-demo"
@@ -130,9 +130,10 @@ class Evening:
 
     async def _tell_one(self, fleet: Fleet, chapter: Chapter, number: int, chapters: Sequence[Chapter]) -> None:
         self._stage.begin(number, len(chapters), chapter.sentence)
-        async with fleet.step(chapter.name):
-            await _do(fleet, chapter.action)
-            await fleet.wait_settled(stable_ms=STABLE_MS, timeout_s=SETTLE_TIMEOUT_S)
+        for change in chapter.changes:
+            async with fleet.step(change.name):
+                await _do(fleet, change.action)
+                await fleet.wait_settled(stable_ms=STABLE_MS, timeout_s=SETTLE_TIMEOUT_S)
         self._stage.settle(self._look(fleet))
 
     async def _keep_showing(self, fleet: Fleet, admin: str) -> None:
@@ -149,17 +150,15 @@ class Evening:
         )
 
 
-async def _do(fleet: Fleet, action: Action) -> None:
+async def _do(fleet: Fleet, action: Start | Stop | Kill) -> None:
     match action:
-        case Form(specs=specs):
+        case Start(specs=specs):
             for spec in specs:
                 await fleet.start(spec)
-        case Roll(spec=spec):
-            await fleet.roll(spec)
+        case Stop(seat=seat):
+            await fleet.stop(seat)
         case Kill(seat=seat):
             await fleet.kill(seat)
-        case Seat(spec=spec):
-            await fleet.start(spec)
 
 
 async def _watch_signals(task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -2,7 +2,6 @@
 It must not know what it serves.
 """
 
-import os
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ import trio
 from bridge.demo.demo_error import DemoError
 
 LINE_BYTES_MAX = 65_536
-ERROR_TAIL_CHARS = 1_500
+LAST_WORDS_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,5 +101,7 @@ async def _end(service: Service, process: trio.Process) -> None:
 
 
 def _last_words(service: Service) -> str:
-    words = service.log.read_text(encoding="utf-8", errors="replace").strip()[-ERROR_TAIL_CHARS:]
-    return words or f"nothing on standard error ({os.fspath(service.log)})"
+    # The last line is enough for a sentence; before it there may be a traceback, which stays in the file.
+    words = service.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    said = words[-1][-LAST_WORDS_CHARS:] if words else "nothing"
+    return f"{said} (all of it is in {service.log})"

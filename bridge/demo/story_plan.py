@@ -15,18 +15,18 @@ KINDS = ((KAFKA_PYTHON, "range"), (CONFLUENT, "range"), (CONFLUENT, "cooperative
 LIBRARIES: Mapping[tuple[str, ...], str] = {KAFKA_PYTHON: "kafka-python", CONFLUENT: "confluent-kafka"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """All members start at once."""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A process starts in each of these seats, which are empty."""
 
     specs: tuple[MemberSpec, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roll:
-    """A seat's process is stopped cleanly, and one of another kind starts in its place."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A seat's process is stopped cleanly: it commits and leaves."""
 
-    spec: MemberSpec
+    seat: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,23 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A process starts in a seat that is empty."""
-
-    spec: MemberSpec
-
-
-Action = Form | Roll | Kill | Seat
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
-    """One step of the story: a short name for the judge, what to do, and a sentence for who watches."""
+class Change:
+    """One change of the group, after which it settles; the judge measures from before it until then."""
 
     name: str
+    action: Start | Stop | Kill
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One step of the story for who watches: a sentence, and one or two changes.
+
+    A roll is two changes, a leave and a join: a partition that moves away with the one and comes back with the other
+    has changed hands twice, which is no disturbance.
+    """
+
     sentence: str
-    action: Action
+    changes: tuple[Change, ...]
 
 
 def classic_spec(index: int) -> MemberSpec:
@@ -93,7 +94,7 @@ def _form(fleet: tuple[MemberSpec, ...]) -> Chapter:
         f"{len(fleet)} ordinary consumers ({' and '.join(libraries)}) start and join one group through the bridge, "
         f"all with the classic protocol."
     )
-    return Chapter(name="form", sentence=sentence, action=Form(specs=fleet))
+    return Chapter(sentence, (Change("form", Start(fleet)),))
 
 
 def _roll(spec: MemberSpec) -> Chapter:
@@ -101,7 +102,7 @@ def _roll(spec: MemberSpec) -> Chapter:
         f"{spec.seat} ({_kind(spec)}) is upgraded: it stops, and comes back speaking the new protocol, KIP-848 "
         f"(confluent-kafka, group.protocol=consumer), while the others go on reading."
     )
-    return Chapter(name=f"upgrade {spec.seat}", sentence=sentence, action=Roll(spec=consumer_spec(spec)))
+    return Chapter(sentence, _roll_changes("upgrade", consumer_spec(spec)))
 
 
 def _kill(spec: MemberSpec) -> Chapter:
@@ -109,17 +110,24 @@ def _kill(spec: MemberSpec) -> Chapter:
         f"{spec.seat} is killed hard (kill -9), as if its host had died: nobody reads its partitions until its session "
         f"has run out ({SESSION_TIMEOUT_MS // 1000} s), then the others take them over."
     )
-    return Chapter(name=f"kill {spec.seat}", sentence=sentence, action=Kill(spec.seat))
+    return Chapter(sentence, (Change(f"kill {spec.seat}", Kill(spec.seat)),))
 
 
 def _seat(spec: MemberSpec) -> Chapter:
     sentence = f"{spec.seat} starts again, with the new protocol at once, and gets its share of the partitions."
-    return Chapter(name=f"restart {spec.seat}", sentence=sentence, action=Seat(consumer_spec(spec)))
+    return Chapter(sentence, (Change(f"restart {spec.seat}", Start((consumer_spec(spec),))),))
 
 
 def _roll_back(spec: MemberSpec) -> Chapter:
     sentence = f"{spec.seat} is rolled back to the classic protocol ({_kind(spec)}): the way back is open at any time."
-    return Chapter(name=f"downgrade {spec.seat}", sentence=sentence, action=Roll(spec=spec))
+    return Chapter(sentence, _roll_changes("downgrade", spec))
+
+
+def _roll_changes(kind: str, spec: MemberSpec) -> tuple[Change, ...]:
+    return (
+        Change(f"{kind} {spec.seat}: leave", Stop(spec.seat)),
+        Change(f"{kind} {spec.seat}: join", Start((spec,))),
+    )
 
 
 def _kind(spec: MemberSpec) -> str:
