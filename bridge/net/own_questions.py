@@ -1,4 +1,4 @@
-"""What the bridge asks the cluster for itself: topics, foreign members and committed offsets (`ports.Broker`).
+"""What the bridge asks the cluster for itself, as the Broker port: topics, foreign members and committed offsets.
 
 It must not know why it is asked, nor clients' connections.
 """

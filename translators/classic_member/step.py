@@ -1,4 +1,4 @@
-"""The member machine: `step(state, event, now_ms) -> Step(state, effects)` and `next_deadline(state)`.
+"""The member machine itself: one function that takes a step, and one that says when time alone will cause the next.
 
 It must not know what any phase does, only which module answers for it.
 """
