@@ -1,0 +1,110 @@
+"""The bridge as a child process: started in front of a broker, watched, and stopped by its own id.
+
+It must not know groups or clients, nor what the bridge is asked to do.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.demo.bridge_service import free_place
+
+PROGRAM = (sys.executable, "-m", "tests.support.bridge_program")
+ROOT = Path(__file__).resolve().parents[2]
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 20.0
+LOG_TAIL_LINES = 40
+
+QUICK_SETTINGS: Mapping[str, str] = {
+    "embedded.resume.grace.ms": "0",
+    "embedded.topics.refresh.ms": "1000",
+    "group.initial.rebalance.delay.ms": "300",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.session.timeout.ms": "5000",
+    "group.consumer.session.timeout.ms": "5000",
+}
+"""Kafka's defaults make every story minutes long; the least that librdkafka and a starting JVM live with."""
+
+
+class BridgeProcessError(Exception):
+    """The bridge did not start, or ended by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeProcess:
+    """A running bridge: where clients go, and what it has logged."""
+
+    bootstrap: str
+    log: Path
+    process: "subprocess.Popen[str]"
+
+    def check_alive(self) -> None:
+        """Fail with the log's end if it has ended by itself."""
+        status = self.process.poll()
+        if status is not None:
+            raise BridgeProcessError(f"the bridge ended with status {status} while it was needed. {self.tail()}")
+
+    def tail(self) -> str:
+        """The end of its log."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join([f"{self.log} ends:", *lines[-LOG_TAIL_LINES:]])
+
+
+@contextmanager
+def bridge_process(
+    upstream: str, globs: str, directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS
+) -> Iterator[BridgeProcess]:
+    """Run the bridge in front of `upstream`, groups of the comma-separated `globs` on road embedded.
+
+    At the end it must stop within 20 s of SIGTERM with status 0 and have logged no traceback.
+    """
+    listen = free_place().listen
+    directory.mkdir(parents=True, exist_ok=True)
+    log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
+    words = [f"{name}={value}" for name, value in settings.items()]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [*PROGRAM, upstream, listen, globs, *words], stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT
+        )
+    bridge = BridgeProcess(bootstrap=listen, log=log, process=process)
+    try:
+        _wait_until_ready(bridge)
+        yield bridge
+        bridge.check_alive()
+    finally:
+        status = _stop(process)
+    if status != 0:
+        raise BridgeProcessError(f"the bridge ended with status {status} after SIGTERM. {bridge.tail()}")
+    if "Traceback" in log.read_text(encoding="utf-8", errors="replace"):
+        raise BridgeProcessError(f"the bridge logged a traceback: see {log}. {bridge.tail()}")
+
+
+def _wait_until_ready(bridge: BridgeProcess) -> None:
+    assert bridge.process.stdout is not None
+    give_up = time.monotonic() + READY_TIMEOUT_S
+    readable, _, _ = select.select([bridge.process.stdout], [], [], max(0.0, give_up - time.monotonic()))
+    line = bridge.process.stdout.readline() if readable else ""
+    if not line:
+        raise BridgeProcessError(f"the bridge was not ready within {READY_TIMEOUT_S:.0f} s. {bridge.tail()}")
+
+
+def _stop(process: "subprocess.Popen[str]") -> int:
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGTERM)
+    try:
+        status = process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        status = process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+    return status
