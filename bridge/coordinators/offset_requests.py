@@ -100,8 +100,15 @@ def without_groups(request: OffsetFetch, refused: Mapping[GroupId, ErrorCode]) -
 def merge_fetch(
     request: OffsetFetch, reply: OffsetFetchReply, refused: Mapping[GroupId, ErrorCode], catalog: Catalog
 ) -> OffsetFetchReply:
-    """One answer in the order asked: the broker's groups, and the refused ones with their codes."""
-    answered = {group.group_id: _complete_fetched(group, catalog) for group in reply.groups}
+    """One answer in the order asked: the broker's groups, and the refused ones with their codes.
+
+    Before version 8 the broker answers for the one group asked and does not name it.
+    """
+    asked = [group.group_id for group in request.groups if group.group_id not in refused]
+    answered = {
+        group.group_id or asked[0]: _complete_fetched(replace(group, group_id=group.group_id or asked[0]), catalog)
+        for group in reply.groups
+    }
     groups = tuple(
         FetchedGroup(group_id=group.group_id, topics=(), error=refused[group.group_id])
         if group.group_id in refused
