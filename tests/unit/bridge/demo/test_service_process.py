@@ -71,7 +71,7 @@ async def test_service_dying_in_the_middle_ends_the_body_and_says_so(tmp_path: P
 
 async def test_service_dying_at_start_says_its_last_words(tmp_path: Path) -> None:
     """EB-DEMO-003."""
-    with pytest.raises(DemoError, match=r"EB-DEMO-003: the thing ended at start with status 1. It said: no \\(all"):
+    with pytest.raises(DemoError, match=r"EB-DEMO-003: the thing ended at start with status 1. It said: no \(all"):
         async with run_service(service("import sys; sys.exit('why\\nno')", tmp_path)):
             pytest.fail("it never was ready")
 
