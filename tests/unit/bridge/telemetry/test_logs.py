@@ -1,0 +1,137 @@
+"""Log lines are parsed back; the loggers of the process are put back after each test."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from bridge.telemetry.logs import (
+    MEANINGS,
+    MESSAGE_CHARS_MAX,
+    VALUE_CHARS_MAX,
+    LogFormat,
+    LogKey,
+    configure_logs,
+    keep_glossary,
+    lift_code,
+)
+
+LOG = logging.getLogger("epochbridge.test")
+
+
+@pytest.fixture(autouse=True)
+def untouched_logging() -> Iterator[None]:
+    """The root logger as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def lines() -> io.StringIO:
+    """Where JSON lines go, from info up."""
+    stream = io.StringIO()
+    configure_logs(LogFormat.JSON, "info", stream)
+    return stream
+
+
+def read(stream: io.StringIO) -> dict[str, object]:
+    """The one line that was written, without its time."""
+    (line,) = stream.getvalue().splitlines()
+    written: dict[str, object] = json.loads(line)
+    assert str(written.pop("timestamp")).endswith("Z")
+    return written
+
+
+def test_standard_library_line_is_json_with_code_lifted(lines: io.StringIO) -> None:
+    """The code at the head of a message is its own key."""
+    LOG.warning("EB-GROUP-001: group %r refused", "orders", extra={"group_id": "orders"})
+    assert read(lines) == {
+        "event": "group 'orders' refused",
+        "code": "EB-GROUP-001",
+        "group_id": "orders",
+        "level": "warning",
+        "logger": "epochbridge.test",
+    }
+
+
+def test_structlog_line_has_the_same_form(lines: io.StringIO) -> None:
+    """One form, whoever speaks."""
+    structlog.get_logger("epochbridge.test").warning("EB-GROUP-001: refused", group_id="orders")
+    assert read(lines) == {
+        "event": "refused",
+        "code": "EB-GROUP-001",
+        "group_id": "orders",
+        "level": "warning",
+        "logger": "epochbridge.test",
+    }
+
+
+def test_line_below_level_is_not_written(lines: io.StringIO) -> None:
+    """The level is the operator's."""
+    LOG.debug("nothing")
+    structlog.get_logger("epochbridge.test").debug("nothing")
+    assert lines.getvalue() == ""
+
+
+def test_unknown_key_is_not_written(lines: io.StringIO) -> None:
+    """No payload gets out under a name that nobody agreed on."""
+    LOG.info("seen", extra={"payload": "secret"})
+    structlog.get_logger("epochbridge.test").info("seen", payload="secret")
+    assert "secret" not in lines.getvalue()
+
+
+def test_bug_is_written_with_its_traceback(lines: io.StringIO) -> None:
+    """Tracebacks are for the log."""
+    try:
+        raise ValueError("odd")
+    except ValueError:
+        LOG.exception("EB-NET-099: connection %d failed", 7)
+    written = read(lines)
+    assert str(written["exception"]).endswith("ValueError: odd")
+    assert written["event"] == "connection 7 failed"
+
+
+def test_console_line_holds_message_and_keys_without_colours() -> None:
+    """A file gets no escape sequences."""
+    stream = io.StringIO()
+    configure_logs(LogFormat.CONSOLE, "info", stream)
+    LOG.info("broker is back", extra={"broker_id": 3})
+    assert "broker is back" in stream.getvalue()
+    assert "broker_id=3" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_message_of_a_client_breaks_no_line() -> None:
+    """Line breaks and escape sequences of strangers are shown, not obeyed."""
+    event = keep_glossary(None, "info", {"event": "a\nb\x1b[2J", "client_id": "x\r\ny"})
+    assert event == {"event": "a\\nb\\x1b[2J", "client_id": "x\\r\\ny"}
+
+
+def test_long_values_are_cut() -> None:
+    """A group id of 300 kB does not fill the log."""
+    event = keep_glossary(None, "info", {"event": "e" * 5_000, "group_id": "g" * 300_000})
+    assert event == {
+        "event": "e" * MESSAGE_CHARS_MAX + "… (5000 characters)",
+        "group_id": "g" * VALUE_CHARS_MAX + "… (300000 characters)",
+    }
+
+
+def test_bytes_are_counted_not_shown() -> None:
+    """Never payloads."""
+    assert keep_glossary(None, "info", {"event": "e", "reason": b"secret"}) == {"event": "e", "reason": "<6 bytes>"}
+
+
+def test_message_without_code_is_left_alone() -> None:
+    """Only the head counts."""
+    assert lift_code(None, "info", {"event": "see EB-NET-001: it"}) == {"event": "see EB-NET-001: it"}
+
+
+def test_every_key_has_a_meaning() -> None:
+    """The glossary is whole."""
+    assert set(MEANINGS) == set(LogKey)
