@@ -20,12 +20,14 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
 from bridge.engine.state import Shard
 from bridge.net.clock import TrioClock
+from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import CannotListen
 from bridge.net.own_questions import OwnQuestions
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
 from bridge.telemetry.passing import PassingLog
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId
 
 LOG = logging.getLogger("epochbridge.app")
@@ -66,7 +68,7 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
             except CannotListen as problem:
                 raise AppError(f"{problem.code}: {problem}") from problem
             questions.attach(proxy.cluster)
-            groups.guard(lambda: _closed_reason(config, proxy))
+            groups.guard(lambda: _closed(config, proxy.cluster))
             ready(_ready_line(proxy))
             async for number in signals:
                 LOG.info("%s: draining", signal.Signals(number).name)
@@ -84,13 +86,14 @@ def _make_owner(config: Config, now_ms: int) -> GroupOwner:
     return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
 
 
-def _closed_reason(config: Config, proxy: Proxy) -> str | None:
+def _closed(config: Config, cluster: UpstreamCluster) -> Refusal | None:
     """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed."""
-    if proxy.cluster.requires_authentication and not config.settings.embedded_trust_clients:
-        return (
-            "the cluster authenticates its clients and the bridge does not check their rights; "
+    if cluster.requires_authentication and not config.settings.embedded_trust_clients:
+        reason = (
+            "EB-APP-002: the cluster authenticates its clients and the bridge does not check their rights; "
             "set embedded.trust-clients: true to serve embedded groups all the same"
         )
+        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
     return None
 
 

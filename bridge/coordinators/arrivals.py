@@ -1,13 +1,15 @@
-"""What reaches the owner of groups from outside, as values.
+"""What reaches the owner of groups from outside, as values, and the order in which one turn takes it.
 
 It must not know who sends them or what becomes of them.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from bridge.engine.commands import Command
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 MembershipRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat
 """The requests by which members come, live and go."""
@@ -20,3 +22,37 @@ class Arrival:
     ref: RequestRef
     client: ClientIdentity
     request: MembershipRequest
+
+
+def seats_named(request: MembershipRequest) -> Iterator[tuple[GroupId, str]]:
+    """The member ids and instance ids by which a request names members, with their group; none for a newcomer."""
+    entries = request.members if isinstance(request, LeaveGroup) else (request,)
+    for entry in entries:
+        if entry.member_id:
+            yield request.group_id, f"member {entry.member_id}"
+        if entry.instance_id is not None:
+            yield request.group_id, f"instance {entry.instance_id}"
+
+
+def in_turn(arrivals: Iterable[Arrival | Command]) -> list[Arrival | Command]:
+    """The order of one turn: heartbeats last, so that they don't cut the joins before them into several targets.
+
+    What concerns one member stays in the order it came.
+    """
+    taken = list(arrivals)
+    beats = [arrival for arrival in taken if _is_beat(arrival)]
+    if not beats or len(beats) == len(taken):
+        return taken
+    named = {
+        seat
+        for arrival in taken
+        if isinstance(arrival, Arrival) and not _is_beat(arrival)
+        for seat in seats_named(arrival.request)
+    }
+    late = {id(beat) for beat in beats if isinstance(beat, Arrival) and named.isdisjoint(seats_named(beat.request))}
+    first = [arrival for arrival in taken if id(arrival) not in late]
+    return first + [arrival for arrival in taken if id(arrival) in late]
+
+
+def _is_beat(arrival: Arrival | Command) -> bool:
+    return isinstance(arrival, Arrival) and isinstance(arrival.request, Heartbeat)

@@ -13,11 +13,11 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity
 
 
-def to_command(asked: Inquiry | Farewell, client: ClientIdentity, catalog: Catalog) -> MemberHeartbeat:
-    """The heartbeat that a consumer member in this member's place would send."""
+def to_command(asked: Inquiry | Farewell, client: ClientIdentity, catalog: Catalog, number: int) -> MemberHeartbeat:
+    """The heartbeat that a consumer member in this member's place would send; `number` comes back with the answer."""
     request = _farewell(asked) if isinstance(asked, Farewell) else _inquiry(asked, catalog)
     return MemberHeartbeat(
-        ref=AskRef(asked.group_id, asked.member_id),
+        ref=AskRef(asked.group_id, asked.member_id, number),
         request=request,
         identity=client,
         speaks=Speaks.CLASSIC,

@@ -3,9 +3,11 @@
 It must not know who may commit, or how a message is encoded.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import count
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
@@ -24,15 +26,18 @@ from translators.dialects.ids import GroupId, RequestRef
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommitReply
 
+LOG = logging.getLogger("epochbridge.coordinators")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """What the desk needs of others: judge a commit, end it by its number, answer, report."""
+    """What the desk needs of others: judge a commit, end it by its number, answer, report, be looked at in time."""
 
     begin: Callable[[RequestRef, Commit], CommitAdmitted | CommitRefused]
     end: Callable[[int], None]
     deliver: Callable[[RequestRef, GroupReply], None]
     report_foreign: Callable[[GroupId], None]
+    hurry: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class CommitDesk:
         self._ways = ways
         self._drain_ms = drain_ms
         self._now_ms = now_ms
-        self._drains: list[tuple[int, int, Places]] = []
+        self._drains: list[tuple[int, int, int, Places]] = []
+        self._drained = count()
 
     def submit(self, ref: RequestRef, via: Via, request: Commit) -> None:
         """Take a commit; it is judged when its turn comes, not before, so that a fence in between holds."""
@@ -71,7 +77,7 @@ class CommitDesk:
     def pass_drains(self, now_ms: int) -> None:
         """End the commits whose time is over."""
         while self._drains and self._drains[0][0] <= now_ms:
-            _, commit_id, places = heappop(self._drains)
+            _, _, commit_id, places = heappop(self._drains)
             self._end(commit_id, places)
 
     def _begin(self, pending: Pending) -> None:
@@ -80,12 +86,21 @@ class CommitDesk:
             self._ways.deliver(pending.ref, refuse_commit(pending.request, begun.code))
             self.queue.leave(pending.places)
             return
-        simple = to_simple_commit(pending.request, self._catalog)
-        pending.via.ask(pending.ref, simple, lambda reply: self._take_answer(pending, begun.commit_id, reply))
+        commit_id = begun.commit_id
+        try:
+            simple = to_simple_commit(pending.request, self._catalog)
+            pending.via.ask(pending.ref, simple, lambda reply: self._take_answer(pending, commit_id, reply))
+        except Exception:
+            LOG.exception("EB-GROUP-002: commit %r could not be sent; the groups go on, please report this", pending)
+            self._take_answer(pending, commit_id, None)
 
     def _take_answer(self, pending: Pending, commit_id: int, reply: GroupReply | None) -> None:
+        """Without an answer the commit may still land: its places stay taken until it no longer can (decision 2)."""
         if not isinstance(reply, OffsetCommitReply):
-            heappush(self._drains, (self._now_ms() + self._drain_ms, commit_id, pending.places))
+            over_ms = self._now_ms() + self._drain_ms
+            heappush(self._drains, (over_ms, next(self._drained), commit_id, pending.places))
+            self._ways.deliver(pending.ref, refuse_commit(pending.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            self._ways.hurry()
             return
         if has_foreign_members(reply):
             self._ways.report_foreign(pending.request.group_id)

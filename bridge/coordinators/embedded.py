@@ -4,7 +4,7 @@ It must not know sockets, frames, or how a group is decided.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
@@ -14,27 +14,38 @@ import trio
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.gate import Gate, Questions, is_join
+from bridge.coordinators.held import Held
 from bridge.coordinators.offset_requests import Commit
-from bridge.coordinators.owner import GroupOwner, TurnResult
+from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
 from bridge.coordinators.recommit import Recommit
+from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.topics import TopicWatcher
-from bridge.coordinators.views import GroupViews
+from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, EndCommit
 from bridge.engine.outcome import AssignorFailed, CommitAdmitted, CommitRefused, GroupEmptied, MemberRemoved, Notice
 from bridge.ports import Broker, Clock
 from bridge.session.contracts import Via
-from bridge.wire.codec.registry import error_reply
+from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
+from translators.dialects.admin import ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, RequestRef
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
+STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
+_TURN_FAILED = "EB-GROUP-002: a turn failed; the groups go on, please report this with the requests: %.2000r"
+_FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
+_NO_TOPIC_IDS = Refusal(
+    ErrorCode.UNSUPPORTED_VERSION,
+    "the brokers' Metadata names no topic ids, which the consumer protocol needs; use group.protocol=classic",
+)
 
 
 class Deliver(Protocol):
@@ -54,27 +65,36 @@ class EmbeddedSettings:
 
 
 class EmbeddedGroups:
-    """Takes every request of embedded groups (`session.contracts.Groups`); `run` has to be running meanwhile."""
+    """Takes every request of embedded groups (`session.contracts.Groups`); `run` has to be running meanwhile.
+
+    Until `guard` says otherwise nothing is served.
+    """
 
     def __init__(
         self, owner: GroupOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
     ) -> None:
         self.owner = owner
-        self.gate_refusals = 0
         self.turn_failures = 0
+        self.refusals = Refusals()
+        self.held = Held()
         self._clock = clock
         self._deliver = deliver
         self._inbox: list[Arrival | Command] = []
         self._wake = trio.Event()
+        self._sleeps_until_ms: float = -inf
         self._nursery: trio.Nursery | None = None
         self._coordinators: Callable[[GroupId], int | None] = lambda _: None
-        self._closed: Callable[[], str | None] = lambda: None
+        self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
         self.gate = Gate(broker, catalog, self._topics)
-        self._patterns = Patterns(catalog)
+        self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
         ways = Ways(
-            begin=self._begin_commit, end=self._end_commit, deliver=deliver, report_foreign=self._report_foreign
+            begin=self._begin_commit,
+            end=self._end_commit,
+            deliver=deliver,
+            report_foreign=self._report_foreign,
+            hurry=self._hurry,
         )
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms)
         self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group, self._coordinator_of)
@@ -84,17 +104,22 @@ class EmbeddedGroups:
         """Learn who knows which broker stands for a group (decision 22)."""
         self._coordinators = coordinator_of
 
-    def guard(self, closed_reason: Callable[[], str | None]) -> None:
+    def guard(self, closed: Callable[[], Refusal | None]) -> None:
         """Learn who says why nothing may be served now; None means that everything may."""
-        self._closed = closed_reason
+        self._closed = closed
 
     # ------------------------------------------------------------------ requests
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
+        closed = self._closed()
+        if closed is not None and not isinstance(request, ListGroups):
+            self._refuse(ref, client, request, closed)
+            return
         match request:
             case Heartbeat() if not self._inbox:
-                self._release(self.owner.beat(ref, request, self._clock.now_ms()))
+                now_ms = self._clock.now_ms()
+                self._guarded(lambda: self.owner.beat(ref, request, now_ms), (Arrival(ref, client, request),))
             case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup() | ConsumerGroupHeartbeat():
                 self._take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
@@ -102,47 +127,86 @@ class EmbeddedGroups:
                 self.desk.submit(ref, via, request)
             case _:
                 self._catch_up()
-                self._views.submit(ref, via, request, lambda reply: self._deliver(ref, reply))
+                self._view(ref, via, request)
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
+        self.held.forget(connection)
         self.desk.queue.forget(connection)
-        self._release(self.owner.lose_connection(connection, self._clock.now_ms()))
+        self._catch_up()
+        self._guarded(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
+
+    def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
+        try:
+            self._views.submit(ref, via, request, lambda reply: self._deliver(ref, reply))
+        except Exception:
+            self.turn_failures += 1
+            LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
+            self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _take(self, arrival: Arrival) -> None:
+        """Let a request wait for the broker's word if it has to, or behind one of the same member that does.
+
+        A heartbeat waits for nothing: it must stay answerable while its member joins.
+        """
         request = arrival.request
-        closed = self._closed()
-        if closed is not None:
-            self._refuse(arrival, Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, closed))
+        leader = None if isinstance(request, Heartbeat) else self.held.leader_of(arrival)
+        if leader is not None:
+            if self._may_wait(arrival):
+                self.held.follow(leader, arrival)
             return
         if isinstance(request, JoinGroup):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
-                self._refuse(arrival, profile)
+                self._refuse(arrival.ref, arrival.client, request, profile)
                 return
         if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
             questions = self.gate.questions(request)
-            if questions and self._nursery is not None:
-                self._nursery.start_soon(self._look_up, arrival, questions)
+            if questions:
+                self._begin_look(arrival, questions)
                 return
-        self._enqueue(arrival)
+        self._admit(arrival)
+
+    def _begin_look(self, arrival: Arrival, questions: Questions) -> None:
+        if self._nursery is None:
+            self._refuse(arrival.ref, arrival.client, arrival.request, STARTING)
+        elif self._may_wait(arrival):
+            self.held.begin(arrival)
+            self._nursery.start_soon(self._look_up, arrival, questions)
+
+    def _may_wait(self, arrival: Arrival) -> bool:
+        if self.held.is_full:
+            self._refuse(arrival.ref, arrival.client, arrival.request, _FULL)
+            return False
+        return True
 
     async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
-        refusal = await self.gate.ask(questions)
-        if refusal is None:
-            self._enqueue(arrival)
-        else:
-            self._refuse(arrival, refusal)
+        try:
+            refusal = await self.gate.ask(questions)
+        except Exception as problem:
+            self.turn_failures += 1
+            LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
+            refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"the look at the broker failed: {problem!r}")
+        for waiting in self.held.end(arrival.ref):
+            if waiting is not arrival:
+                self._take(waiting)
+            elif refusal is None:
+                self._admit(arrival)
+            else:
+                self._refuse(arrival.ref, arrival.client, arrival.request, refusal)
 
-    def _refuse(self, arrival: Arrival, refusal: Refusal) -> None:
-        self.gate_refusals += 1
-        group_id, client_id = arrival.request.group_id, arrival.client.client_id
-        LOG.warning("EB-GROUP-001: group %r refused client %r: %s", group_id, client_id, refusal.reason)
-        self._deliver(arrival.ref, error_reply(arrival.request, refusal.code))
+    def _refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
+        for group_id in group_ids(request):
+            self.refusals.note(group_id, client.client_id, refusal, self._clock.now_ms())
+        self._deliver(ref, error_reply(request, refusal.code))
 
-    def _enqueue(self, arrival: Arrival | Command) -> None:
-        if isinstance(arrival, Arrival) and isinstance(arrival.request, ConsumerGroupHeartbeat):
-            self._inbox += self._patterns.resolve_new(arrival.request.subscribed_topic_regex)
+    def _admit(self, arrival: Arrival) -> None:
+        request = arrival.request
+        if isinstance(request, ConsumerGroupHeartbeat):
+            if request.member_epoch >= JOIN_EPOCH and not self.owner.catalog.has_ids:
+                self._refuse(arrival.ref, arrival.client, request, _NO_TOPIC_IDS)
+                return
+            self._inbox += self._patterns.resolve_new(request.subscribed_topic_regex)
         self._inbox.append(arrival)
         self._wake.set()
 
@@ -159,51 +223,67 @@ class EmbeddedGroups:
                 await self._wait()
                 self._turn()
 
-    async def _wait(self) -> None:
+    def _next_due_ms(self) -> float:
         due = [at for at in (self.owner.next_deadline_ms(), self.desk.next_drain_ms()) if at is not None]
-        delay_s = max(0.0, (min(due) - self._clock.now_ms()) / 1000) if due else inf
+        return min(due, default=inf)
+
+    async def _wait(self) -> None:
+        self._sleeps_until_ms = self._next_due_ms()
+        delay_s = max(0.0, (self._sleeps_until_ms - self._clock.now_ms()) / 1000)
         with trio.move_on_after(delay_s):
             await self._wake.wait()
+        self._sleeps_until_ms = -inf
         self._wake = trio.Event()
         await trio.lowlevel.checkpoint()
+
+    def _hurry(self) -> None:
+        """Something is due earlier than the owner's task meant to wake."""
+        if self._next_due_ms() < self._sleeps_until_ms:
+            self._wake.set()
 
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
         self._catch_up()
+        self._guarded(lambda: self.owner.pass_deadlines(now_ms))
         self.desk.pass_drains(now_ms)
-        try:
-            self._release(self.owner.pass_deadlines(now_ms))
-        except Exception:
-            self.turn_failures += 1
-            LOG.exception("EB-GROUP-002: deadlines could not be passed; the groups go on, please report this")
 
     def _catch_up(self) -> None:
         """Carry out what is queued, so that whoever comes now sees it done."""
         if not self._inbox:
             return
         arrivals, self._inbox = self._inbox, []
+        concerned = [arrival for arrival in arrivals if isinstance(arrival, Arrival)]
+        self._guarded(lambda: self.owner.take_turn(arrivals, self._clock.now_ms()), concerned)
+
+    def _guarded(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> None:
+        """A bug ends this turn and nothing else: what it had decided counts, its other clients are to try again."""
         try:
-            result = self.owner.take_turn(arrivals, self._clock.now_ms())
+            result = act()
         except Exception:
             self.turn_failures += 1
-            LOG.exception(
-                "EB-GROUP-002: a turn of %d requests failed; the groups go on, please report this", len(arrivals)
-            )
-            self._apologize(arrivals)
+            LOG.exception(_TURN_FAILED, [arrival.request for arrival in concerned])
+            result = self._recover()
+            answered = {ref for ref, _ in result.replies}
+            self._release(result)
+            for arrival in concerned:
+                if arrival.ref not in answered:
+                    self._deliver(arrival.ref, error_reply(arrival.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
             self._release(result)
 
-    def _apologize(self, arrivals: list[Arrival | Command]) -> None:
-        """A bug ends this turn and nothing else: its clients are told to try again."""
-        for arrival in arrivals:
-            if isinstance(arrival, Arrival):
-                self._deliver(arrival.ref, error_reply(arrival.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    def _recover(self) -> TurnResult:
+        try:
+            return self.owner.recover(self._clock.now_ms())
+        except Exception:
+            LOG.exception("EB-GROUP-005: the failed turn could not be tidied up; restart the bridge if groups stall")
+            return TurnResult((), ())
 
     def _release(self, result: TurnResult) -> None:
         for ref, reply in result.replies:
             self._deliver(ref, reply)
         for notice in result.notices:
             self._hear(notice)
+        self._hurry()
 
     def _hear(self, notice: Notice) -> None:
         match notice:
@@ -218,10 +298,16 @@ class EmbeddedGroups:
     # ------------------------------------------------------------------ what others need of the owner
 
     def _begin_commit(self, ref: RequestRef, request: Commit) -> CommitAdmitted | CommitRefused:
-        return self.owner.begin_commit(ref, request, self._clock.now_ms())
+        try:
+            return self.owner.begin_commit(ref, request, self._clock.now_ms())
+        except Exception:
+            self.turn_failures += 1
+            LOG.exception(_TURN_FAILED, request)
+            self._release(self._recover())
+            return CommitRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def _end_commit(self, commit_id: int) -> None:
-        self._release(self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
+        self._guarded(lambda: self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
 
     def _delete_group(self, group_id: GroupId) -> ErrorCode:
         return self.owner.delete_group(group_id, self._clock.now_ms())

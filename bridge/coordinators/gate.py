@@ -4,7 +4,7 @@ It must not know members, machines or the engine's state.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import trio
 
@@ -19,6 +19,10 @@ from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
 
 LOOK_TIMEOUT_MS = 5_000
 """How long a join may wait for the broker's word before its client is told to try again."""
+_TOO_SLOW = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    f"the broker did not answer within {LOOK_TIMEOUT_MS} ms; check that it runs, the client tries again",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,14 @@ class Questions:
         return self.asks_members or self.asks_topics
 
 
+@dataclass(slots=True)
+class _Look:
+    """One question for a group's members, on which all joins of the group wait; without a word it is a refusal."""
+
+    refusal: Refusal | None = _TOO_SLOW
+    done: trio.Event = field(default_factory=trio.Event)
+
+
 class Gate:
     """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
 
@@ -42,13 +54,15 @@ class Gate:
         self._catalog = catalog
         self._topics = topics
         self._cleared: set[GroupId] = set()
+        self._looks: dict[GroupId, _Look] = {}
         self.bypassed: dict[GroupId, str] = {}
 
     def questions(self, request: JoinGroup | ConsumerGroupHeartbeat) -> Questions:
         """What has to be asked before this request may be decided."""
-        wanted = wanted_topics(request)
-        asks_topics = not self._catalog.knows(wanted) and not self._topics.is_fresh()
-        return Questions(request.group_id, request.group_id not in self._cleared, asks_topics)
+        unseen = _has_new_pattern(request) or not self._catalog.knows(wanted_topics(request))
+        return Questions(
+            request.group_id, request.group_id not in self._cleared, unseen and not self._topics.is_fresh()
+        )
 
     def forget(self, group_id: GroupId) -> None:
         """The group is empty: ask again before its next first member."""
@@ -60,22 +74,51 @@ class Gate:
         self.bypassed[group_id] = reason
 
     async def ask(self, questions: Questions) -> Refusal | None:
-        """Ask what has to be asked; the refusal if the join can't be served now."""
+        """Ask what has to be asked; the refusal if the join can't be served now.
+
+        Topics that can't be looked at again don't stop a join: what was seen before counts until the next look.
+        """
         try:
             with trio.fail_after(LOOK_TIMEOUT_MS / 1000):
                 if questions.asks_topics:
-                    await self._topics.look()
+                    await self._look_at_topics()
                 if questions.asks_members:
                     return await self._ask_members(questions.group_id)
         except BrokerUnreachable as problem:
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         except trio.TooSlowError:
-            reason = f"the broker did not answer within {LOOK_TIMEOUT_MS} ms"
-            return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+            return _TOO_SLOW
         return None
 
+    async def _look_at_topics(self) -> None:
+        try:
+            await self._topics.look()
+        except BrokerUnreachable:
+            if not self._topics.has_looked:
+                raise
+
     async def _ask_members(self, group_id: GroupId) -> Refusal | None:
+        if group_id in self._cleared:
+            return None
+        running = self._looks.get(group_id)
+        if running is not None:
+            await running.done.wait()
+            return running.refusal
+        look = self._looks[group_id] = _Look()
+        try:
+            look.refusal = await self._find_foreign_members(group_id)
+        except BrokerUnreachable as problem:
+            look.refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        finally:
+            del self._looks[group_id]
+            look.done.set()
+        return look.refusal
+
+    async def _find_foreign_members(self, group_id: GroupId) -> Refusal | None:
         described = await self._broker.describe_group(group_id)
+        if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+            reason = f"the broker describes the group with {described.error.name}; the client tries again"
+            return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         if described.members:
             names = ", ".join(sorted({member.client_id for member in described.members})[:5])
             reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
@@ -97,5 +140,13 @@ def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[Topic
 def is_join(request: object) -> bool:
     """Whether a request may bring a new member or a new subscription."""
     if isinstance(request, ConsumerGroupHeartbeat):
-        return request.member_epoch == JOIN_EPOCH or bool(request.subscribed_topic_names)
+        subscribes = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
+        return request.member_epoch == JOIN_EPOCH or (request.member_epoch > JOIN_EPOCH and subscribes)
     return isinstance(request, JoinGroup)
+
+
+def _has_new_pattern(request: JoinGroup | ConsumerGroupHeartbeat) -> bool:
+    """Whether a pattern comes that should see the topics of now; later ones are seen to when topics change."""
+    if not isinstance(request, ConsumerGroupHeartbeat) or not request.subscribed_topic_regex:
+        return False
+    return request.member_epoch == JOIN_EPOCH

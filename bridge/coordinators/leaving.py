@@ -10,36 +10,46 @@ from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMem
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
 
+Verdicts = Sequence[ErrorCode | None]
+"""One per entry of a request: what becomes of it, None where the engine is to say."""
+
 
 class Departures:
     """The LeaveGroup requests of one turn that wait for the engine's part of their answer."""
 
     def __init__(self) -> None:
-        self._begun: dict[RequestRef, tuple[LeaveGroup, tuple[int, ...]]] = {}
+        self._begun: dict[RequestRef, tuple[LeaveGroup, Verdicts]] = {}
 
-    def begin(self, ref: RequestRef, request: LeaveGroup, others: Sequence[int]) -> LeaveGroupReply | None:
-        """The answer if no entry is left for the engine, else None; `others` are the positions of its entries."""
-        if not others and request.members:
-            return LeaveGroupReply(error=ErrorCode.NONE, members=tuple(map(_left, request.members)))
-        self._begun[ref] = (request, tuple(others))
+    def begin(self, ref: RequestRef, request: LeaveGroup, verdicts: Verdicts) -> LeaveGroupReply | None:
+        """The answer if no entry is left for the engine, else None."""
+        if None not in verdicts:
+            return LeaveGroupReply(error=ErrorCode.NONE, members=_answers(request, verdicts))
+        self._begun[ref] = (request, verdicts)
         return None
 
     def remainder(self, ref: RequestRef) -> LeaveGroup:
         """What the engine has to do of the request."""
-        request, others = self._begun[ref]
-        return replace(request, members=tuple(request.members[position] for position in others))
+        request, verdicts = self._begun[ref]
+        entries = (entry for entry, code in zip(request.members, verdicts, strict=True) if code is None)
+        return replace(request, members=tuple(entries))
 
     def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
         """The whole answer in the order asked, with the engine's part in its places."""
-        request, others = self._begun.pop(ref)
+        request, verdicts = self._begun.pop(ref)
         if reply.error is not ErrorCode.NONE:
             return reply
-        answers = iter(reply.members)
-        members = tuple(
-            next(answers) if position in others else _left(entry) for position, entry in enumerate(request.members)
-        )
-        return replace(reply, members=members)
+        theirs = iter(reply.members)
+        codes = tuple(next(theirs).error if code is None else code for code in verdicts)
+        return replace(reply, members=_answers(request, codes))
+
+    def clear(self) -> None:
+        """Forget what was begun: the turn has failed."""
+        self._begun.clear()
 
 
-def _left(entry: LeavingMember) -> LeftMember:
-    return LeftMember(member_id=entry.member_id, instance_id=entry.instance_id, error=ErrorCode.NONE)
+def _answers(request: LeaveGroup, codes: Verdicts) -> tuple[LeftMember, ...]:
+    return tuple(_left(entry, code) for entry, code in zip(request.members, codes, strict=True) if code is not None)
+
+
+def _left(entry: LeavingMember, code: ErrorCode) -> LeftMember:
+    return LeftMember(member_id=entry.member_id, instance_id=entry.instance_id, error=code)

@@ -81,6 +81,11 @@ class Machines:
         """Look at a member again when its state says so, after `take_due` gave it out."""
         self._deadlines.note(key, self._deadline_of(key))
 
+    def note_all_deadlines(self) -> None:
+        """Look at every member again when its state says so, after a turn that took some out and failed."""
+        for key in self._states:
+            self.note_deadline(key)
+
     def take_parked(self, connection: int) -> list[tuple[AskRef, RequestRef]]:
         """The members with a JoinGroup parked on a connection that is gone."""
         found: list[tuple[AskRef, RequestRef]] = []
@@ -97,16 +102,13 @@ class Machines:
         before = self._states.get(key)
         self._states[key] = state
         self._deadlines.note(key, next_deadline(state))
-        if type(before) is not type(state):
-            self._vacate(key, before)
-            self._index(key, state)
-
-    def _index(self, key: AskRef, state: State) -> None:
-        seat = _seat(key, state)
-        if seat is not None:
-            self._seats[seat] = key.member_id
         if isinstance(state, PreparingRebalance):
             self._parked.setdefault(state.parked.ref.connection, set()).add(key)
+        if type(before) is not type(state):
+            self._vacate(key, before)
+            seat = _seat(key, state)
+            if seat is not None:
+                self._seats[seat] = key.member_id
 
     def _vacate(self, key: AskRef, state: State | None) -> None:
         seat = _seat(key, state)

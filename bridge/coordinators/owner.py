@@ -3,16 +3,16 @@
 It must not know sockets, tasks, the broker or when a turn is due.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable, Iterable
 
 from bridge.coordinators.admission import SessionBounds, check_join, refuse_join
-from bridge.coordinators.arrivals import Arrival
-from bridge.coordinators.asks import to_answer, to_command
+from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.leaving import Departures
+from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
+from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
 from bridge.engine.advance import advance
 from bridge.engine.commands import (
     AskRef,
@@ -28,24 +28,14 @@ from bridge.engine.commits import check_fetch
 from bridge.engine.outcome import (
     CommitAdmitted,
     CommitRefused,
-    MemberAnswer,
-    MemberRemoved,
-    Message,
-    Notice,
-    PartitionsFreed,
-    TargetChanged,
 )
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.state import Shard
-from translators.classic_member.commits import admit_commit
-from translators.classic_member.effects import Ask, Effect, MemberReply, Reply
+from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
-    Answered,
     ConnectionLost,
     CoordinatorCalled,
     DeadlinePassed,
-    Event,
-    FencedByCoordinator,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -59,7 +49,6 @@ from translators.classic_member.identity import (
     identify_leaver,
     identify_request,
 )
-from translators.classic_member.states import CompletingRebalance, PreparingRebalance, Stable
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import (
     Heartbeat,
@@ -67,30 +56,23 @@ from translators.dialects.classic import (
     JoinGroup,
     LeaveGroup,
     LeaveGroupReply,
+    LeavingMember,
     SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import JOIN_EPOCH, NO_MEMBER_ID, GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import (
+    JOIN_EPOCH,
+    NO_MEMBER_ID,
+    GroupId,
+    InstanceId,
+    MemberId,
+    RequestRef,
+)
 from translators.dialects.offsets import GroupOffsets
 
-ROUNDS_MAX = 10_000
-"""How often a turn may go back and forth between machines and engine before that is taken for a bug."""
-
-OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """What a turn has to say: answers in the order they came about, and the engine's notices for whoever watches."""
-
-    replies: tuple[tuple[RequestRef, OwnerReply], ...]
-    notices: tuple[Notice, ...]
-
-
-class EndlessTurn(Exception):
-    """Machines and engine kept asking each other: a bug in one of them (EB-OWNER-001)."""
+LOG = logging.getLogger("epochbridge.coordinators")
 
 
 class GroupOwner:
@@ -106,18 +88,15 @@ class GroupOwner:
         self._bounds = SessionBounds(
             shard.settings.group_min_session_timeout_ms, shard.settings.group_max_session_timeout_ms
         )
-        self._departures = Departures()
-        self._switching: dict[RequestRef, AskRef] = {}
-        self._replies: list[tuple[RequestRef, OwnerReply]] = []
-        self._commands: list[Command] = []
+        self._exchange = Exchange(shard, catalog, machines)
 
     def take_turn(self, arrivals: Iterable[Arrival | Command], now_ms: int) -> TurnResult:
         """Carry out everything that is queued, as one batch, until nobody has anything left to ask."""
-        for arrival in arrivals:
+        for arrival in in_turn(arrivals):
             if isinstance(arrival, Arrival):
                 self._accept(arrival, now_ms)
             else:
-                self._commands.append(arrival)
+                self._exchange.tell(arrival)
         return self._finish(now_ms)
 
     def beat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> TurnResult:
@@ -125,18 +104,23 @@ class GroupOwner:
         self._heartbeat(ref, request, now_ms)
         return self._finish(now_ms)
 
+    def recover(self, now_ms: int) -> TurnResult:
+        """After a turn that raised, see `Exchange.recover`."""
+        return self._exchange.recover(now_ms)
+
     def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:
         """Judge a commit and, if it is admitted, count it as under way until `EndCommit` (decisions 2 and 3).
 
         A classic member's own machine knows its generations; the engine then knows it by its member epoch.
         """
-        state = self.machines.get(AskRef(request.group_id, request.member_id))
+        key = AskRef(request.group_id, request.member_id)
+        state = self.machines.get(key)
         if state is not None:
-            code = admit_commit(state, request.generation, committed_partitions(request, self.catalog))
-            if code is not ErrorCode.NONE:
-                return CommitRefused(code)
-            if isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
-                request = replace(request, generation=state.membership.epoch)
+            translated = translate_commit(state, request, committed_partitions(request, self.catalog))
+            if isinstance(translated, ErrorCode):
+                self._exchange.suspect(key, ref, translated, now_ms)
+                return CommitRefused(translated)
+            request = translated
         outcome = advance(self.shard, [BeginCommit(ref, request)], now_ms)
         judged = next(message for _, message in outcome.replies)
         assert isinstance(judged, CommitAdmitted | CommitRefused)
@@ -151,18 +135,17 @@ class GroupOwner:
         """Whether a member may fetch offsets (K5.20)."""
         member_id = request.member_id
         state = None if member_id is None else self.machines.get(AskRef(request.group_id, member_id))
-        if isinstance(state, CompletingRebalance | Stable):
-            is_current = request.member_epoch == state.tenure.generation
-            return ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION
+        if state is not None:
+            return judge_fetch(state, request.member_epoch)
         return check_fetch(self.shard, request.group_id, member_id, request.member_epoch)
 
     def pass_deadlines(self, now_ms: int) -> TurnResult:
         """Do what is due in the engine and in every machine."""
         due = next_deadline(self.shard)
         if due is not None and due <= now_ms:
-            self._commands.append(PassDeadlines())
+            self._exchange.tell(PassDeadlines())
         for key in self.machines.take_due(now_ms):
-            self._feed(key, DeadlinePassed(), now_ms)
+            self._exchange.feed(key, DeadlinePassed(), now_ms)
             self.machines.note_deadline(key)
         return self._finish(now_ms)
 
@@ -174,7 +157,7 @@ class GroupOwner:
     def lose_connection(self, connection: int, now_ms: int) -> TurnResult:
         """Tell the members parked on a connection that it is gone (decision 11)."""
         for key, ref in self.machines.take_parked(connection):
-            self._feed(key, ConnectionLost(ref), now_ms)
+            self._exchange.feed(key, ConnectionLost(ref), now_ms)
         return self._finish(now_ms)
 
     # ------------------------------------------------------------------ what arrives
@@ -195,7 +178,7 @@ class GroupOwner:
     def _report(self, arrival: Arrival, request: ConsumerGroupHeartbeat) -> None:
         key = AskRef(request.group_id, request.member_id)
         if self.machines.get(key) is not None and request.member_epoch >= JOIN_EPOCH:
-            self._switching[arrival.ref] = key
+            self._exchange.expect_switch(arrival.ref, key)
         command = MemberHeartbeat(
             ref=arrival.ref,
             request=request,
@@ -203,60 +186,78 @@ class GroupOwner:
             speaks=Speaks.CONSUMER,
             fresh_id=self._fresh_member_id(),
         )
-        self._commands.append(command)
+        self._exchange.tell(command)
 
     def _join(self, arrival: Arrival, request: JoinGroup, now_ms: int) -> None:
         refusal = check_join(request, self._bounds)
         if refusal is not None:
-            self._replies.append((arrival.ref, refuse_join(request, refusal.code)))
+            self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
             return
         group_id, instance_id = request.group_id, request.instance_id
         found = identify_join(request.member_id, instance_id, self._holder(group_id, instance_id))
         if isinstance(found, Refusal):
-            self._replies.append((arrival.ref, refuse_join(request, found.code)))
+            self._exchange.reply(arrival.ref, refuse_join(request, found.code))
             return
         fresh_id = self._fresh_member_id()
+        if isinstance(found, Known):
+            key = AskRef(group_id, found.member_id)
+            self._exchange.ghosts.forget(key)
+        else:
+            key = AskRef(group_id, fresh_id)
+            self._lay_ghost(arrival, now_ms)
         if isinstance(found, Successor):
-            self._feed(AskRef(group_id, found.former), Replaced(fresh_id), now_ms)
-        key = AskRef(group_id, found.member_id if isinstance(found, Known) else fresh_id)
-        self._feed(
+            self._exchange.feed(AskRef(group_id, found.former), Replaced(fresh_id), now_ms)
+        self._exchange.feed(
             key, JoinReceived(arrival.ref, request, fresh_id), now_ms, lambda: self.machines.meet(key, arrival.client)
         )
+
+    def _lay_ghost(self, arrival: Arrival, now_ms: int) -> None:
+        """Drop the member that this newcomer was until it forgot its id (clients.md 3.4, line 7)."""
+        ghost = self._exchange.ghosts.take(arrival.request.group_id, arrival.ref.connection, arrival.client, now_ms)
+        if ghost is not None and is_present(self.machines.get(ghost)):
+            LOG.info("group %r: member %r came back under a new id", ghost.group_id, ghost.member_id)
+            self._exchange.feed(ghost, LeaveReceived(), now_ms)
 
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:
         code = self._check(request)
         if code is ErrorCode.NONE:
-            self._feed(AskRef(request.group_id, request.member_id), SyncReceived(ref, request), now_ms)
+            self._exchange.feed(AskRef(request.group_id, request.member_id), SyncReceived(ref, request), now_ms)
         else:
-            self._replies.append((ref, SyncGroupReply(error=code)))
+            self._exchange.reply(ref, SyncGroupReply(error=code))
 
     def _heartbeat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> None:
         code = self._check(request)
         if code is not ErrorCode.NONE:
-            self._replies.append((ref, HeartbeatReply(code)))
+            self._exchange.reply(ref, HeartbeatReply(code))
             return
         key = AskRef(request.group_id, request.member_id)
-        if has_news(self.shard, *key):
-            self._feed(key, CoordinatorCalled(), now_ms)
-            self._settle(now_ms)
-        self._feed(key, HeartbeatReceived(ref, request), now_ms)
+        if has_news(self.shard, key.group_id, key.member_id):
+            self._exchange.feed(key, CoordinatorCalled(), now_ms)
+            self._exchange.settle(now_ms)
+        self._exchange.feed(key, HeartbeatReceived(ref, request), now_ms)
 
     def _leave(self, ref: RequestRef, request: LeaveGroup, now_ms: int) -> None:
-        others: list[int] = []
-        for position, entry in enumerate(request.members):
-            found = identify_leaver(
-                entry.member_id, entry.instance_id, self._holder(request.group_id, entry.instance_id)
-            )
-            key = None if isinstance(found, Refusal) else AskRef(request.group_id, found)
-            if key is not None and is_present(self.machines.get(key)):
-                self._feed(key, LeaveReceived(), now_ms)
-            else:
-                others.append(position)
-        reply = self._departures.begin(ref, request, others)
+        """All entries are judged on the state before the batch, so one that is there twice succeeds twice (K12.19)."""
+        if not request.group_id:
+            self._exchange.reply(ref, LeaveGroupReply(error=ErrorCode.INVALID_GROUP_ID))
+            return
+        leavers = [self._judge_leaver(request.group_id, entry) for entry in request.members]
+        for key in dict.fromkeys(key for key, code in leavers if code is ErrorCode.NONE):
+            self._exchange.feed(key, LeaveReceived(), now_ms)
+        reply = self._exchange.departures.begin(ref, request, tuple(code for _, code in leavers))
         if reply is not None:
-            self._replies.append((ref, reply))
+            self._exchange.reply(ref, reply)
         else:
-            self._commands.append(RemoveMembers(ref, self._departures.remainder(ref)))
+            self._exchange.tell(RemoveMembers(ref, self._exchange.departures.remainder(ref)))
+
+    def _judge_leaver(self, group_id: GroupId, entry: LeavingMember) -> tuple[AskRef, ErrorCode | None]:
+        """Whom an entry means and what becomes of it; None is for the engine to say (K4.40 with 11.4)."""
+        found = identify_leaver(entry.member_id, entry.instance_id, self._holder(group_id, entry.instance_id))
+        if isinstance(found, Refusal):
+            return AskRef(group_id, entry.member_id), found.code
+        key = AskRef(group_id, found)
+        state = self.machines.get(key)
+        return key, None if state is None else judge_leave(state)
 
     def _check(self, request: SyncGroup | Heartbeat) -> ErrorCode:
         """Group id, instance id and membership, in Kafka's order (K1.54, K4.20, K4.30)."""
@@ -276,63 +277,6 @@ class GroupOwner:
         group = self.shard.groups.get(group_id)
         return seated if seated is not None or group is None else group.instances.get(instance_id)
 
-    # ------------------------------------------------------------------ between machines and engine
-
     def _finish(self, now_ms: int) -> TurnResult:
-        notices = self._settle(now_ms)
-        replies, self._replies = tuple(self._replies), []
-        return TurnResult(replies, notices)
-
-    def _settle(self, now_ms: int) -> tuple[Notice, ...]:
-        notices: list[Notice] = []
-        for _ in range(ROUNDS_MAX):
-            if not self._commands:
-                return tuple(notices)
-            commands, self._commands = self._commands, []
-            outcome = advance(self.shard, commands, now_ms)
-            notices += outcome.notices
-            for ref, message in outcome.replies:
-                self._route(ref, message, now_ms)
-            for notice in outcome.notices:
-                self._hear(notice, now_ms)
-        raise EndlessTurn(f"EB-OWNER-001: no rest after {ROUNDS_MAX} rounds, last asked {self._commands[:3]!r}")
-
-    def _route(self, ref: RequestRef | AskRef, message: Message, now_ms: int) -> None:
-        if isinstance(ref, AskRef):
-            if isinstance(message, MemberAnswer) and self.machines.get(ref) is not None:
-                self._feed(ref, Answered(to_answer(message, self.catalog)), now_ms)
-        elif isinstance(message, MemberAnswer):
-            self._replies.append((ref, message.reply))
-            switched = self._switching.pop(ref, None)
-            if switched is not None and message.reply.error is ErrorCode.NONE:
-                self._switch(switched, now_ms)
-        elif isinstance(message, LeaveGroupReply):
-            self._replies.append((ref, self._departures.end(ref, message)))
-
-    def _switch(self, key: AskRef, now_ms: int) -> None:
-        """The member speaks the consumer protocol from now on, under its own id (K2.22): its machine is done."""
-        for effect in self.machines.feed(key, FencedByCoordinator(ErrorCode.UNKNOWN_MEMBER_ID), now_ms):
-            if isinstance(effect, Reply):
-                self._replies.append((effect.ref, effect.message))
-        self.machines.drop(key)
-
-    def _hear(self, notice: Notice, now_ms: int) -> None:
-        if isinstance(notice, TargetChanged | PartitionsFreed):
-            for member_id in notice.member_ids:
-                key = AskRef(notice.group_id, member_id)
-                if isinstance(self.machines.get(key), PreparingRebalance):
-                    self._feed(key, CoordinatorCalled(), now_ms)
-        elif isinstance(notice, MemberRemoved):
-            key = AskRef(notice.group_id, notice.member_id)
-            if is_present(self.machines.get(key)):
-                self._feed(key, FencedByCoordinator(ErrorCode.UNKNOWN_MEMBER_ID), now_ms)
-
-    def _feed(self, key: AskRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
-        effects: Sequence[Effect] = self.machines.feed(key, event, now_ms)
-        if met is not None and self.machines.get(key) is not None:
-            met()
-        for effect in effects:
-            if isinstance(effect, Reply):
-                self._replies.append((effect.ref, effect.message))
-            elif isinstance(effect, Ask):
-                self._commands.append(to_command(effect.inquiry, self.machines.client_of(key), self.catalog))
+        self._exchange.settle(now_ms)
+        return self._exchange.result()

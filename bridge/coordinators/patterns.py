@@ -3,6 +3,8 @@
 It must not know RE2 itself, or which member uses a pattern.
 """
 
+from collections.abc import Callable
+
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.regular_expressions import resolve
 from bridge.engine.commands import ResolveRegularExpression
@@ -12,18 +14,22 @@ PATTERNS_MAX = 10_000
 
 
 class Patterns:
-    """Every pattern that was ever asked for, up to a limit."""
+    """Every pattern that was ever asked for, up to a limit; then those that `is_used` denies make room."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, is_used: Callable[[str], bool], patterns_max: int = PATTERNS_MAX) -> None:
         self._catalog = catalog
+        self._is_used = is_used
+        self._patterns_max = patterns_max
         self._known: set[str] = set()
 
     def resolve_new(self, pattern: str | None) -> list[ResolveRegularExpression]:
         """What the engine has to be told before a heartbeat with this pattern: nothing if it knows."""
         if not pattern or pattern in self._known:
             return []
-        if len(self._known) >= PATTERNS_MAX:
-            reason = f"the bridge keeps {PATTERNS_MAX} patterns at most"
+        if len(self._known) >= self._patterns_max:
+            self._known = {known for known in self._known if self._is_used(known)}
+        if len(self._known) >= self._patterns_max:
+            reason = f"the bridge keeps {self._patterns_max} patterns at most"
             return [ResolveRegularExpression(pattern, frozenset(), reason)]
         self._known.add(pattern)
         return [self._resolve(pattern)]

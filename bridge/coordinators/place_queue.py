@@ -4,7 +4,7 @@ It must not know what the work is.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 Places = frozenset[Place]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Work:
     """Something to be started when all of its places are free; `connection` is whose it is."""
 
@@ -34,47 +34,78 @@ class Work:
 
 
 class PlaceQueue:
-    """Who works where and who waits; whoever was started has to `leave`."""
+    """One line per place, its first the one that works or may begin; whoever was started has to `leave`."""
 
-    def __init__(self) -> None:
-        self._busy: set[Place] = set()
-        self._waiting: deque[Work] = deque()
+    def __init__(self, waiting_max: int = WAITING_MAX) -> None:
+        self._lines: dict[Place, deque[Work]] = {}
+        self._waiting: set[Work] = set()
+        self._waiting_max = waiting_max
+        self._ready: deque[Work] = deque()
+        self._is_starting = False
+
+    @property
+    def waiting(self) -> int:
+        """How much work waits."""
+        return len(self._waiting)
 
     def enter(self, work: Work) -> bool:
         """Start the work, or let it wait behind what came before it; False if too much waits already."""
-        if not self._is_blocked(work.places):
-            self._begin(work)
-        elif len(self._waiting) < WAITING_MAX:
-            self._waiting.append(work)
-        else:
+        is_free = all(place not in self._lines for place in work.places)
+        if not is_free and len(self._waiting) >= self._waiting_max:
             return False
+        for place in work.places:
+            self._lines.setdefault(place, deque()).append(work)
+        if is_free:
+            self._start(work)
+        else:
+            self._waiting.add(work)
         return True
 
     def leave(self, places: Places) -> None:
-        """The places are free; whatever waited for them and nothing else is started."""
-        self._busy -= places
-        still, self._waiting = self._waiting, deque()
-        while still:
-            work = still.popleft()
-            if self._is_blocked(work.places):
-                self._waiting.append(work)
-            else:
-                self._begin(work)
+        """The places are free; whatever waited for them and nothing else is started, in the order it came."""
+        for place in places:
+            self._lines[place].popleft()
+        self._advance(places)
 
     def forget(self, connection: int) -> None:
         """Work of that connection which was not started never will be."""
-        self._waiting = deque(work for work in self._waiting if work.connection != connection)
+        for work in [work for work in self._waiting if work.connection == connection]:
+            self._remove(work)
 
     def withdraw(self, work: Work) -> None:
         """Give up on work, whether it was started or not."""
         if work in self._waiting:
-            self._waiting.remove(work)
+            self._remove(work)
         else:
             self.leave(work.places)
 
-    def _begin(self, work: Work) -> None:
-        self._busy |= work.places
-        work.start()
+    def _remove(self, work: Work) -> None:
+        self._waiting.discard(work)
+        for place in work.places:
+            self._lines[place].remove(work)
+        self._advance(work.places)
 
-    def _is_blocked(self, places: Places) -> bool:
-        return not self._busy.isdisjoint(places) or any(not work.places.isdisjoint(places) for work in self._waiting)
+    def _advance(self, places: Iterable[Place]) -> None:
+        firsts: dict[Work, None] = {}
+        for place in places:
+            line = self._lines[place]
+            if line:
+                firsts[line[0]] = None
+            else:
+                del self._lines[place]
+        for work in firsts:
+            if work in self._waiting and all(self._lines[place][0] is work for place in work.places):
+                self._waiting.discard(work)
+                self._start(work)
+
+    def _start(self, work: Work) -> None:
+        """Start it after what is just being started: a long chain of work that ends at once must not nest."""
+        self._ready.append(work)
+        if self._is_starting:
+            return
+        self._is_starting = True
+        try:
+            while self._ready:
+                self._ready.popleft().start()
+        finally:
+            self._is_starting = False

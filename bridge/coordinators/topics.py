@@ -31,6 +31,11 @@ class TopicWatcher:
         self._looked_ms: int | None = None
         self._looking = trio.Lock()
 
+    @property
+    def has_looked(self) -> bool:
+        """Whether the cluster was ever looked at."""
+        return self._looked_ms is not None
+
     def is_fresh(self) -> bool:
         """Whether the cluster was looked at so recently that another look now would tell nothing new."""
         return self._looked_ms is not None and self._clock.now_ms() - self._looked_ms < LOOK_PAUSE_MS
@@ -56,3 +61,5 @@ class TopicWatcher:
                 await self.look()
             except BrokerUnreachable as problem:
                 LOG.warning("EB-TOPICS-001: the cluster's topics could not be looked at: %s; tried again soon", problem)
+            except Exception:
+                LOG.exception("EB-TOPICS-002: looking at topics failed; tried again soon, please report this")

@@ -11,10 +11,14 @@ from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 
 class AskRef(NamedTuple):
-    """The reply address of a translated member's machine: it lives with its group's owner, under these two ids."""
+    """The reply address of a translated member's machine: it lives with its group's owner, under these two ids.
+
+    `number` tells one question of a machine from the next, so that a late answer to a machine that is gone is known.
+    """
 
     group_id: GroupId
     member_id: MemberId
+    number: int = 0
 
 
 ReplyTo = RequestRef | AskRef

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from bridge.coordinators.arrivals import Arrival, MembershipRequest
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.exchange import OwnerReply, TurnResult
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.owner import GroupOwner, OwnerReply, TurnResult
+from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics
 from bridge.engine.settings import EngineSettings

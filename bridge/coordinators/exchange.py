@@ -1,0 +1,214 @@
+"""Between the machines of classic members and the engine: what one asks and the other answers, until both are at rest.
+
+It must not know requests of clients, the broker or when a turn is due.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from bridge.coordinators.asks import to_answer, to_command
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
+from bridge.coordinators.leaving import Departures
+from bridge.coordinators.machines import Machines, is_present
+from bridge.engine.advance import advance
+from bridge.engine.commands import AskRef, Command, Speaks
+from bridge.engine.outcome import MemberAnswer, MemberRemoved, Message, Notice, PartitionsFreed, TargetChanged
+from bridge.engine.state import Shard
+from translators.classic_member.effects import Ask, Depart, DepartReason, Effect, Farewell, MemberReply, Reply
+from translators.classic_member.events import (
+    Answered,
+    CoordinatorCalled,
+    Event,
+    FencedByCoordinator,
+    LeaveReceived,
+    Refused,
+)
+from translators.classic_member.states import PreparingRebalance
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, RequestRef
+
+ROUNDS_MAX = 10_000
+"""How often a turn may go back and forth between machines and engine before that is taken for a bug."""
+
+LOG = logging.getLogger("epochbridge.coordinators")
+OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a turn has to say: answers in the order they came about, and the engine's notices for whoever watches."""
+
+    replies: tuple[tuple[RequestRef, OwnerReply], ...]
+    notices: tuple[Notice, ...]
+
+
+class EndlessTurn(Exception):
+    """Machines and engine kept asking each other: a bug in one of them (EB-OWNER-001)."""
+
+
+class Exchange:
+    """The commands, replies and notices of the turn that runs, and the questions that outlive it."""
+
+    def __init__(self, shard: Shard, catalog: Catalog, machines: Machines) -> None:
+        self.shard = shard
+        self.catalog = catalog
+        self.machines = machines
+        self.departures = Departures()
+        self.ghosts = Ghosts()
+        self._switching: dict[RequestRef, AskRef] = {}
+        self._asked: dict[AskRef, int] = {}
+        self._numbers = count(1)
+        self._replies: list[tuple[RequestRef, OwnerReply]] = []
+        self._notices: list[Notice] = []
+        self._commands: list[Command] = []
+
+    def tell(self, command: Command) -> None:
+        """Queue a command for the engine."""
+        self._commands.append(command)
+
+    def reply(self, ref: RequestRef, reply: OwnerReply) -> None:
+        """Queue an answer."""
+        self._replies.append((ref, reply))
+
+    def expect_switch(self, ref: RequestRef, key: AskRef) -> None:
+        """If the heartbeat `ref` is accepted, the classic member `key` speaks the consumer protocol from then on."""
+        self._switching[ref] = key
+
+    def result(self) -> TurnResult:
+        """Everything there is to say; it is said once."""
+        replies, self._replies = tuple(self._replies), []
+        notices, self._notices = tuple(self._notices), []
+        return TurnResult(replies, notices)
+
+    def recover(self, now_ms: int) -> TurnResult:
+        """After a turn that raised: nothing half done stays behind, and nobody waits for an answer that won't come.
+
+        What the turn had decided until then counts, since states have moved; questions that it lost are answered
+        REQUEST_TIMED_OUT, so that their machines ask again.
+        """
+        self._commands.clear()
+        self._switching.clear()
+        self.departures.clear()
+        parked = {ask.ref for group in self.shard.groups.values() for ask in group.parked}
+        lost = [key for key, number in self._asked.items() if key._replace(number=number) not in parked]
+        for key in lost:
+            del self._asked[key]
+            self._tell_lost(key, now_ms)
+        self.machines.note_all_deadlines()
+        return self.result()
+
+    def _tell_lost(self, key: AskRef, now_ms: int) -> None:
+        try:
+            self.feed(key, Answered(Refused(ErrorCode.REQUEST_TIMED_OUT, "the turn failed")), now_ms)
+        except Exception:
+            LOG.exception("EB-OWNER-002: member %r of group %r is dropped", key.member_id, key.group_id)
+            self.machines.drop(key)
+
+    def settle(self, now_ms: int) -> None:
+        """Let machines and engine talk until nobody has anything left to ask."""
+        for _ in range(ROUNDS_MAX):
+            if not self._commands:
+                return
+            commands, self._commands = self._commands, []
+            outcome = advance(self.shard, commands, now_ms)
+            self._notices += outcome.notices
+            for ref, message in outcome.replies:
+                self._route(ref, message, now_ms)
+            for notice in outcome.notices:
+                self._hear(notice, now_ms)
+        raise EndlessTurn(f"EB-OWNER-001: no rest after {ROUNDS_MAX} rounds, last asked {self._commands[:3]!r}")
+
+    def _route(self, ref: RequestRef | AskRef, message: Message, now_ms: int) -> None:
+        if isinstance(ref, AskRef):
+            if isinstance(message, MemberAnswer):
+                self._answer(ref, message, now_ms)
+        elif isinstance(message, MemberAnswer):
+            self._replies.append((ref, message.reply))
+            switched = self._switching.pop(ref, None)
+            if switched is not None and message.reply.error is ErrorCode.NONE:
+                self._switch(switched, now_ms)
+        elif isinstance(message, LeaveGroupReply):
+            self._replies.append((ref, self.departures.end(ref, message)))
+
+    def _answer(self, ref: AskRef, message: MemberAnswer, now_ms: int) -> None:
+        """Only the machine that asked hears the answer, not a later one under the same id."""
+        key = ref._replace(number=0)
+        if self._asked.get(key) == ref.number:
+            del self._asked[key]
+            self.feed(key, Answered(to_answer(message, self.catalog)), now_ms)
+
+    def _switch(self, key: AskRef, now_ms: int) -> None:
+        """The member speaks the consumer protocol from now on, under its own id (K2.22): its machine is done.
+
+        Leaving makes the machine answer what is parked; its farewell is not passed on.
+        """
+        for effect in self.machines.feed(key, LeaveReceived(), now_ms):
+            if isinstance(effect, Reply):
+                self._replies.append((effect.ref, effect.message))
+        self._asked.pop(key, None)
+        self.machines.drop(key)
+
+    def _hear(self, notice: Notice, now_ms: int) -> None:
+        if isinstance(notice, TargetChanged):
+            for member_id in notice.member_ids:
+                key = AskRef(notice.group_id, member_id)
+                if isinstance(self.machines.get(key), PreparingRebalance):
+                    self.feed(key, CoordinatorCalled(), now_ms)
+        elif isinstance(notice, PartitionsFreed):
+            for member_id in notice.member_ids:
+                key = AskRef(notice.group_id, member_id)
+                if is_present(self.machines.get(key)):
+                    self.feed(key, CoordinatorCalled(), now_ms)
+        elif isinstance(notice, MemberRemoved):
+            key = AskRef(notice.group_id, notice.member_id)
+            if is_present(self.machines.get(key)):
+                self.feed(key, FencedByCoordinator(ErrorCode.UNKNOWN_MEMBER_ID), now_ms)
+
+    def feed(self, key: AskRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
+        """Let one thing happen to a member; `met` is called in between if it is a member then."""
+        effects = self.machines.feed(key, event, now_ms)
+        if met is not None and self.machines.get(key) is not None:
+            met()
+        for effect in effects:
+            self._carry_out(key, effect, now_ms)
+
+    def _carry_out(self, key: AskRef, effect: Effect, now_ms: int) -> None:
+        if isinstance(effect, Reply):
+            self._replies.append((effect.ref, effect.message))
+            if not isinstance(effect.message, JoinGroupReply):
+                self.suspect(key, effect.ref, effect.message.error, now_ms)
+        elif isinstance(effect, Ask):
+            number = self._asked[key] = next(self._numbers)
+            asked = to_command(effect.inquiry, self.machines.client_of(key), self.catalog, number)
+            self._commands.append(asked)
+        else:
+            self._depart(key, effect)
+
+    def suspect(self, key: AskRef, ref: RequestRef, code: ErrorCode, now_ms: int) -> None:
+        """A member that is still there was told that its generation or id is gone: its client may forget the id."""
+        if code in FORGETTING_CODES and is_present(self.machines.get(key)):
+            self.ghosts.note(key, ref.connection, self.machines.client_of(key), now_ms)
+
+    def _depart(self, key: AskRef, effect: Depart) -> None:
+        """The machine is gone; one that gave up on its question may have left its member behind."""
+        self._asked.pop(key, None)
+        self.ghosts.forget(key)
+        group = self.shard.groups.get(key.group_id)
+        member = None if group is None else group.members.get(key.member_id)
+        if member is None or member.subscription.speaks is not Speaks.CLASSIC:
+            return
+        if effect.reason is DepartReason.REPLACED and member.current.epoch == STATIC_LEAVE_EPOCH:
+            return
+        farewell = Farewell(
+            group_id=key.group_id,
+            member_id=key.member_id,
+            member_epoch=LEAVE_EPOCH,
+            instance_id=member.subscription.instance_id,
+        )
+        client = member.subscription.identity
+        self._commands.append(to_command(farewell, client, self.catalog, next(self._numbers)))
