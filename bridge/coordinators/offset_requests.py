@@ -13,6 +13,8 @@ from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
     FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
     GroupOffsets,
     OffsetCommit,
     OffsetCommitReply,
@@ -84,12 +86,9 @@ def has_foreign_members(reply: OffsetCommitReply) -> bool:
     return any(item.error in FOREIGN_MEMBER_CODES for topic in reply.topics for item in topic.partitions)
 
 
-def to_memberless_fetch(request: OffsetFetch, embedded: frozenset[GroupId], catalog: Catalog) -> OffsetFetch:
-    """The fetch with null member id and epoch -1 for embedded groups, which the broker knows as simple (decision 4)."""
-    return replace(
-        request,
-        groups=tuple(_memberless(group, catalog) if group.group_id in embedded else group for group in request.groups),
-    )
+def to_memberless_fetch(request: OffsetFetch, catalog: Catalog) -> OffsetFetch:
+    """The fetch with null member id and epoch -1: the broker knows embedded groups as simple ones (decision 4)."""
+    return replace(request, groups=tuple(_memberless(group, catalog) for group in request.groups))
 
 
 def without_groups(request: OffsetFetch, refused: Mapping[GroupId, ErrorCode]) -> OffsetFetch:
@@ -102,21 +101,33 @@ def merge_fetch(
 ) -> OffsetFetchReply:
     """One answer in the order asked: the broker's groups, and the refused ones with their codes.
 
-    Before version 8 the broker answers for the one group asked and does not name it.
+    Before version 8 the broker answers for the one group asked and does not name it. A group that it left out is to
+    be asked again.
     """
     asked = [group.group_id for group in request.groups if group.group_id not in refused]
     answered = {
         group.group_id or asked[0]: _complete_fetched(replace(group, group_id=group.group_id or asked[0]), catalog)
         for group in reply.groups
     }
+    lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
     groups = tuple(
-        FetchedGroup(group_id=group.group_id, topics=(), error=refused[group.group_id])
-        if group.group_id in refused
-        else answered[group.group_id]
+        answered.get(group.group_id) or refuse_fetch(group, refused.get(group.group_id, lost))
         for group in request.groups
-        if group.group_id in refused or group.group_id in answered
     )
     return replace(reply, groups=groups)
+
+
+def refuse_fetch(group: GroupOffsets, code: ErrorCode) -> FetchedGroup:
+    """The code for one group, which version 1 can tell at its partitions only."""
+    topics = tuple(
+        FetchedTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=tuple(FetchedPartition(partition=number, offset=-1, error=code) for number in topic.partitions),
+        )
+        for topic in group.topics or ()
+    )
+    return FetchedGroup(group_id=group.group_id, topics=topics, error=code)
 
 
 def split_delete(
@@ -137,9 +148,26 @@ def split_delete(
     return replace(request, topics=allowed), refused
 
 
-def merge_delete(reply: OffsetDeleteReply, refused: Iterable[CommittedTopic]) -> OffsetDeleteReply:
-    """The broker's answer with the refused topics behind it."""
-    return replace(reply, topics=(*reply.topics, *refused))
+def merge_delete(
+    request: OffsetDelete, reply: OffsetDeleteReply, refused: Iterable[CommittedTopic]
+) -> OffsetDeleteReply:
+    """One answer in the order asked: the broker's topics and the refused ones; an error of the group stands alone."""
+    if reply.error is not ErrorCode.NONE:
+        return reply
+    found = {topic.name: topic for topic in (*reply.topics, *refused)}
+    return replace(reply, topics=tuple(found[topic.name] for topic in request.topics if topic.name in found))
+
+
+def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:
+    """The answer where there was nothing to delete, which is no error (K5.22)."""
+    topics = tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions),
+        )
+        for topic in request.topics
+    )
+    return OffsetDeleteReply(error=ErrorCode.NONE, topics=topics)
 
 
 def _complete_commit(topic: TopicCommit, catalog: Catalog) -> TopicCommit:

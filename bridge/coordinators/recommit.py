@@ -12,14 +12,25 @@ from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
-from translators.dialects.offsets import FetchedGroup, FetchedTopic, OffsetCommit, PartitionCommit, TopicCommit
+from translators.dialects.offsets import (
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    OffsetCommit,
+    PartitionCommit,
+    TopicCommit,
+)
 
 LOG = logging.getLogger("epochbridge.coordinators")
 NO_CONNECTION = -1
+FIRST_ROUND_MS = 600_000
 
 
 class Recommit:
-    """One round over all live groups at every interval (decision 1)."""
+    """One round over all live groups at every interval, and one soon after the start (decision 1).
+
+    The first one counts: a bridge that is restarted more often than the interval would else never come to it.
+    """
 
     def __init__(self, broker: Broker, queue: PlaceQueue, interval_ms: int) -> None:
         self._broker = broker
@@ -28,18 +39,26 @@ class Recommit:
 
     async def run(self, live_groups: Callable[[], Iterable[GroupId]]) -> None:
         """Go on until cancelled; a group whose turn fails has its next one in the next round."""
+        pause_ms = min(self._interval_ms, FIRST_ROUND_MS)
         while True:
-            await trio.sleep(self._interval_ms / 1000)
+            await trio.sleep(pause_ms / 1000)
+            pause_ms = self._interval_ms
             for group_id in live_groups():
-                try:
-                    await self.renew(group_id)
-                except BrokerUnreachable as problem:
-                    LOG.warning("EB-OFFSETS-001: offsets of group %r were not renewed: %s", group_id, problem)
+                await self._try_to_renew(group_id)
+
+    async def _try_to_renew(self, group_id: GroupId) -> None:
+        try:
+            await self.renew(group_id)
+        except BrokerUnreachable as problem:
+            LOG.warning("EB-OFFSETS-001: offsets of group %r were not renewed: %s", group_id, problem)
+        except Exception:
+            LOG.exception("EB-OFFSETS-004: renewing offsets of group %r failed; please report this", group_id)
 
     async def renew(self, group_id: GroupId) -> int:
         """Commit every offset of one group again; gives how many.
 
-        Offsets are fetched again once no client's commit can come in between, so that none is ever set back.
+        Offsets are fetched again once no client's commit can come in between, so that none is ever set back. What an
+        open transaction commits is left alone: a later plain commit would win over it (K5.18).
         """
         places = _places(await self._broker.fetch_offsets(group_id))
         if not places:
@@ -47,6 +66,8 @@ class Recommit:
         await self._reserve(places)
         try:
             topics = _commits(await self._broker.fetch_offsets(group_id), places)
+            if not topics:
+                return 0
             commit = OffsetCommit(
                 group_id=group_id, generation=-1, member_id=NO_MEMBER_ID, instance_id=None, topics=topics
             )
@@ -76,15 +97,20 @@ def _places(group: FetchedGroup) -> Places:
         Place(group.group_id, TopicPartition(topic.name, item.partition))
         for topic in group.topics
         for item in topic.partitions
-        if item.offset >= 0
+        if _is_settled(item)
     )
+
+
+def _is_settled(item: FetchedPartition) -> bool:
+    return item.offset >= 0 and item.error is ErrorCode.NONE
 
 
 def _commits(group: FetchedGroup, places: Places) -> tuple[TopicCommit, ...]:
-    return tuple(
+    commits = (
         TopicCommit(name=topic.name, topic_id=topic.topic_id, partitions=_partitions(group.group_id, topic, places))
         for topic in group.topics
     )
+    return tuple(commit for commit in commits if commit.partitions)
 
 
 def _partitions(group_id: GroupId, topic: FetchedTopic, places: Places) -> tuple[PartitionCommit, ...]:
@@ -93,5 +119,5 @@ def _partitions(group_id: GroupId, topic: FetchedTopic, places: Places) -> tuple
             partition=item.partition, offset=item.offset, leader_epoch=item.leader_epoch, metadata=item.metadata
         )
         for item in topic.partitions
-        if Place(group_id, TopicPartition(topic.name, item.partition)) in places
+        if _is_settled(item) and Place(group_id, TopicPartition(topic.name, item.partition)) in places
     )

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
+    deleted_nothing,
     merge_delete,
     merge_fetch,
+    refuse_fetch,
     split_delete,
     to_memberless_fetch,
     without_groups,
@@ -18,6 +20,7 @@ from bridge.engine.describe import describe_classic_view, describe_consumer_grou
 from bridge.engine.queries import subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import Via
+from bridge.wire.apis import ApiKey
 from translators.dialects.admin import (
     DeletedGroup,
     DeleteGroups,
@@ -35,7 +38,6 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
-    FetchedGroup,
     GroupOffsets,
     OffsetDelete,
     OffsetDeleteReply,
@@ -103,27 +105,28 @@ class GroupViews:
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
 
         def merge(reply: GroupReply | None) -> None:
-            theirs = {group.group_id: group for group in reply.groups} if isinstance(reply, DescribeGroupsReply) else {}
-            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
+            theirs = {group.group_id: group for group in found}
             groups = tuple(
-                ours.get(group_id) or theirs.get(group_id) or DescribedGroup(error=lost, group_id=group_id)
-                for group_id in request.group_ids
+                ours.get(group_id) or theirs.get(group_id) or lost(group_id) for group_id in request.group_ids
             )
             answer(DescribeGroupsReply(groups=groups))
 
-        if others:
+        def lost(group_id: GroupId) -> DescribedGroup:
+            # A broker that can't describe groups has none: what it never heard of is dead (K6.1).
+            if not knows:
+                return _missing(group_id, request)
+            return DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=group_id)
+
+        knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
+        if others and knows:
             via.ask(ref, replace(request, group_ids=others), merge)
         else:
             merge(None)
 
     def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
         if request.errors_when_missing:
-            return DescribedGroup(
-                error=ErrorCode.GROUP_ID_NOT_FOUND,
-                group_id=group_id,
-                group_state="Dead",
-                error_message=f"Group {group_id} is not a classic group.",
-            )
+            return _missing(group_id, request)
         return describe_classic_view(self._shard, group_id, self._blobs)
 
     def _describe_consumer(self, ref: RequestRef, via: Via, request: ConsumerGroupDescribe, answer: Answer) -> None:
@@ -138,14 +141,15 @@ class GroupViews:
             found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
             theirs = {group.group_id: group for group in found}
             # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
-            missing = ErrorCode.GROUP_ID_NOT_FOUND
+            missing = ErrorCode.COORDINATOR_NOT_AVAILABLE if knows else ErrorCode.GROUP_ID_NOT_FOUND
             groups = tuple(
                 ours.get(group_id) or theirs.get(group_id) or DescribedConsumerGroup(error=missing, group_id=group_id)
                 for group_id in request.group_ids
             )
             answer(ConsumerGroupDescribeReply(groups))
 
-        if others and via.highest_version(CONSUMER_GROUP_DESCRIBE_KEY) is not None:
+        knows = via.highest_version(ApiKey.CONSUMER_GROUP_DESCRIBE) is not None
+        if others and knows:
             via.ask(ref, replace(request, group_ids=others), merge)
         else:
             merge(None)
@@ -168,10 +172,14 @@ class GroupViews:
         via.ask(ref, ListGroups(), merge)
 
     def _delete_groups(self, ref: RequestRef, via: Via, request: DeleteGroups, answer: Answer) -> None:
-        ours = {group_id: self._delete(group_id) for group_id in request.group_ids if self._is_ours(group_id)}
-        forwarded = tuple(
-            group_id for group_id in request.group_ids if ours.get(group_id, ErrorCode.NONE) is ErrorCode.NONE
-        )
+        if via.highest_version(ApiKey.DELETE_GROUPS) is None:
+            # Their offsets would stay in the broker: half a deletion is none.
+            codes = tuple(DeletedGroup(group_id, ErrorCode.UNSUPPORTED_VERSION) for group_id in request.group_ids)
+            answer(DeleteGroupsReply(groups=codes))
+            return
+        named = dict.fromkeys(request.group_ids)
+        ours = {group_id: self._delete(group_id) for group_id in named if self._is_ours(group_id)}
+        forwarded = tuple(group_id for group_id in named if ours.get(group_id, ErrorCode.NONE) is ErrorCode.NONE)
 
         def merge(reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DeleteGroupsReply) else ()
@@ -185,21 +193,17 @@ class GroupViews:
             merge(None)
 
     def _fetch(self, ref: RequestRef, via: Via, request: OffsetFetch, answer: Answer) -> None:
-        embedded = frozenset(group.group_id for group in request.groups if self._is_ours(group.group_id))
-        judged = {group.group_id: self._check_fetch(group) for group in request.groups if group.group_id in embedded}
+        judged = {group.group_id: self._check_fetch(group) for group in request.groups}
         refused = {group_id: code for group_id, code in judged.items() if code is not ErrorCode.NONE}
-        allowed = to_memberless_fetch(without_groups(request, refused), embedded, self._catalog)
+        allowed = to_memberless_fetch(without_groups(request, refused), self._catalog)
 
         def merge(reply: GroupReply | None) -> None:
-            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            if not isinstance(reply, OffsetFetchReply):
-                groups = tuple(
-                    FetchedGroup(group_id=group.group_id, topics=(), error=refused.get(group.group_id, lost))
-                    for group in request.groups
-                )
-                answer(OffsetFetchReply(groups=groups))
-            else:
+            if isinstance(reply, OffsetFetchReply):
                 answer(merge_fetch(request, reply, refused, self._catalog))
+                return
+            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            groups = tuple(refuse_fetch(group, refused.get(group.group_id, lost)) for group in request.groups)
+            answer(OffsetFetchReply(groups=groups))
 
         if allowed.groups:
             via.ask(ref, allowed, merge)
@@ -211,10 +215,12 @@ class GroupViews:
         allowed, refused = split_delete(request, subscribed)
 
         def merge(reply: GroupReply | None) -> None:
-            if isinstance(reply, OffsetDeleteReply):
-                answer(merge_delete(reply, refused))
-            else:
-                answer(OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            if not isinstance(reply, OffsetDeleteReply):
+                reply = OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            elif reply.error is ErrorCode.GROUP_ID_NOT_FOUND and self._is_ours(request.group_id):
+                # The group lives, but never committed: the broker has not heard of it.
+                reply = deleted_nothing(allowed)
+            answer(merge_delete(request, reply, refused))
 
         if allowed.topics:
             via.ask(ref, allowed, merge)
@@ -222,14 +228,25 @@ class GroupViews:
             merge(OffsetDeleteReply(error=ErrorCode.NONE))
 
 
-CONSUMER_GROUP_DESCRIBE_KEY = 69
+def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
+    """No classic group, as the version asked has it (K6.1 with 11.4)."""
+    if not request.errors_when_missing:
+        return DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
+    return DescribedGroup(
+        error=ErrorCode.GROUP_ID_NOT_FOUND,
+        group_id=group_id,
+        group_state="Dead",
+        error_message=f"Group {group_id} is not a classic group.",
+    )
 
 
 def _passes(group: ListedGroup, request: ListGroups) -> bool:
     """Whether a group of the broker passes the client's filters, which were not sent on (decision 22)."""
     states = {state.strip().lower() for state in request.states}
-    types = {wanted.lower() for wanted in request.types}
-    return (not states or group.group_state.lower() in states) and (not types or group.group_type.lower() in types)
+    types = {wanted.strip().lower() for wanted in request.types}
+    # Before version 5 brokers had one type of group and did not name it.
+    group_type = group.group_type.lower() or "classic"
+    return (not states or group.group_state.lower() in states) and (not types or group_type in types)
 
 
 def _deleted(group_id: GroupId, ours: dict[GroupId, ErrorCode], theirs: dict[GroupId, ErrorCode]) -> ErrorCode:

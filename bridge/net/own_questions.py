@@ -3,6 +3,7 @@
 It must not know why it is asked, nor clients' connections.
 """
 
+from dataclasses import replace
 from typing import TypeVar
 
 import trio
@@ -86,15 +87,16 @@ class OwnQuestions:
             found = next(iter(described.groups), found)
         if not found.members and ApiKey.CONSUMER_GROUP_DESCRIBE in versions:
             consumers = await self._ask(node_id, ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
-            if consumers.groups and consumers.groups[0].error is ErrorCode.NONE:
+            if consumers.groups and consumers.groups[0].error is not ErrorCode.GROUP_ID_NOT_FOUND:
                 return consumers.groups[0]
         return found
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
-        """See `ports.Broker`."""
-        wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),))
+        """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
+        wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),), require_stable=True)
         reply = await self._ask(await self._find_coordinator(group_id), wanted, OffsetFetchReply)
-        found = reply.groups[0]
+        # Before version 8 the answer does not name its only group.
+        found = replace(reply.groups[0], group_id=group_id)
         if found.error is not ErrorCode.NONE:
             raise BrokerUnreachable(
                 f"EB-NET-031: OffsetFetch of {group_id!r} got {found.error.name}; asked again later"
@@ -106,14 +108,21 @@ class OwnQuestions:
         return await self._ask(await self._find_coordinator(commit.group_id), commit, OffsetCommitReply)
 
     async def _find_coordinator(self, group_id: GroupId) -> int:
-        versions = await self._versions(None)
-        version = min(FIND_COORDINATOR_VERSION_MAX, versions[ApiKey.FIND_COORDINATOR].highest)
+        offered = (await self._versions(None)).get(ApiKey.FIND_COORDINATOR)
+        if offered is None:
+            raise BrokerUnreachable("EB-NET-034: no broker offers FindCoordinator; is this a Kafka cluster?")
+        version = min(FIND_COORDINATOR_VERSION_MAX, offered.highest)
         fields = {"key": group_id, "key_type": 0}
         request = whole_request_frame(ApiKey.FIND_COORDINATOR, version, 0, OWN_CLIENT_ID, fields)
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         for _ in range(COORDINATOR_TRIES):
             frame = await self._exchange(None, request)
-            _, answer = read_reply_fields(ApiKey.FIND_COORDINATOR, version, frame[LENGTH_BYTES:])
+            try:
+                _, answer = read_reply_fields(ApiKey.FIND_COORDINATOR, version, frame[LENGTH_BYTES:])
+            except MalformedFrame as problem:
+                raise BrokerUnreachable(
+                    f"EB-NET-030: the answer to FindCoordinator can't be read: {problem}"
+                ) from problem
             code = error_code(answer)
             if code is ErrorCode.NONE:
                 node_id = answer.number("node_id")

@@ -13,8 +13,6 @@ from translators.dialects.admin import (
     DeleteGroupsReply,
     DescribeGroups,
     DescribeGroupsReply,
-    ListGroups,
-    ListGroupsReply,
 )
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
 from translators.dialects.errors import ErrorCode
@@ -34,9 +32,10 @@ class Parts(NamedTuple):
 
 
 def split(request: Request, is_ours: IsOurs) -> Parts:
-    """Cut a request by road; a request about one group goes whole to one side, ListGroups goes to both."""
-    if isinstance(request, ListGroups):
-        return Parts(request, request)
+    """Cut a request by road; one about a single group goes whole to one side, and ListGroups to the bridge.
+
+    The bridge asks the broker itself then: filters apply to the whole list (decision 22).
+    """
     if isinstance(request, OffsetFetch):
         ours = tuple(group for group in request.groups if is_ours(group.group_id))
         theirs = tuple(group for group in request.groups if not is_ours(group.group_id))
@@ -77,16 +76,9 @@ class Merge:
         ours, theirs = self.ours, self.theirs
         if ours is None or theirs is None:
             return None
-        if isinstance(ours, ListGroupsReply) and isinstance(theirs, ListGroupsReply):
-            return self._merged_list(ours, theirs)
         if isinstance(ours, Answers) and isinstance(theirs, Answers):
             return self._merged_groups(ours, theirs)
         raise TypeError(f"no answers to one request: {ours} and {theirs}")
-
-    def _merged_list(self, ours: ListGroupsReply, theirs: ListGroupsReply) -> ListGroupsReply:
-        """An embedded group stands once, in place of the broker's entry (decision 22)."""
-        kept = tuple(group for group in theirs.groups if not self.is_ours(group.group_id))
-        return replace(theirs, error=ours.error or theirs.error, groups=kept + ours.groups)
 
     def _merged_groups(self, ours: Answers, theirs: Answers) -> Reply:
         if isinstance(ours, OffsetFetchReply) and isinstance(theirs, OffsetFetchReply):

@@ -13,9 +13,7 @@ from translators.dialects.admin import (
     DescribedGroup,
     DescribeGroups,
     DescribeGroupsReply,
-    ListedGroup,
     ListGroups,
-    ListGroupsReply,
 )
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
@@ -103,18 +101,10 @@ def test_request_of_one_road_goes_whole_to_its_side() -> None:
     assert split(beat, is_ours) == Parts(beat, None)
 
 
-def test_list_shows_an_embedded_group_once() -> None:
-    """Decision 22: in place of the broker's entry, which knows it as a simple group."""
+def test_list_goes_whole_to_the_bridge() -> None:
+    """Decision 22: it asks the broker itself, since an embedded group stands in place of the broker's entry."""
     asked = ListGroups(states=("Stable",))
-    assert split(asked, is_ours) == Parts(asked, asked)
-    merge = Merge(asked, asked, is_ours)
-    mine = ListedGroup(group_id=A, protocol_type="consumer", group_state="Stable", group_type="Consumer")
-    other = ListedGroup(group_id=B, protocol_type="consumer", group_state="Stable", group_type="Classic")
-    simple = ListedGroup(group_id=A, protocol_type="", group_state="Empty", group_type="Classic")
-    assert merge.take_ours(ListGroupsReply(error=NONE, groups=(mine,))) is None
-    assert merge.take_theirs(ListGroupsReply(error=NONE, groups=(simple, other))) == ListGroupsReply(
-        error=NONE, groups=(other, mine)
-    )
+    assert split(asked, is_ours) == Parts(asked, None)
 
 
 def test_broker_that_does_not_answer_is_an_error_for_its_groups_only() -> None:
