@@ -1,0 +1,111 @@
+"""Which story a seed tells: the fleet, its faults and their times, all drawn from one number.
+
+It must not know how the story ends.
+"""
+
+from random import Random
+
+from bridge.simulation.schedule import Act, Conditions, Deed, Phase, Schedule
+from bridge.simulation.temperaments import TEMPERAMENTS
+
+TOPIC, EXTRA_TOPIC = "orders", "returns"
+PLACES_MAX = 8
+STORM_MS = 40_000
+_NAMES = tuple(TEMPERAMENTS)
+_FAULTS = (
+    Deed.LEAVE,
+    Deed.KILL,
+    Deed.RESTART,
+    Deed.RESTART,
+    Deed.KILL_RESTART,
+    Deed.PAUSE,
+    Deed.PAUSE,
+    Deed.CUT,
+    Deed.CUT,
+    Deed.LAG,
+    Deed.START,
+    Deed.START,
+    Deed.GROW,
+    Deed.CREATE,
+    Deed.DELETE,
+    Deed.BREAK_UPSTREAM,
+    Deed.SLOW_BROKER,
+    Deed.RESTART_BRIDGE,
+)
+
+
+def draw_schedule(seed: int) -> Schedule:
+    """The story of a seed: a fleet forms, changes calmly, weathers a storm, and changes once more."""
+    rng = Random(f"schedule {seed}")
+    conditions = Conditions(
+        partitions=rng.choice((1, 3, 4, 6, 12)),
+        static_places=frozenset(place for place in range(PLACES_MAX) if rng.random() < rng.choice((0.0, 0.3))),
+        curious_places=frozenset(place for place in range(PLACES_MAX) if rng.random() < 0.3),
+        initial_delay_ms=rng.choice((0, 0, 500, 3_000)),
+        consumer_heartbeat_ms=rng.choice((1_000, 2_000, 2_000, 5_000)),
+        consumer_session_ms=rng.choice((12_000, 20_000)),
+        latency_ms=rng.choice((1, 3, 30)),
+    )
+    cast = rng.sample(_NAMES, k=rng.choice((1, 2, 3, 5)))
+    fleet = rng.randint(1, PLACES_MAX - 1)
+    phases = [Phase(is_calm=False, acts=_formation(rng, cast, fleet))]
+    phases += [_calm_phase(rng, cast) for _ in range(rng.randint(1, 3))]
+    if rng.random() < 0.3:
+        phases += _roll(rng, fleet)
+    phases += [_storm(rng, cast), _calm_phase(rng, cast)]
+    return Schedule(seed, conditions, tuple(phases))
+
+
+def _formation(rng: Random, cast: list[str], fleet: int) -> tuple[Act, ...]:
+    spread_ms = rng.choice((0, 50, 4_000))
+    return tuple(
+        Act(at_ms=rng.randint(0, spread_ms), deed=Deed.START, place=place, name=rng.choice(cast))
+        for place in range(fleet)
+    )
+
+
+def _calm_phase(rng: Random, cast: list[str]) -> Phase:
+    deed = rng.choice((Deed.START, Deed.START, Deed.LEAVE, Deed.KILL, Deed.GROW))
+    act = Act(at_ms=rng.randint(0, 3_000), deed=deed, place=rng.randrange(PLACES_MAX), name=rng.choice(cast), amount=2)
+    return Phase(is_calm=True, acts=(act,))
+
+
+def _roll(rng: Random, fleet: int) -> list[Phase]:
+    """A rolling upgrade or downgrade, one member at a time, each step a storm of its own."""
+    name = rng.choice(_NAMES)
+    return [
+        Phase(
+            is_calm=False,
+            acts=(Act(at_ms=0, deed=Deed.RESTART, place=place, name=name, amount=rng.choice((50, 1_000, 4_000))),),
+        )
+        for place in range(fleet)
+    ]
+
+
+def _storm(rng: Random, cast: list[str]) -> Phase:
+    """Every storm has its own mixture of faults (swarm), so that each kind is also seen without the others."""
+    faults = rng.sample(_FAULTS, k=rng.randint(1, 7))
+    names = [*cast, rng.choice(_NAMES)]
+    acts = sorted(
+        (_fault(rng, rng.choice(faults), names) for _ in range(rng.randint(1, 20))), key=lambda act: act.at_ms
+    )
+    return Phase(is_calm=False, acts=tuple(acts))
+
+
+def _fault(rng: Random, deed: Deed, names: list[str]) -> Act:
+    amount = {
+        Deed.PAUSE: (500, 3_000, 8_000, 25_000),
+        Deed.LAG: (200, 2_000, 6_000),
+        Deed.RESTART: (0, 50, 1_000, 5_000),
+        Deed.KILL_RESTART: (0, 50, 1_000, 5_000),
+        Deed.SLOW_BROKER: (500, 2_000),
+        Deed.GROW: (1, 3),
+        Deed.CREATE: (1, 4),
+    }.get(deed, (0,))
+    return Act(
+        at_ms=rng.randint(0, STORM_MS),
+        deed=deed,
+        place=rng.randrange(PLACES_MAX),
+        name=rng.choice(names),
+        amount=rng.choice(amount),
+    )
