@@ -13,11 +13,11 @@ import trio
 
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.config import Config
+from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.assignors.registry import registry
 from bridge.engine.state import Shard
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
@@ -56,7 +56,7 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
     counters = Counters()
     switchboard = Switchboard(counters)
     questions = OwnQuestions()
-    owner = _make_owner(config, clock.now_ms())
+    owner = make_owner(config, clock.now_ms())
     groups = EmbeddedGroups(owner, questions, clock, switchboard.deliver, embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
     backstage = Backstage(groups=groups, passing=PassingLog(), switchboard=switchboard, counters=counters)
@@ -68,7 +68,7 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
             except CannotListen as problem:
                 raise AppError(f"{problem.code}: {problem}") from problem
             questions.attach(proxy.cluster)
-            groups.guard(lambda: _closed(config, proxy.cluster))
+            groups.guard(lambda: closed_reason(config, proxy.cluster))
             ready(_ready_line(proxy))
             async for number in signals:
                 LOG.info("%s: draining", signal.Signals(number).name)
@@ -77,16 +77,21 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
             nursery.cancel_scope.cancel()
 
 
-def _make_owner(config: Config, now_ms: int) -> GroupOwner:
+def make_owner(config: Config, now_ms: int) -> GroupOwner:
+    """The owner of all embedded groups, with the assignors that are installed; raises ConfigError and AppError."""
+    try:
+        assignors = load_assignors()
+    except PluginUnusable as problem:
+        raise AppError(str(problem)) from problem
     shard = Shard(
-        settings=engine_settings(config),
-        assignors=registry,
+        settings=engine_settings(config, assignors),
+        assignors=assignors,
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
     return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
 
 
-def _closed(config: Config, cluster: UpstreamCluster) -> Refusal | None:
+def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
     """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed."""
     if cluster.requires_authentication and not config.settings.embedded_trust_clients:
         reason = (

@@ -3,7 +3,7 @@
 It must not know rooms beyond their settings.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
@@ -20,6 +20,8 @@ from bridge.session.limits import Limits
 from translators.classic_member.states import Limits as MemberLimits
 from translators.dialects.ids import GroupId
 
+ASSIGNORS_KEY = "group.consumer.assignors"
+PORT_MAX = 65_535
 REMEMBERED_GROUPS_MAX = 10_000
 _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name for field in fields(Settings)}
 
@@ -53,12 +55,21 @@ def proxy_settings(config: Config) -> ProxySettings:
     )
 
 
-def engine_settings(config: Config) -> EngineSettings:
-    """What the engine is told; raises ConfigError for assignors that nobody has."""
-    unknown = [name for name in config.settings.group_consumer_assignors if name not in registry]
-    if unknown:
-        seen = f"no assignor is named {unknown[0]!r}"
-        raise ConfigError([_fault("group.consumer.assignors", seen, ", ".join(sorted(registry)), FaultCode.WRONG_KIND)])
+def engine_settings(config: Config, assignors: Collection[str] = registry) -> EngineSettings:
+    """What the engine is told; raises ConfigError for names that are not in `assignors`, those of single rules too."""
+    chosen = {ASSIGNORS_KEY: config.settings.group_consumer_assignors}
+    for rule in config.rules:
+        if any(name == ASSIGNORS_KEY for name, _ in rule.overrides):
+            own = rule.settings(config.settings).group_consumer_assignors
+            chosen[f"rule {rule.match!r}: {ASSIGNORS_KEY}"] = own
+    faults = [
+        _fault(key, f"no assignor is named {name!r}", ", ".join(sorted(assignors)), FaultCode.WRONG_KIND)
+        for key, names in chosen.items()
+        for name in names
+        if name not in assignors
+    ]
+    if faults:
+        raise ConfigError(faults)
     return replace(_engine(config.settings), per_group=RuledSettings(config))
 
 
@@ -116,14 +127,14 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
 def parse_address(key: str, text: str) -> Address:
     """`HOST:PORT`, with `[…]` around an IPv6 host; raises ConfigError."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+    if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
         raise ConfigError([_fault(key, f"{text!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)])
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 def _parse_port(text: str) -> tuple[int, int]:
     node, equals, port = text.partition("=")
-    if not equals or not node.isdecimal() or not port.isdecimal():
+    if not equals or not node.isdecimal() or not port.isdecimal() or int(port) > PORT_MAX:
         raise ConfigError([_fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)])
     return int(node), int(port)
 
