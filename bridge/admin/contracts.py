@@ -1,0 +1,115 @@
+"""What the admin API shows, as frozen values, and what it asks of those who know.
+
+It must not know where a group is kept, nor how anything is written or drawn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartitions:
+    """Partitions of one topic, in ascending order."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberView:
+    """One member; field names are the keys of the JSON and stay as they are.
+
+    `protocol` is "classic" or "consumer"; `library` and `library_version` are "" where the client did not say
+    (KIP-511); `generation` is None for consumer members, who have none.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    library: str
+    library_version: str
+    protocol: str
+    state: str
+    generation: int | None
+    member_epoch: int
+    assigned: tuple[TopicPartitions, ...]
+    target: tuple[TopicPartitions, ...]
+    pending_revocation: tuple[TopicPartitions, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSummary:
+    """One group in the list; `reason` says why it is refused or bypassed, None if it is served."""
+
+    group_id: str
+    road: str
+    type: str
+    state: str
+    group_epoch: int
+    assignment_epoch: int
+    assignor: str
+    member_count: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """One group with all its members."""
+
+    summary: GroupSummary
+    members: tuple[MemberView, ...]
+
+
+class Snapshots(Protocol):
+    """What the bridge knows at this moment; every method returns at once and leaves all as it is."""
+
+    def groups(self) -> Sequence[GroupSummary]:
+        """All groups that the bridge coordinates."""
+        ...
+
+    def group(self, name: str) -> GroupView | None:
+        """One group by its id; None if the bridge does not coordinate it."""
+        ...
+
+    def readiness(self) -> Sequence[str]:
+        """Why clients should not come, in sentences; empty when they should."""
+        ...
+
+
+class Metrics(Protocol):
+    """Figures for a machine to collect."""
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the text."""
+        ...
+
+    def text(self) -> bytes:
+        """The figures of this moment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdminSources:
+    """All that the admin API reads."""
+
+    snapshots: Snapshots
+    metrics: Metrics
+
+
+class Screen(Protocol):
+    """Where a command shows a table; the command line brings one that knows the terminal."""
+
+    def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print rows under their column names."""
+        ...
+
+
+class AdminError(Exception):
+    """The admin API can't be served; the text says what happened, the likely cause and the next step."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code

@@ -1,0 +1,38 @@
+"""The JSON of every page: which keys there are and what they hold.
+
+It must not know HTTP or who reads it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from bridge.admin.contracts import GroupSummary, GroupView
+
+Document = Mapping[str, object]
+
+
+def groups_document(groups: Sequence[GroupSummary]) -> Document:
+    """`{"groups": [summary, …]}`, by group id."""
+    return {"groups": [asdict(group) for group in sorted(groups, key=lambda group: group.group_id)]}
+
+
+def group_document(group: GroupView) -> Document:
+    """The keys of the summary and `members`, by client id and then member id."""
+    members = sorted(group.members, key=lambda member: (member.client_id, member.member_id))
+    return {**asdict(group.summary), "members": [asdict(member) for member in members]}
+
+
+def readiness_document(reasons: Sequence[str]) -> Document:
+    """`{"ready": …, "reasons": [sentence, …]}`."""
+    return {"ready": not reasons, "reasons": list(reasons)}
+
+
+def error_document(code: str, sentence: str) -> Document:
+    """`{"code": …, "error": sentence}`."""
+    return {"code": code, "error": sentence}
+
+
+def encode(document: Document) -> bytes:
+    """One line of JSON in UTF-8, ending in a line break so that a terminal shows it well."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"

@@ -1,0 +1,158 @@
+"""The pages of the admin API: which path shows what, and what a wrong request is told.
+
+It must not know sockets, nor how the bridge comes to what it shows.
+"""
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+
+import trio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bridge.admin.contracts import AdminSources
+from bridge.admin.documents import (
+    Document,
+    encode,
+    error_document,
+    group_document,
+    groups_document,
+    readiness_document,
+)
+
+JSON = "application/json"
+NAME_CHARS_SHOWN = 100
+Page = Callable[[Request], Awaitable[Response]]
+
+
+def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
+    """The ASGI application; with `only_local` it answers only requests that name a loopback host.
+
+    A web page that a browser on this machine shows may resolve its own name to loopback (DNS rebinding); its requests
+    still carry that name.
+    """
+    pages: dict[str, Page] = {
+        "/livez": show_life,
+        "/readyz": Readiness(sources),
+        "/groups": GroupList(sources),
+        "/groups/{name:path}": GroupPage(sources),
+        "/metrics": MetricsPage(sources),
+    }
+    guarded = {path: LocalOnly(page) if only_local else page for path, page in pages.items()}
+    return Starlette(
+        routes=[Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()],
+        exception_handlers={HTTPException: _refuse},
+    )
+
+
+async def show_life(_request: Request) -> Response:
+    """200 while the process can answer at all."""
+    return await _show({"alive": True})
+
+
+class Readiness:
+    """200 when clients may come, 503 with the reasons when they should not."""
+
+    def __init__(self, sources: AdminSources) -> None:
+        self._sources = sources
+
+    async def __call__(self, _request: Request) -> Response:
+        """Answer one request."""
+        reasons = self._sources.snapshots.readiness()
+        return await _show(readiness_document(reasons), 503 if reasons else 200)
+
+
+class GroupList:
+    """Every group that the bridge coordinates."""
+
+    def __init__(self, sources: AdminSources) -> None:
+        self._sources = sources
+
+    async def __call__(self, _request: Request) -> Response:
+        """Answer one request."""
+        groups = self._sources.snapshots.groups()
+        return await _show_later(lambda: groups_document(groups))
+
+
+class GroupPage:
+    """One group with its members, 404 with a sentence if there is none."""
+
+    def __init__(self, sources: AdminSources) -> None:
+        self._sources = sources
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        name = str(request.path_params["name"])
+        group = self._sources.snapshots.group(name)
+        if group is None:
+            shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
+            sentence = (
+                f"the bridge coordinates no group {shown!r}; groups that no rule names are the broker's, and a group "
+                "appears with its first member; GET /groups lists those there are"
+            )
+            return await _show(error_document("EB-ADMIN-004", sentence), 404)
+        return await _show_later(lambda: group_document(group))
+
+
+class MetricsPage:
+    """Figures for a machine to collect."""
+
+    def __init__(self, sources: AdminSources) -> None:
+        self._sources = sources
+
+    async def __call__(self, _request: Request) -> Response:
+        """Answer one request."""
+        metrics = self._sources.metrics
+        return Response(metrics.text(), headers={"content-type": metrics.content_type})
+
+
+class LocalOnly:
+    """A page for those who call the bridge by a loopback name or address."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        host = request.url.hostname or ""
+        if is_loopback(host):
+            return await self._page(request)
+        sentence = f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only"
+        return await _show(error_document("EB-ADMIN-006", sentence), 403)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or address, is this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _as_function(page: Page) -> Page:
+    async def show(request: Request) -> Response:
+        return await page(request)
+
+    return show
+
+
+async def _refuse(request: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    sentence = (
+        f"{request.method} is not answered here; the admin API only shows, so use GET"
+        if status == 405
+        else "there is no such page; there are /livez, /readyz, /groups, /groups/NAME and /metrics"
+    )
+    return await _show(error_document("EB-ADMIN-005", sentence), status)
+
+
+async def _show(document: Document, status: int = 200) -> Response:
+    return Response(encode(document), status, media_type=JSON)
+
+
+async def _show_later(make: Callable[[], Document]) -> Response:
+    # Ten thousand members are megabytes of JSON: written in a thread, while connections go on being served.
+    return Response(await trio.to_thread.run_sync(lambda: encode(make())), media_type=JSON)
