@@ -80,7 +80,7 @@ def promised(report: Report) -> Report:
 
 def _report(console: Console, verdict: Verdict, json_file: TextIO | None) -> None:
     console.print(draw_report(verdict))
-    console.print(conclusion(verdict), highlight=False, markup=False, soft_wrap=True)
+    console.print(conclusion(verdict), highlight=False, markup=False, soft_wrap=not console.is_terminal)
     if json_file is not None:
         json_file.write(json.dumps(promised(verdict_report(verdict)), indent=2) + "\n")
         json_file.flush()

@@ -61,7 +61,7 @@ class Stage:
     def settle(self, snapshot: Snapshot) -> None:
         """Show the fleet at the end of a step."""
         if self._live is None:
-            self.console.print(draw_members(snapshot.rows))
+            self.console.print(draw_members(snapshot.rows, self.console.width))
         else:
             self.show(lambda: snapshot)
 
@@ -78,7 +78,7 @@ class Stage:
             chapters=self._chapters,
             elapsed_s=self._elapsed_s(),
         )
-        self._live.update(draw(picture), refresh=True)
+        self._live.update(draw(picture, self.console.size), refresh=True)
 
     def _tell(self, sentence: str) -> None:
         self.console.print(sentence, highlight=False, markup=False, soft_wrap=True)

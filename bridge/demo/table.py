@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import ConsoleDimensions, Group, RenderableType
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -14,9 +14,15 @@ from rich.text import Text
 
 from bridge.demo.judge import Verdict
 from bridge.demo.report import verdict_lines
+from bridge.demo.story_plan import SESSION_TIMEOUT_MS
 from bridge.demo.table_rows import Row, Totals
 
 SENTENCES_SHOWN = 5
+LINES_PER_SENTENCE = 2
+WIDE, ROOMY = 110, 130
+LINES_AROUND = 9
+"""The frame of the story, the head of the table and the line of figures."""
+LIBRARY_CHARS = 24
 PARTITIONS_COUNTED = 5
 """Up to so many partitions are listed without their count; the terminal's width cuts longer lists."""
 
@@ -33,26 +39,49 @@ class Picture:
     elapsed_s: float
 
 
-def draw(picture: Picture) -> RenderableType:
-    """The whole live screen."""
-    return Group(_story(picture), draw_members(picture.rows), _figures(picture))
+def draw(picture: Picture, size: ConsoleDimensions) -> RenderableType:
+    """The whole live screen for a terminal of this size: the story gives way to the members."""
+    members = len(picture.rows) * (1 if size.width >= WIDE else 2)
+    room = (size.height - members - LINES_AROUND) // (LINES_PER_SENTENCE if size.width >= WIDE else 3)
+    shown = min(SENTENCES_SHOWN, max(1, room))
+    return Group(_story(picture, shown), draw_members(picture.rows, size.width), _figures(picture))
 
 
-def draw_members(rows: Sequence[Row]) -> Table:
-    """One line per seat."""
+def draw_members(rows: Sequence[Row], width: int) -> Table:
+    """One line per seat where there is room for all columns, else two."""
+    return _wide_table(rows, width) if width >= WIDE else _narrow_table(rows)
+
+
+def _wide_table(rows: Sequence[Row], width: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
     for heading in ("member", "library", "protocol", "state"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("gen.", justify="right", no_wrap=True)
-    table.add_column("epoch", justify="right", no_wrap=True)
-    table.add_column("partitions", ratio=2, no_wrap=True)
-    table.add_column("what is going on", ratio=3, no_wrap=True)
-    table.add_column("read", justify="right", no_wrap=True)
+        table.add_column(heading, no_wrap=True, max_width=LIBRARY_CHARS if width < ROOMY else None)
+    for heading in ("gen.", "epoch"):
+        table.add_column(heading, no_wrap=True, justify="right")
+    table.add_column("partitions", no_wrap=True, ratio=2)
+    table.add_column("what is going on", no_wrap=True, ratio=3)
+    table.add_column("read", no_wrap=True, justify="right")
     for row in rows:
-        protocol = Text(row.protocol, style="green" if row.protocol == "consumer" else "")
         table.add_row(
-            *(row.seat, row.library, protocol, row.state, row.generation, row.epoch),
+            *(row.seat, row.library, _protocol(row), row.state, row.generation, row.epoch),
             *(_partitions(row), row.doing, f"{row.read:,}"),
+            style="" if row.alive else "dim",
+        )
+    return table
+
+
+def _narrow_table(rows: Sequence[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
+    table.add_column("member\n  library", no_wrap=True, max_width=LIBRARY_CHARS)
+    table.add_column("protocol\n  state", no_wrap=True)
+    for heading in ("gen.", "epoch"):
+        table.add_column(heading, no_wrap=True, justify="right")
+    table.add_column("partitions\n  what is going on", no_wrap=True, ratio=1)
+    table.add_column("read", no_wrap=True, justify="right")
+    for row in rows:
+        table.add_row(
+            *(f"{row.seat}\n  {row.library}", Text("\n  ").join([_protocol(row), Text(row.state)])),
+            *(row.generation, row.epoch, f"{_partitions(row)}\n  {row.doing}", f"{row.read:,}"),
             style="" if row.alive else "dim",
         )
     return table
@@ -76,9 +105,13 @@ def conclusion(verdict: Verdict) -> str:
     return (
         f"OK: {verdict.members_rolled} members changed protocol and back while {verdict.records_produced:,} records "
         f"flowed; none was lost, no partition ever had two owners, {others}. "
-        f"The longest time a partition had no reader was {verdict.max_stall_ms / 1000:.1f} s: a member was killed, and "
-        f"a group can't know that before its session has run out."
+        f"The longest time a partition had no reader was {verdict.max_stall_ms / 1000:.1f} s; after the kill the "
+        f"group had to wait for the session timeout ({SESSION_TIMEOUT_MS // 1000} s), as nobody can know earlier."
     )
+
+
+def _protocol(row: Row) -> Text:
+    return Text(row.protocol, style="green" if row.protocol == "consumer" else "")
 
 
 def _partitions(row: Row) -> str:
@@ -87,8 +120,8 @@ def _partitions(row: Row) -> str:
     return (count + ", ".join(listed)) or "none"
 
 
-def _story(picture: Picture) -> Panel:
-    *told, telling = picture.sentences[-SENTENCES_SHOWN:] or ("",)
+def _story(picture: Picture, shown: int) -> Panel:
+    *told, telling = picture.sentences[-shown:] or ("",)
     text = Text("\n").join([*(Text(sentence, style="dim") for sentence in told), Text(telling, style="bold")])
     title = f"epochbridge demo · step {picture.chapter} of {picture.chapters} · {picture.elapsed_s:.0f} s"
     return Panel(text, title=title, title_align="left")

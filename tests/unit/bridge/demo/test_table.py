@@ -3,13 +3,14 @@
 import io
 from dataclasses import replace
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleDimensions, RenderableType
 
 from bridge.demo.events import Partition
 from bridge.demo.judge import Verdict
 from bridge.demo.table import Picture, conclusion, draw, draw_members, draw_report
 from bridge.demo.table_rows import Row, Totals
 
+LARGE, SMALL = ConsoleDimensions(140, 40), ConsoleDimensions(80, 14)
 ROW = Row(
     seat="member-1",
     library="kafka-python range",
@@ -46,15 +47,21 @@ def text_of(drawn: RenderableType) -> str:
 
 def test_members_show_all_that_is_known_of_them() -> None:
     """Member, library, protocol, state, generation, epoch, partitions, what is going on, progress."""
-    (line,) = (line for line in text_of(draw_members([ROW])).splitlines() if "member-1" in line)
+    (line,) = (line for line in text_of(draw_members([ROW], 140)).splitlines() if "member-1" in line)
     assert " ".join(line.split()) == "member-1 kafka-python range classic Stable 3 7 0, 4 was given 4 1,234"
+
+
+def test_members_take_two_lines_where_there_is_no_room_for_one() -> None:
+    """A terminal of 80 columns shows all the same."""
+    lines = [" ".join(line.split()) for line in text_of(draw_members([ROW], 80)).splitlines()]
+    assert lines[-3:-1] == ["member-1 classic 3 7 0, 4 1,234", "kafka-python range Stable was given 4"]
 
 
 def test_many_partitions_are_counted() -> None:
     """The line stays a line; what is cut off can be counted."""
     many = replace(ROW, partitions=tuple(Partition("t", index) for index in range(20)))
-    assert " 20: 0, 1, 2, " in text_of(draw_members([many]))
-    assert "none" in text_of(draw_members([replace(ROW, partitions=())]))
+    assert " 20: 0, 1, 2, " in text_of(draw_members([many], 140))
+    assert "none" in text_of(draw_members([replace(ROW, partitions=())], 140))
 
 
 def test_picture_holds_story_members_and_figures() -> None:
@@ -63,17 +70,19 @@ def test_picture_holds_story_members_and_figures() -> None:
     picture = Picture(
         rows=(ROW,), totals=Totals(produced=900, read=800), sentences=sentences, chapter=2, chapters=10, elapsed_s=12.3
     )
-    text = text_of(draw(picture))
+    text = text_of(draw(picture, LARGE))
     assert "step 2 of 10 · 12 s" in text
     assert "sentence 8" in text
     assert "sentence 3" not in text
+    assert "sentence 7" in text
+    assert "sentence 7" not in text_of(draw(picture, SMALL))
     assert "900 records produced, 800 read, 100 on the way" in text
 
 
 def test_picture_before_the_first_sentence_can_be_drawn() -> None:
     """An empty stage."""
     picture = Picture(rows=(), totals=Totals(produced=0, read=0), sentences=(), chapter=0, chapters=0, elapsed_s=0)
-    assert "0 records produced" in text_of(draw(picture))
+    assert "0 records produced" in text_of(draw(picture, SMALL))
 
 
 def test_report_holds_the_judges_lines() -> None:
