@@ -59,7 +59,7 @@ def engine_settings(config: Config, assignors: Collection[str] = registry) -> En
     """What the engine is told; raises ConfigError for names that are not in `assignors`, those of single rules too."""
     chosen = {ASSIGNORS_KEY: config.settings.group_consumer_assignors}
     for rule in config.rules:
-        if any(name == ASSIGNORS_KEY for name, _ in rule.overrides):
+        if any(field_name == "group_consumer_assignors" for field_name, _ in rule.overrides):
             own = rule.settings(config.settings).group_consumer_assignors
             chosen[f"rule {rule.match!r}: {ASSIGNORS_KEY}"] = own
     faults = [

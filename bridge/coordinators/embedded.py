@@ -256,7 +256,10 @@ class EmbeddedGroups:
         self._guarded(lambda: self.owner.take_turn(arrivals, self._clock.now_ms()), concerned)
 
     def _guarded(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> None:
-        """A bug ends this turn and nothing else: what it had decided counts, its other clients are to try again."""
+        """A bug ends this turn and nothing else: what it had decided counts, its other clients are to try again.
+
+        A JoinGroup that its machine holds is answered later: the machine asks again by itself.
+        """
         try:
             result = act()
         except Exception:
@@ -266,7 +269,7 @@ class EmbeddedGroups:
             answered = {ref for ref, _ in result.replies}
             self._release(result)
             for arrival in concerned:
-                if arrival.ref not in answered:
+                if arrival.ref not in answered and not self.owner.machines.is_parked(arrival.ref):
                     self._deliver(arrival.ref, error_reply(arrival.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
             self._release(result)

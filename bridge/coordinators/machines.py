@@ -86,6 +86,11 @@ class Machines:
         for key in self._states:
             self.note_deadline(key)
 
+    def is_parked(self, ref: RequestRef) -> bool:
+        """Whether a member's machine holds this JoinGroup and will answer it."""
+        states = (self._states.get(key) for key in self._parked.get(ref.connection, ()))
+        return any(isinstance(state, PreparingRebalance) and state.parked.ref == ref for state in states)
+
     def take_parked(self, connection: int) -> list[tuple[AskRef, RequestRef]]:
         """The members with a JoinGroup parked on a connection that is gone."""
         found: list[tuple[AskRef, RequestRef]] = []

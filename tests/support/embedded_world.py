@@ -1,0 +1,297 @@
+"""The embedded coordinator under a virtual clock: a broker port and client connections that do as the test says.
+
+It must not know any one test, nor sockets.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TypeVar
+
+import trio
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded import EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.assignors.registry import registry
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
+from bridge.net.clock import TrioClock
+from bridge.ports import BrokerUnreachable, ClusterTopics
+from bridge.session.contracts import OnAnswer
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.classic_member.states import Limits
+from translators.dialects.admin import DescribedGroup, DescribedMember
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeavingMember,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    NO_MEMBER_ID,
+    ClientIdentity,
+    GroupId,
+    MemberId,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicName,
+)
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    FetchedGroup,
+    OffsetCommit,
+    OffsetCommitReply,
+    PartitionCommit,
+    TopicCommit,
+)
+
+LOOK_PAUSE_S = 0.001
+LOOKS_MAX = 20_000
+ReplyT = TypeVar("ReplyT")
+ALL_APIS: dict[int, int] = {
+    ApiKey.DESCRIBE_GROUPS: 5,
+    ApiKey.DELETE_GROUPS: 2,
+    ApiKey.OFFSET_FETCH: 9,
+    ApiKey.LIST_GROUPS: 5,
+}
+
+
+def foreign_member() -> DescribedMember:
+    """A member that talks to the broker directly."""
+    return DescribedMember(
+        member_id=MemberId("elsewhere"),
+        instance_id=None,
+        client_id="stranger",
+        client_host="/10.0.0.9",
+        metadata=b"",
+        assignment=b"",
+    )
+
+
+@dataclass(slots=True)
+class FakeBroker:
+    """`ports.Broker` with answers to be set; `delay_s` is how long each takes, and all questions are kept."""
+
+    topics: list[Topic] = field(default_factory=lambda: [Topic(TopicId(b"t" * 16), TOPIC, 6)])
+    described: DescribedGroup | DescribedConsumerGroup = field(
+        default_factory=lambda: DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
+    )
+    offsets: dict[GroupId, FetchedGroup] = field(default_factory=dict)
+    commits: list[OffsetCommit] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    delay_s: float = 0.01
+    is_down: bool = False
+    raises: Exception | None = None
+
+    async def fetch_topics(self) -> ClusterTopics:
+        """See `ports.Broker`."""
+        await self._think("topics")
+        return ClusterTopics("cluster", tuple(self.topics))
+
+    async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        """See `ports.Broker`."""
+        await self._think(f"describe {group_id}")
+        return self.described
+
+    async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
+        """See `ports.Broker`."""
+        await self._think(f"offsets {group_id}")
+        return self.offsets.get(group_id, FetchedGroup(group_id=group_id, topics=()))
+
+    async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
+        """See `ports.Broker`."""
+        await self._think(f"commit {commit.group_id}")
+        self.commits.append(commit)
+        return committed(commit)
+
+    async def _think(self, question: str) -> None:
+        self.asked.append(question)
+        await trio.sleep(self.delay_s)
+        if self.raises is not None:
+            raise self.raises
+        if self.is_down:
+            raise BrokerUnreachable("the test took the broker away")
+
+
+def committed(commit: Request, code: ErrorCode = ErrorCode.NONE) -> OffsetCommitReply:
+    """The broker's word on every partition of a commit."""
+    assert isinstance(commit, OffsetCommit)
+    return OffsetCommitReply(
+        topics=tuple(
+            CommittedTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=tuple(CommittedPartition(item.partition, code) for item in topic.partitions),
+            )
+            for topic in commit.topics
+        )
+    )
+
+
+@dataclass(slots=True)
+class FakeVia:
+    """A client connection; what is asked of its broker waits in `open` until the test answers."""
+
+    connection: int = 1
+    broker_id: int | None = 1
+    versions: dict[int, int] = field(default_factory=lambda: dict(ALL_APIS))
+    open: list[tuple[Request, OnAnswer]] = field(default_factory=list)
+    raises: Exception | None = None
+
+    def highest_version(self, api_key: int) -> int | None:
+        """See `session.contracts.Via`."""
+        return self.versions.get(api_key)
+
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `session.contracts.Via`."""
+        if self.raises is not None:
+            raise self.raises
+        self.open.append((request, on_answer))
+
+    def answer(self, make: Callable[[Request], Reply | None]) -> Request:
+        """Answer the oldest open question; gives what it was."""
+        request, on_answer = self.open.pop(0)
+        on_answer(make(request))
+        return request
+
+
+@dataclass(slots=True)
+class World:
+    """The running coordinator; `replies` holds every answer by request, and one that comes twice fails the test."""
+
+    groups: EmbeddedGroups
+    broker: FakeBroker
+    replies: dict[RequestRef, Reply]
+    via: FakeVia = field(default_factory=FakeVia)
+    sequence: "count[int]" = field(default_factory=count)
+
+    def send(self, request: Request, via: FakeVia | None = None, client: ClientIdentity = CLIENT) -> RequestRef:
+        """Submit a request; gives where its answer will be."""
+        chosen = via or self.via
+        ref = RequestRef(0, chosen.connection, next(self.sequence))
+        self.groups.submit(ref, client, chosen, request)
+        return ref
+
+    async def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
+        """Wait for an answer in virtual time."""
+        for _ in range(LOOKS_MAX):
+            if ref in self.replies:
+                break
+            await trio.sleep(LOOK_PAUSE_S)
+        reply = self.replies[ref]
+        assert isinstance(reply, kind), reply
+        return reply
+
+    async def ask(self, request: Request, kind: type[ReplyT]) -> ReplyT:
+        """Submit a request and wait for its answer."""
+        return await self.answer(self.send(request), kind)
+
+    async def join(self, member_id: str = "a", topic: TopicName = TOPIC) -> JoinGroupReply:
+        """Join under an id of one's own choice."""
+        return await self.ask(join_request(member_id, topic), JoinGroupReply)
+
+    async def form(self, member_id: str = "a") -> int:
+        """Join and sync; gives the generation."""
+        joined = await self.join(member_id)
+        assert joined.error is ErrorCode.NONE
+        sync = SyncGroup(group_id=GROUP, generation=joined.generation, member_id=MemberId(member_id), instance_id=None)
+        assert (await self.ask(sync, SyncGroupReply)).error is ErrorCode.NONE
+        return joined.generation
+
+    async def beat(self, generation: int, member_id: str = "a") -> ErrorCode:
+        """Send a heartbeat."""
+        return (await self.ask(Heartbeat(GROUP, generation, MemberId(member_id), None), HeartbeatReply)).error
+
+
+def join_request(member_id: str, topic: TopicName = TOPIC, session_timeout_ms: int = 10_000) -> JoinGroup:
+    """A range member joins with an id, as from version 4 on."""
+    blob = encode_subscription(Subscription(version=0, topics=(topic,), owned=frozenset(), user_data=None))
+    return JoinGroup(
+        group_id=GROUP,
+        member_id=MemberId(member_id),
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", blob),),
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=60_000,
+    )
+
+
+def native_join(member_id: str) -> ConsumerGroupHeartbeat:
+    """A KIP-848 member joins."""
+    return ConsumerGroupHeartbeat(
+        group_id=GROUP,
+        member_id=MemberId(member_id),
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=(TOPIC,),
+        owned=frozenset(),
+    )
+
+
+def leave_request(*members: str) -> LeaveGroup:
+    """Members leave."""
+    return LeaveGroup(group_id=GROUP, members=tuple(LeavingMember(member_id=MemberId(name)) for name in members))
+
+
+def commit_request(
+    generation: int = -1, member_id: str = NO_MEMBER_ID, partitions: tuple[int, ...] = (0,)
+) -> OffsetCommit:
+    """Commit offset 10 of some partitions; without a generation as an admin's tool does."""
+    items = tuple(PartitionCommit(partition=partition, offset=10) for partition in partitions)
+    return OffsetCommit(
+        group_id=GROUP,
+        generation=generation,
+        member_id=MemberId(member_id),
+        instance_id=None,
+        topics=(TopicCommit(name=TOPIC, partitions=items),),
+    )
+
+
+@asynccontextmanager
+async def embedded_world(
+    engine: EngineSettings | None = None, settings: EmbeddedSettings | None = None, *, is_open: bool = True
+) -> AsyncIterator[World]:
+    """Run the coordinator until the end of the block; no first join waits for others unless told."""
+    chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0)
+    ids = count(1)
+    owner = GroupOwner(
+        Shard(settings=chosen, assignors=registry),
+        Catalog(),
+        Machines(Limits()),
+        lambda: MemberId(f"fresh-{next(ids)}"),
+    )
+    broker = FakeBroker()
+    replies: dict[RequestRef, Reply] = {}
+
+    def deliver(ref: RequestRef, reply: Reply) -> None:
+        assert ref not in replies, f"{ref} was answered twice"
+        replies[ref] = reply
+
+    groups = EmbeddedGroups(owner, broker, TrioClock(), deliver, settings or EmbeddedSettings())
+    if is_open:
+        groups.guard(lambda: None)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(groups.run)
+        yield World(groups, broker, replies)
+        nursery.cancel_scope.cancel()
+
+
+def moved(broker: FakeBroker, partition_count: int) -> None:
+    """Give the broker's topic another number of partitions."""
+    broker.topics = [replace(topic, partition_count=partition_count) for topic in broker.topics]
