@@ -1,0 +1,42 @@
+"""The shortest history that leads to a shard's durable state, for a journal that has grown too long.
+
+It must not know how records are kept, nor how the state came about.
+"""
+
+from collections.abc import Iterator
+
+from bridge.engine.model import Current
+from bridge.engine.records import (
+    CurrentAssigned,
+    DurableRecord,
+    GroupCreated,
+    MemberSubscribed,
+    RegularExpressionResolved,
+    TargetAssigned,
+    TargetEpochReached,
+    TopicSeen,
+)
+from bridge.engine.state import Group, Shard
+
+
+def condense(state: Shard) -> Iterator[DurableRecord]:
+    """Records that make an equal durable state from nothing; members keep their order, which breaks ties."""
+    for topic in state.topics.values():
+        yield TopicSeen(topic)
+    for pattern, resolved in state.patterns.items():
+        yield RegularExpressionResolved(pattern, resolved.topics, resolved.error)
+    for group in state.groups.values():
+        yield from _group(group)
+
+
+def _group(group: Group) -> Iterator[DurableRecord]:
+    group_id = group.group_id
+    yield GroupCreated(group_id, group.epoch)
+    for member in group.members.values():
+        yield MemberSubscribed(group_id, member.subscription)
+    for member_id, partitions in group.target.items():
+        yield TargetAssigned(group_id, member_id, partitions)
+    for member_id, member in group.members.items():
+        if member.current != Current():
+            yield CurrentAssigned(group_id, member_id, member.current)
+    yield TargetEpochReached(group_id, group.assignment_epoch, group.assignor)

@@ -1,0 +1,189 @@
+"""What of a classic member is written down when it changes, and how members are made again from what was written.
+
+It must not know where the bytes go, or when a restart happens.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from translators.classic_member.profile import Profile
+from translators.classic_member.resuming import Remainder
+from translators.classic_member.states import Limits, Membership, Seat
+from translators.classic_member.tenure import Partitions, Tenure
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+from translators.dialects.plain import (
+    FLAG,
+    NUMBER,
+    NUMBERED_PARTITIONS,
+    PARTITIONS,
+    PROTOCOL,
+    TEXT,
+    TEXTS,
+    optional,
+    row_of,
+    structure,
+)
+from translators.dialects.versioned import Row, Table, UnreadableRecord
+
+MemberKey = tuple[GroupId, MemberId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSeated:
+    """Who a member is and what its client said last, subscriptions with all their bytes."""
+
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: InstanceId | None
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberStands:
+    """What a member's coordinator granted it, and what its client was handed out."""
+
+    group_id: GroupId
+    member_id: MemberId
+    epoch: int
+    granted: Partitions
+    pending: Partitions | None
+    tenure: Tenure
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDropped:
+    """A member need not be remembered any more."""
+
+    group_id: GroupId
+    member_id: MemberId
+
+
+Entry = MemberSeated | MemberStands | MemberDropped
+
+_PROFILE = structure(
+    Profile,
+    protocols=row_of(PROTOCOL),
+    protocol_name=TEXT,
+    topics=TEXTS,
+    rack_id=optional(TEXT),
+    owned=optional(PARTITIONS),
+    is_eager=FLAG,
+    session_timeout_ms=NUMBER,
+    rebalance_timeout_ms=NUMBER,
+)
+_TENURE = structure(Tenure, generation=NUMBER, handed=PARTITIONS, since=NUMBERED_PARTITIONS, released=PARTITIONS)
+TABLE = Table(
+    (
+        Row(
+            tag="seated",
+            record=MemberSeated,
+            form=structure(MemberSeated, group_id=TEXT, member_id=TEXT, instance_id=optional(TEXT), profile=_PROFILE),
+        ),
+        Row(
+            tag="stands",
+            record=MemberStands,
+            form=structure(
+                MemberStands,
+                group_id=TEXT,
+                member_id=TEXT,
+                epoch=NUMBER,
+                granted=PARTITIONS,
+                pending=optional(PARTITIONS),
+                tenure=_TENURE,
+            ),
+        ),
+        Row(tag="dropped", record=MemberDropped, form=structure(MemberDropped, group_id=TEXT, member_id=TEXT)),
+    )
+)
+
+
+def changes(key: MemberKey, before: Remainder | None, after: Remainder | None) -> Iterator[Entry]:
+    """What has to be written so that `before` becomes `after`: at most one entry a part."""
+    if after is None:
+        if before is not None:
+            yield MemberDropped(*key)
+        return
+    if before is None or _seated(before) != _seated(after):
+        yield _seated(after)
+    if before is None or _stands(before) != _stands(after):
+        yield _stands(after)
+
+
+def encode(entry: Entry) -> bytes:
+    """An entry as bytes."""
+    return TABLE.encode(entry)
+
+
+def decode(data: bytes) -> Entry:
+    """The entry that was encoded, by this release or an older one; raises `versioned.UnreadableRecord`."""
+    entry = TABLE.decode(data)
+    assert isinstance(entry, Entry)
+    return entry
+
+
+@dataclass(slots=True)
+class RemainderBook:
+    """Members as the entries so far leave them."""
+
+    _seated: dict[MemberKey, MemberSeated] = field(default_factory=dict)
+    _stands: dict[MemberKey, MemberStands] = field(default_factory=dict)
+
+    def take(self, entry: Entry) -> None:
+        """Let one entry count; the last one of a part does."""
+        key = (entry.group_id, entry.member_id)
+        match entry:
+            case MemberSeated():
+                self._seated[key] = entry
+            case MemberStands():
+                self._stands[key] = entry
+            case MemberDropped():
+                self._seated.pop(key, None)
+                self._stands.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget every member."""
+        self._seated.clear()
+        self._stands.clear()
+
+    def entries(self) -> Iterable[Entry]:
+        """The fewest entries that leave the same members."""
+        for key, seated in self._seated.items():
+            yield seated
+            yield self._stands[key]
+
+    def remainders(self, limits: Limits) -> dict[MemberKey, Remainder]:
+        """The members in the order they came, under the limits of today; raises UnreadableRecord for half a member."""
+        if self._seated.keys() != self._stands.keys():
+            halves = sorted(self._seated.keys() ^ self._stands.keys())
+            raise UnreadableRecord(f"of {len(halves)} members only one part was written, first of them {halves[0]!r}")
+        return {key: _remainder(seated, self._stands[key], limits) for key, seated in self._seated.items()}
+
+
+def _seated(former: Remainder) -> MemberSeated:
+    seat = former.membership.seat
+    return MemberSeated(
+        group_id=seat.group_id,
+        member_id=seat.member_id,
+        instance_id=seat.instance_id,
+        profile=former.membership.profile,
+    )
+
+
+def _stands(former: Remainder) -> MemberStands:
+    membership = former.membership
+    return MemberStands(
+        group_id=membership.seat.group_id,
+        member_id=membership.seat.member_id,
+        epoch=membership.epoch,
+        granted=membership.granted,
+        pending=membership.pending,
+        tenure=former.tenure,
+    )
+
+
+def _remainder(seated: MemberSeated, stands: MemberStands, limits: Limits) -> Remainder:
+    seat = Seat(group_id=seated.group_id, member_id=seated.member_id, instance_id=seated.instance_id, limits=limits)
+    membership = Membership(
+        seat=seat, profile=seated.profile, epoch=stands.epoch, granted=stands.granted, pending=stands.pending
+    )
+    return Remainder(membership, stands.tenure)
