@@ -43,6 +43,9 @@ def _join(state: Absent, event: JoinReceived, now_ms: int) -> MemberStep:
     profile = read_profile(request)
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))
+    if profile.owned:
+        # Its seat is lost and it goes on processing what others may own by now: it drops everything first.
+        return Step(state, (refuse(event, ErrorCode.UNKNOWN_MEMBER_ID),))
     if request.needs_member_id and request.instance_id is None and not request.member_id:
         return Step(state, (refuse_join(event.ref, ErrorCode.MEMBER_ID_REQUIRED, event.fresh_id),))
     seat = Seat(

@@ -17,7 +17,6 @@ from tests.support.classic_members import (
     joined,
     parts,
     preparing,
-    profile,
     ref,
     sync_error,
     synced,
@@ -44,12 +43,10 @@ def test_absent_join_with_id_is_parked_and_asked() -> None:
     assert step == Step(preparing(Asked(), Vacant(), epoch=0), (inquiry(epoch=0),))
 
 
-def test_absent_join_claims_steer_only() -> None:
-    """What a survivor says it owns is told apart, and it is not held while it uses it."""
+def test_absent_join_of_a_client_that_owns_partitions_is_refused() -> None:
+    """Its session ended while it stood still, or the bridge forgot it: what it still uses may be another's by now."""
     step = client_while_absent(ABSENT, joined("cooperative-sticky", owned=parts(A)), NOW)
-    waiting = preparing(Asked(), Vacant(), epoch=0)
-    member = replace(waiting.membership, profile=profile("cooperative-sticky", owned=parts(A)))
-    assert step == Step(replace(waiting, membership=member, hold_until_ms=NOW), (inquiry(epoch=0, claimed=parts(A)),))
+    assert step == Step(ABSENT, (join_error(ErrorCode.UNKNOWN_MEMBER_ID, NOBODY),))
 
 
 def test_absent_old_or_static_join_gets_the_fresh_id() -> None:
