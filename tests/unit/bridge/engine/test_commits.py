@@ -72,7 +72,8 @@ def two_members() -> Bench:
 def test_commit_at_own_epoch_is_admitted_with_a_new_id_each() -> None:
     """Every commit has its own id."""
     bench = two_members()
-    assert [begin(bench, commit("a", 3)), begin(bench, commit("a", 3))] == [1, 2]
+    own = min(bench.assigned("a")).partition
+    assert [begin(bench, commit("a", 3, own)), begin(bench, commit("a", 3, own))] == [1, 2]
 
 
 @pytest.mark.parametrize("lag", [-1, 9])
@@ -81,6 +82,13 @@ def test_commit_at_newer_or_unknown_epoch_is_stale(lag: int) -> None:
     bench = two_members()
     other = next(iter(bench.assigned("b"))).partition
     assert begin(bench, commit("a", 3 - lag, other)) is ErrorCode.STALE_MEMBER_EPOCH
+
+
+def test_commit_at_own_epoch_fails_for_partitions_of_another_member() -> None:
+    """Decision 2: it may have waited behind another commit until its partition was released and given away."""
+    bench = two_members()
+    other = next(iter(bench.assigned("b"))).partition
+    assert begin(bench, commit("a", 3, other)) is ErrorCode.STALE_MEMBER_EPOCH
 
 
 def test_commit_at_older_epoch_passes_for_partitions_kept_since_then() -> None:
@@ -191,11 +199,12 @@ def test_seat_taken_over_waits_for_the_old_member_s_commit() -> None:
 def test_commit_by_topic_id_names_the_same_partitions() -> None:
     """OffsetCommit v10."""
     bench = two_members()
+    own = min(bench.assigned("a")).partition
     by_id = TopicCommit(
-        name=type(FOO)(""), topic_id=topic_id("foo"), partitions=(PartitionCommit(partition=0, offset=1),)
+        name=type(FOO)(""), topic_id=topic_id("foo"), partitions=(PartitionCommit(partition=own, offset=1),)
     )
     begin(bench, replace(commit("a", 3), topics=(by_id,)))
-    assert bench.state.flights[1].partitions == parts(0)
+    assert bench.state.flights[1].partitions == parts(own)
 
 
 def test_fetch_wants_the_exact_epoch_or_no_identity() -> None:
