@@ -1,0 +1,1 @@
+"""Speed and memory of the bridge, with a target and a baseline of the same run: `python -m tests.benchmarks`."""

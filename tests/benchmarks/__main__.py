@@ -1,0 +1,72 @@
+"""Runs the benchmarks that are named, or all, against one real Kafka, and prints a table for each.
+
+It must not know how anything is measured; a figure that misses its target is no failure, one that can't be had is.
+"""
+
+import argparse
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from tests.benchmarks.big_group import measure_big_group
+from tests.benchmarks.broker import BenchBroker, bench_broker
+from tests.benchmarks.figures import Figure, table
+from tests.benchmarks.fleet import FleetError
+from tests.benchmarks.heartbeats import measure_heartbeats
+from tests.benchmarks.idle import measure_idle
+from tests.benchmarks.processes import BenchmarkError
+from tests.benchmarks.relay import measure_relay
+from tests.benchmarks.startup import measure_startup
+
+BENCHMARKS: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
+    "startup": measure_startup,
+    "idle": measure_idle,
+    "relay": measure_relay,
+    "heartbeats": measure_heartbeats,
+    "group": measure_big_group,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run and print; 1 if a figure could not be measured."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all if none")
+    names = parser.parse_args(arguments).benchmarks or list(BENCHMARKS)
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"no benchmark is named {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, bench_broker(Path(folder)) as broker:
+        print(_machine(broker), flush=True)
+        for name in names:
+            failures += not _run(name, broker, Path(folder))
+    return min(failures, 1)
+
+
+def _run(name: str, broker: BenchBroker, folder: Path) -> bool:
+    begin = time.monotonic()
+    try:
+        figures = BENCHMARKS[name](broker, folder)
+    except (BenchmarkError, FleetError) as error:
+        print(f"\n## {name}\n\nnot measured: {error}", flush=True)
+        return False
+    print(f"\n## {name} ({time.monotonic() - begin:.0f} s)\n\n{table(figures)}", flush=True)
+    return True
+
+
+def _machine(broker: BenchBroker) -> str:
+    """What the figures depend on; also how busy the machine was with other things."""
+    busy = ", ".join(f"{load:.1f}" for load in psutil.getloadavg())
+    return (
+        f"Apache Kafka {broker.version}; Python {platform.python_version()}; {platform.system()} {platform.release()}; "
+        f"{psutil.cpu_count()} CPUs, {psutil.virtual_memory().total / 1e9:.0f} GB; load before the start {busy}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

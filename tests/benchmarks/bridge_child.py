@@ -1,0 +1,28 @@
+"""The bridge as its users start it, in front of the benchmark's broker.
+
+It must not know what is measured.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bridge.demo.bridge_service import BridgePlace, free_place
+from tests.benchmarks.processes import Child, command
+
+GROUPS = "bench-*"
+
+
+def bridge_words(upstream: str, place: BridgePlace, settings: Sequence[str]) -> list[str]:
+    """The bridge with groups `bench-*` on road embedded; settings are KEY=VALUE."""
+    program = (sys.executable, "-m", "tests.support.bridge_program")
+    return [*program, upstream, place.listen, GROUPS, "embedded.resume.grace.ms=0", *settings]
+
+
+@contextmanager
+def bridge_child(upstream: str, directory: Path, settings: Sequence[str] = ()) -> Iterator[tuple[str, Child]]:
+    """Run the bridge until the end of the block: the address for clients, and the process."""
+    place = free_place()
+    with command(bridge_words(upstream, place, settings), directory, {}) as child:
+        yield place.listen, child

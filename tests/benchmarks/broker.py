@@ -1,0 +1,61 @@
+"""The real Kafka behind every figure, with a second listener that an outside relay stands in front of.
+
+It must not know what is measured.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
+from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
+from bridge.demo.kafka_tools import find_tools
+from tests.support.kafka import create_topic
+
+PARTITIONS_OF_BIG_TOPIC = 4_000
+BIG_TOPIC, SMALL_TOPIC, RELAY_TOPIC = "bench-4000", "bench-400", "bench-relay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchBroker:
+    """Where Kafka is reached directly, and where a relay must listen to be told to clients in its place."""
+
+    bootstrap: str
+    version: str
+    relay_listens: str
+    relay_forwards: str
+
+
+@contextmanager
+def bench_broker(directory: Path) -> Iterator[BenchBroker]:
+    """Run a broker of the default version until the end of the block, topics made."""
+    client, controller, forwarded, advertised = free_ports(4)
+    listeners = f"PLAINTEXT://{HOST}:{client},CONTROLLER://{HOST}:{controller},RELAYED://{HOST}:{forwarded}"
+    settings = BrokerSettings(
+        properties={
+            "listeners": listeners,
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{client},RELAYED://{HOST}:{advertised}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,RELAYED:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.index.size.max.bytes": "65536",
+            "log.retention.bytes": "-1",
+        }
+    )
+    place = BrokerPlace(client_port=client, controller_port=controller, directory=directory)
+    with KafkaBroker(settings, place, find_tools(settings.version, directory=directory)) as broker:
+        broker.format()
+        broker.start()
+        yield BenchBroker(
+            bootstrap=broker.bootstrap,
+            version=broker.version,
+            relay_listens=f"{HOST}:{advertised}",
+            relay_forwards=f"{HOST}:{forwarded}",
+        )
+
+
+def make_topics(broker: BenchBroker, *names: str) -> None:
+    """Create topics; the number in a name says how many partitions, one if there is none."""
+    for name in names:
+        number = name.rpartition("-")[2]
+        create_topic(broker.bootstrap, name, int(number) if number.isdecimal() else 1)

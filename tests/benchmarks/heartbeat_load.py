@@ -1,0 +1,54 @@
+"""The heartbeat load as a program of its own: it joins members, then beats as its standard input says.
+
+It must not know what it is measured against; arguments: HOST:PORT, members, topic, group ("" beats without joining).
+Commands, one a line: `fast SECONDS`, `steady INTERVAL_S SECONDS`; each is answered with one line of JSON.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_request
+from tests.benchmarks.beats import Beating, Beats
+from tests.benchmarks.classic_client import HEARTBEAT_VERSION, ClassicClient
+from tests.benchmarks.fleet import Fleet
+from translators.dialects.classic import Heartbeat
+from translators.dialects.ids import GroupId, MemberId
+
+JOIN_TIMEOUT_S = 120.0
+INTERVAL_S = 3.0
+STRANGER = Heartbeat(GroupId("beats"), 1, MemberId("A" * 22), None)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Connect, join, say `ready`, obey."""
+    address, members, topic, group = arguments
+    host, _, port = address.rpartition(":")
+    fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
+    clients = [ClassicClient(group, topic, f"member-{number}", cooperative=True) for number in range(int(members))]
+    if group:
+        fleet.add(clients)
+        fleet.settle(JOIN_TIMEOUT_S)
+    else:
+        fleet.connect(clients)
+    stranger = encode_request(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, 3, "member-0", STRANGER)
+    beats = Beats([line.socket for line in fleet.lines], [client.beat or stranger for client in clients])
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(asdict(_obey(beats, line.split()))), flush=True)
+
+
+def _obey(beats: Beats, words: Sequence[str]) -> Beating:
+    match words:
+        case ["fast", seconds]:
+            return beats.as_fast_as_answered(float(seconds))
+        case ["steady", interval_s, seconds]:
+            return beats.steadily(float(interval_s), float(seconds))
+        case _:
+            raise SystemExit(f"unknown command {words}: fast SECONDS, or steady INTERVAL_S SECONDS")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
