@@ -43,6 +43,8 @@ OFFSET_FETCH_VERSION_MAX = 9
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
+# Kafka 3.9 offers ConsumerGroupDescribe with its new protocol off, and then answers it with UNSUPPORTED_VERSION.
+_KNOWS_NO_CONSUMER_GROUP = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
@@ -87,7 +89,7 @@ class OwnQuestions:
             found = next(iter(described.groups), found)
         if not found.members and ApiKey.CONSUMER_GROUP_DESCRIBE in versions:
             consumers = await self._ask(node_id, ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
-            if consumers.groups and consumers.groups[0].error is not ErrorCode.GROUP_ID_NOT_FOUND:
+            if consumers.groups and consumers.groups[0].error not in _KNOWS_NO_CONSUMER_GROUP:
                 return consumers.groups[0]
         return found
 
