@@ -100,7 +100,11 @@ class AdminSources:
 
 
 class Screen(Protocol):
-    """Where a command shows a table; the command line brings one that knows the terminal."""
+    """Where a command shows what strangers wrote; the command line brings one that knows the terminal."""
+
+    def show_line(self, line: str) -> None:
+        """Print one line."""
+        ...
 
     def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print rows under their column names."""

@@ -91,7 +91,7 @@ class GroupPage:
             shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
             sentence = (
                 f"the bridge coordinates no group {shown!r}; groups that no rule names are the broker's, and a group "
-                "appears with its first member; GET /groups lists those there are"
+                "appears with its first member; `epochbridge groups` lists those there are"
             )
             return await _show(error_document("EB-ADMIN-004", sentence), 404)
         return await _show_later(lambda: group_document(group))

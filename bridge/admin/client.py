@@ -1,0 +1,87 @@
+"""Asks a running bridge through its admin API, and says in a sentence why there is no answer.
+
+It must not know how an answer is shown.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import httpx
+
+TIMEOUT_S = 10.0
+PORT_MAX = 65_535
+
+
+class NoAnswer(Exception):
+    """There is no answer to show; the text has a code, what happened, the likely cause and the next step."""
+
+
+def ask_groups(admin: str) -> bytes:
+    """The JSON of all groups; `admin` is HOST:PORT or a URL. Raises NoAnswer."""
+    return _ask(admin, "/groups")
+
+
+def ask_group(admin: str, name: str) -> bytes:
+    """The JSON of one group; raises NoAnswer, also for a group that the bridge does not coordinate."""
+    # Dots too: a group may be called `..`.
+    return _ask(admin, "/groups/" + quote(name, safe="").replace(".", "%2E"))
+
+
+def parse(answer: bytes, admin: str) -> Mapping[str, object]:
+    """The answer as a mapping; raises NoAnswer for anything else."""
+    try:
+        document: object = httpx.Response(200, content=answer).json()
+    except ValueError:
+        document = None
+    if isinstance(document, dict):
+        return document
+    raise NoAnswer(_unintelligible(admin, "what is no JSON object"))
+
+
+def base_url(admin: str) -> str:
+    """The URL of an address; raises NoAnswer for what is none."""
+    url = admin if "://" in admin else f"http://{admin}"
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as problem:
+        raise NoAnswer(_no_url(admin, str(problem))) from None
+    if parsed.scheme not in {"http", "https"} or not parsed.host or (parsed.port or 0) > PORT_MAX:
+        raise NoAnswer(_no_url(admin, "no host, a port beyond 65535, or another scheme than http"))
+    return url.rstrip("/")
+
+
+def _ask(admin: str, path: str) -> bytes:
+    url = base_url(admin) + path
+    try:
+        # The environment's proxies are not for loopback.
+        answer = httpx.get(url, timeout=TIMEOUT_S, trust_env=False)
+    except httpx.TransportError as problem:
+        seen = str(problem) or type(problem).__name__
+        raise NoAnswer(
+            f"EB-ADMIN-011: no bridge answers at {admin} ({seen}); it may not run, or "
+            "listen elsewhere: check `epochbridge serve` and its admin.listen, and give its address with --admin"
+        ) from None
+    if answer.status_code == 200:
+        return answer.content
+    raise NoAnswer(_refusal(admin, answer))
+
+
+def _refusal(admin: str, answer: httpx.Response) -> str:
+    try:
+        document = parse(answer.content, admin)
+    except NoAnswer:
+        return _unintelligible(admin, f"HTTP status {answer.status_code}")
+    if "code" in document and "error" in document:
+        return f"{document['code']}: {document['error']}"
+    return _unintelligible(admin, f"HTTP status {answer.status_code}")
+
+
+def _unintelligible(admin: str, seen: str) -> str:
+    return (
+        f"EB-ADMIN-012: {admin} answered {seen}; something else than a bridge may listen there: "
+        "check the address given with --admin"
+    )
+
+
+def _no_url(admin: str, why: str) -> str:
+    return f"EB-ADMIN-013: {admin!r} is no address of an admin API ({why}); give HOST:PORT or http://HOST:PORT"

@@ -1,0 +1,86 @@
+"""The commands `groups` and `describe`: what a running bridge says of its groups, as tables or as JSON.
+
+It must not know the bridge's insides, nor how a table is drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import click
+
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, parse
+from bridge.admin.contracts import Screen
+from bridge.admin.rows import GROUP_COLUMNS, MEMBER_COLUMNS, NONE, group_lines, group_rows, member_rows
+
+ADMIN_DEFAULT = "http://127.0.0.1:9190"
+
+_admin_option = click.option(
+    "--admin",
+    metavar="URL",
+    default=ADMIN_DEFAULT,
+    show_default=True,
+    envvar="EPOCHBRIDGE_ADMIN",
+    help="Admin API of the bridge, as URL or HOST:PORT.",
+)
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as it came.")
+
+
+@click.command("groups")
+@_json_option
+@_admin_option
+@click.pass_obj
+def groups(screen: Screen, *, as_json: bool, admin: str) -> None:
+    """List the groups that a running bridge coordinates."""
+    try:
+        answer = ask_groups(admin)
+        if as_json:
+            _print_as_is(answer)
+        else:
+            _show_groups(screen, parse(answer, admin))
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+@click.command("describe")
+@click.argument("group")
+@_json_option
+@_admin_option
+@click.pass_obj
+def describe(screen: Screen, group: str, *, as_json: bool, admin: str) -> None:
+    """Show one group of a running bridge with all its members.
+
+    A member's client library and version, protocol, generation -> epoch, state, current and target assignment.
+    """
+    try:
+        answer = ask_group(admin, group)
+        if as_json:
+            _print_as_is(answer)
+        else:
+            _show_group(screen, parse(answer, admin))
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+def _print_as_is(answer: bytes) -> None:
+    click.echo(answer.decode(errors="replace").rstrip("\n"))
+
+
+def _show_groups(screen: Screen, answer: Mapping[str, object]) -> None:
+    rows = group_rows(answer)
+    if rows:
+        _show_used(screen, GROUP_COLUMNS, rows)
+    else:
+        click.echo("The bridge coordinates no group yet: a group appears with its first member.")
+
+
+def _show_group(screen: Screen, answer: Mapping[str, object]) -> None:
+    for line in group_lines(answer):
+        screen.show_line(line)
+    rows = member_rows(answer)
+    if rows:
+        _show_used(screen, MEMBER_COLUMNS, rows)
+
+
+def _show_used(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Leave out columns that hold nothing in any row: the table is wide enough without them."""
+    used = [number for number in range(len(columns)) if any(row[number] != NONE for row in rows)]
+    screen.show_table([columns[number] for number in used], [[row[number] for number in used] for row in rows])

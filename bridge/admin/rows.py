@@ -1,0 +1,76 @@
+"""Groups and members as rows of a table, from the JSON of the admin API.
+
+It must not know HTTP or the terminal.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+GROUP_COLUMNS = ("GROUP", "ROAD", "TYPE", "STATE", "EPOCH", "ASSIGNOR", "MEMBERS", "REASON")
+MEMBER_COLUMNS = (
+    *("MEMBER", "INSTANCE", "CLIENT", "HOST", "LIBRARY", "PROTOCOL", "STATE", "GENERATION -> EPOCH"),
+    *("ASSIGNED", "TARGET", "TO REVOKE"),
+)
+GROUP_KEYS = ("group_id", "road", "type", "state", "group_epoch", "assignor", "member_count", "reason")
+NONE = "-"
+
+Answer = Mapping[str, object]
+
+
+def group_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each group, under `GROUP_COLUMNS`."""
+    return [tuple(_text(group.get(key)) for key in GROUP_KEYS) for group in _mappings(answer.get("groups"))]
+
+
+def group_lines(answer: Answer) -> list[str]:
+    """What holds for the whole group, in a few lines."""
+    named = {key: _text(answer.get(key)) for key in (*GROUP_KEYS, "assignment_epoch")}
+    lines = [
+        "group {group_id}: road {road}, type {type}, state {state}".format_map(named),
+        "group epoch {group_epoch}, assignment epoch {assignment_epoch}, assignor {assignor}".format_map(named),
+    ]
+    return [*lines, f"reason: {_text(answer['reason'])}"] if answer.get("reason") else lines
+
+
+def member_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each member, under `MEMBER_COLUMNS`."""
+    return [tuple(_member(member)) for member in _mappings(answer.get("members"))]
+
+
+def _member(member: Answer) -> Iterator[str]:
+    library = f"{member.get('library') or ''} {member.get('library_version') or ''}".strip()
+    yield _text(member.get("member_id"))
+    yield _text(member.get("instance_id"))
+    yield _text(member.get("client_id"))
+    yield _text(member.get("client_host"))
+    yield _text(library)
+    yield _text(member.get("protocol"))
+    yield _text(member.get("state"))
+    yield f"{_text(member.get('generation'))} -> {_text(member.get('member_epoch'))}"
+    yield partitions_text(member.get("assigned"))
+    yield partitions_text(member.get("target"))
+    yield partitions_text(member.get("pending_revocation"))
+
+
+def partitions_text(value: object) -> str:
+    """`orders: 0-3,5; refunds: 0`, and `-` for no partition."""
+    topics = (f"{_text(entry.get('topic'))}: {_ranges(entry.get('partitions'))}" for entry in _mappings(value))
+    return "; ".join(topics) or NONE
+
+
+def _ranges(value: object) -> str:
+    numbers = sorted(item for item in value if isinstance(item, int)) if isinstance(value, Sequence) else []
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def _mappings(value: object) -> list[Answer]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return NONE if value is None or value == "" else str(value)

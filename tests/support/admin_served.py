@@ -1,0 +1,62 @@
+"""Servers in a thread, for callers that block: the admin API itself, and something that is none.
+
+It must not know what is asked of them.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import trio
+
+from bridge.admin.server import serve_admin
+from tests.support.admin_views import StillSnapshots, still_sources
+
+
+@contextmanager
+def admin_api(snapshots: StillSnapshots | None = None) -> Iterator[str]:
+    """The address of an admin API over snapshots that stand still."""
+    ready = threading.Event()
+    bound: list[str] = []
+    stops: list[tuple[trio.lowlevel.TrioToken, trio.CancelScope]] = []
+
+    async def run() -> None:
+        async with trio.open_nursery() as nursery:
+            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", still_sources(snapshots)))
+            stops.append((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
+            ready.set()
+
+    thread = threading.Thread(target=trio.run, args=(run,))
+    thread.start()
+    assert ready.wait(20)
+    try:
+        yield bound[0]
+    finally:
+        token, scope = stops[0]
+        trio.from_thread.run_sync(scope.cancel, trio_token=token)
+        thread.join(20)
+
+
+@contextmanager
+def something_else(status: int, body: bytes) -> Iterator[str]:
+    """The address of a server that answers everything with this."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Nothing: tests print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join(20)

@@ -1,0 +1,70 @@
+"""The client against real servers on loopback: the API, something else, and nothing."""
+
+import socket
+from dataclasses import replace
+
+import pytest
+
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, base_url, parse
+from bridge.admin.documents import encode, group_document, groups_document
+from tests.support.admin_served import admin_api, something_else
+from tests.support.admin_views import ORDERS, StillSnapshots
+
+
+def test_groups_come_as_the_api_wrote_them() -> None:
+    """Byte for byte, by address and by URL."""
+    with admin_api() as address:
+        expected = encode(groups_document([ORDERS.summary]))
+        assert ask_groups(address) == expected
+        assert ask_groups(f"http://{address}/") == expected
+
+
+@pytest.mark.parametrize("name", ["orders", "..", ".", "a/b", "a b?c#d%2F", "größe", "a/../b"])
+def test_group_of_any_name_is_found(name: str) -> None:
+    """Kafka allows every name but the empty one."""
+    view = replace(ORDERS, summary=replace(ORDERS.summary, group_id=name))
+    with admin_api(StillSnapshots(views=[view])) as address:
+        assert ask_group(address, name) == encode(group_document(view))
+
+
+def test_unknown_group_is_the_sentence_of_the_api() -> None:
+    """The bridge knows best why there is none."""
+    with admin_api() as address, pytest.raises(NoAnswer, match=r"^EB-ADMIN-004: the bridge coordinates no group 'x'"):
+        ask_group(address, "x")
+
+
+def test_no_bridge_is_said_with_the_next_step() -> None:
+    """EB-ADMIN-011 names address, cause and option."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(NoAnswer, match=rf"^EB-ADMIN-011: no bridge answers at {address} \(.*--admin"):
+        ask_groups(address)
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, b"<html>"), (500, b"{}"), (302, b""), (404, b"[1]")])
+def test_another_server_is_said_so(status: int, body: bytes) -> None:
+    """EB-ADMIN-012: the port may be somebody else's."""
+    with something_else(status, body) as address, pytest.raises(NoAnswer, match=f"^EB-ADMIN-012.*{status}"):
+        ask_groups(address)
+
+
+@pytest.mark.parametrize("answer", [b"", b"[]", b"<html>", b"3"])
+def test_what_is_no_object_is_refused(answer: bytes) -> None:
+    """200 alone proves nothing."""
+    with pytest.raises(NoAnswer, match=r"^EB-ADMIN-012: here answered what is no JSON object"):
+        parse(answer, "here")
+
+
+@pytest.mark.parametrize("admin", ["ftp://x", "http://", "", "http://x:port", "http://x:99999999"])
+def test_what_is_no_url_is_refused(admin: str) -> None:
+    """EB-ADMIN-013 shows what was seen."""
+    with pytest.raises(NoAnswer, match=r"^EB-ADMIN-013"):
+        base_url(admin)
+
+
+def test_environment_proxy_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API is on this machine."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with admin_api() as address:
+        assert ask_groups(address) == encode(groups_document([ORDERS.summary]))

@@ -1,0 +1,87 @@
+"""`groups` and `describe` against a real admin API, with a screen that only remembers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import click
+from click.testing import CliRunner, Result
+
+from bridge.admin.command import describe, groups
+from bridge.admin.documents import encode, group_document, groups_document
+from tests.support.admin_served import admin_api
+from tests.support.admin_views import ORDERS, StillSnapshots
+
+
+@dataclass
+class RememberingScreen:
+    """Keeps what it is told to show."""
+
+    lines: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def show_line(self, line: str) -> None:
+        """Keep a line."""
+        self.lines.append(line)
+
+    def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Keep a table."""
+        self.columns, self.rows = list(columns), [list(row) for row in rows]
+
+
+def run(command: click.Command, *arguments: str, screen: RememberingScreen | None = None) -> Result:
+    """One call of a command."""
+    return CliRunner().invoke(command, list(arguments), obj=screen or RememberingScreen())
+
+
+def test_groups_are_a_table_without_empty_columns() -> None:
+    """No group has a reason, so there is no such column."""
+    screen = RememberingScreen()
+    with admin_api() as address:
+        assert run(groups, "--admin", address, screen=screen).exit_code == 0
+    assert screen.columns == ["GROUP", "ROAD", "TYPE", "STATE", "EPOCH", "ASSIGNOR", "MEMBERS"]
+    assert screen.rows == [["orders-billing", "embedded", "consumer", "Reconciling", "12", "uniform", "2"]]
+
+
+def test_no_groups_are_said_in_words() -> None:
+    """An empty table would look like a failure."""
+    with admin_api(StillSnapshots(views=[])) as address:
+        ran = run(groups, "--admin", address)
+    assert (ran.exit_code, ran.output.startswith("The bridge coordinates no group yet")) == (0, True)
+
+
+def test_described_group_has_lines_and_members() -> None:
+    """Two lines on the group, one row for each member."""
+    screen = RememberingScreen()
+    with admin_api() as address:
+        assert run(describe, "orders-billing", "--admin", address, screen=screen).exit_code == 0
+    assert screen.lines[0] == "group orders-billing: road embedded, type consumer, state Reconciling"
+    assert [row[0] for row in screen.rows] == ["m-1", "m-2"]
+
+
+def test_json_is_the_answer_of_the_api() -> None:
+    """For programs nothing is left out."""
+    with admin_api() as address:
+        listed = run(groups, "--json", "--admin", address)
+        described = run(describe, "orders-billing", "--json", "--admin", address)
+    assert json.loads(listed.output) == json.loads(encode(groups_document([ORDERS.summary])))
+    assert json.loads(described.output) == json.loads(encode(group_document(ORDERS)))
+
+
+def test_unknown_group_is_a_failure_with_a_sentence() -> None:
+    """Exit status 1: the call was right, the group is not there."""
+    with admin_api() as address:
+        ran = run(describe, "nobody", "--admin", address)
+    assert (ran.exit_code, "EB-ADMIN-004: the bridge coordinates no group 'nobody'" in ran.output) == (1, True)
+
+
+def test_missing_bridge_is_a_failure_with_a_sentence() -> None:
+    """Exit status 1, no traceback."""
+    ran = run(groups, "--admin", "127.0.0.1:1")
+    assert (ran.exit_code, "EB-ADMIN-011" in ran.output) == (1, True)
+
+
+def test_describe_without_group_is_called_wrongly() -> None:
+    """Exit status 2."""
+    assert run(describe).exit_code == 2
