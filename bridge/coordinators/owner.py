@@ -143,7 +143,9 @@ class GroupOwner:
         """Do what is due in the engine and in every machine."""
         due = next_deadline(self.shard)
         if due is not None and due <= now_ms:
+            # The engine first: what it answers now is no longer waited for.
             self._exchange.tell(PassDeadlines())
+            self._exchange.settle(now_ms)
         for key in self.machines.take_due(now_ms):
             self._exchange.feed(key, DeadlinePassed(), now_ms)
             self.machines.note_deadline(key)
@@ -231,6 +233,7 @@ class GroupOwner:
             self._exchange.reply(ref, HeartbeatReply(code))
             return
         key = AskRef(request.group_id, request.member_id)
+        self._exchange.settle(now_ms)
         if has_news(self.shard, key.group_id, key.member_id):
             self._exchange.feed(key, CoordinatorCalled(), now_ms)
             self._exchange.settle(now_ms)

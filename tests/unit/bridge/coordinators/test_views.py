@@ -1,0 +1,238 @@
+"""What admins and fetching clients see: our groups, the broker's, each once and in the order asked."""
+
+import pytest
+from trio.testing import MockClock
+
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.embedded_world import World, embedded_world, leave_request
+from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.admin import (
+    DeletedGroup,
+    DeleteGroups,
+    DeleteGroupsReply,
+    DescribedGroup,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroups,
+    ListGroupsReply,
+)
+from translators.dialects.classic import LeaveGroupReply
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
+from translators.dialects.consumer_protocol import decode_assignment, decode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    GroupOffsets,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    TopicOffsets,
+)
+
+NONE, LOST, MISSING = ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_ID_NOT_FOUND
+OLD = GroupId("known-to-the-broker")
+
+
+def listed(group_id: GroupId, state: str = "Empty", group_type: str = "Classic") -> ListedGroup:
+    """One entry of a list."""
+    return ListedGroup(group_id=group_id, protocol_type="consumer", group_state=state, group_type=group_type)
+
+
+async def test_classic_view_carries_readable_blobs(autojump_clock: MockClock) -> None:
+    """Decision 22: kafka-consumer-groups reads partitions out of the assignment."""
+    async with embedded_world() as world:
+        await world.form()
+        (group,) = (await world.ask(DescribeGroups(group_ids=(GROUP,)), DescribeGroupsReply)).groups
+        assert (group.error, group.group_state, group.protocol_type) == (NONE, "Stable", "consumer")
+        (member,) = group.members
+        assert decode_assignment(member.assignment).partitions == {TopicPartition(TOPIC, n) for n in range(6)}
+        assert decode_subscription(member.metadata).topics == (TOPIC,)
+        later = DescribeGroups(group_ids=(GROUP,), errors_when_missing=True)
+        assert (await world.ask(later, DescribeGroupsReply)).groups[0].error is MISSING
+
+
+async def test_descriptions_come_in_the_order_asked(autojump_clock: MockClock) -> None:
+    """A group of the embedded road that the engine never met is the broker's to describe."""
+    async with embedded_world() as world:
+        await world.form()
+        ref = world.send(DescribeGroups(group_ids=(OLD, GROUP)))
+        world.via.answer(
+            lambda _: DescribeGroupsReply(groups=(DescribedGroup(error=NONE, group_id=OLD, group_state="Empty"),))
+        )
+        reply = await world.answer(ref, DescribeGroupsReply)
+        assert [(group.group_id, group.group_state) for group in reply.groups] == [(OLD, "Empty"), (GROUP, "Stable")]
+
+
+@pytest.mark.parametrize(("has_api", "expected"), [(True, (LOST, "")), (False, (NONE, "Dead"))])
+async def test_group_that_the_broker_says_nothing_of(
+    has_api: bool, expected: tuple[ErrorCode, str], autojump_clock: MockClock
+) -> None:
+    """A lost broker is asked again; one without DescribeGroups has no groups."""
+    async with embedded_world() as world:
+        if not has_api:
+            del world.via.versions[ApiKey.DESCRIBE_GROUPS]
+        ref = world.send(DescribeGroups(group_ids=(OLD,)))
+        if has_api:
+            world.via.answer(lambda _: None)
+        (group,) = (await world.answer(ref, DescribeGroupsReply)).groups
+        assert (group.error, group.group_state) == expected
+
+
+@pytest.mark.parametrize(("has_api", "expected"), [(True, LOST), (False, MISSING)])
+async def test_consumer_group_that_the_broker_says_nothing_of(
+    has_api: bool, expected: ErrorCode, autojump_clock: MockClock
+) -> None:
+    """69 makes tools ask for a classic group, so it is said only where it is true."""
+    async with embedded_world() as world:
+        await world.form()
+        if has_api:
+            world.via.versions[ApiKey.CONSUMER_GROUP_DESCRIBE] = 1
+        ref = world.send(ConsumerGroupDescribe((OLD, GROUP)))
+        if has_api:
+            world.via.answer(lambda _: None)
+        reply = await world.answer(ref, ConsumerGroupDescribeReply)
+        assert [group.error for group in reply.groups] == [expected, NONE]
+        assert reply.groups[1].members[0].member_type == 0
+
+
+async def list_groups(world: World, request: ListGroups, *theirs: ListedGroup) -> list[tuple[str, str]]:
+    """Names and states of what a client is shown; the broker is asked without the client's filters."""
+    ref = world.send(request)
+    assert world.via.answer(lambda _: ListGroupsReply(error=NONE, groups=theirs)) == ListGroups()
+    reply = await world.answer(ref, ListGroupsReply)
+    return [(group.group_id, group.group_state) for group in reply.groups]
+
+
+async def test_embedded_group_is_listed_once_on_its_coordinators_listener(autojump_clock: MockClock) -> None:
+    """Decision 22; filters apply after merging, and a broker that names no types has classic groups."""
+    async with embedded_world() as world:
+        await world.form()
+        theirs = (listed(GROUP), listed(OLD, group_type=""))
+        assert await list_groups(world, ListGroups(), *theirs) == [(OLD, "Empty"), (GROUP, "Stable")]
+        assert await list_groups(world, ListGroups(states=(" STABLE",)), *theirs) == [(GROUP, "Stable")]
+        assert await list_groups(world, ListGroups(types=("classic",)), *theirs) == [(OLD, "Empty")]
+        assert await list_groups(world, ListGroups(types=("consumer",)), *theirs) == [(GROUP, "Stable")]
+        world.groups.locate_coordinators(lambda _: 2)
+        assert await list_groups(world, ListGroups(), *theirs) == [(OLD, "Empty")]
+
+
+async def test_list_of_a_lost_broker_is_asked_again(autojump_clock: MockClock) -> None:
+    """Half a list is none."""
+    async with embedded_world() as world:
+        ref = world.send(ListGroups())
+        world.via.answer(lambda _: None)
+        assert (await world.answer(ref, ListGroupsReply)).error is LOST
+
+
+def deleted(code: ErrorCode) -> Reply:
+    """The broker's word on a deletion of our group."""
+    return DeleteGroupsReply(groups=(DeletedGroup(GROUP, code),))
+
+
+async def test_groups_are_deleted_only_when_empty(autojump_clock: MockClock) -> None:
+    """K6.7; what the broker never heard of, because nothing was committed, is deleted all the same."""
+    async with embedded_world() as world:
+        await world.form()
+        reply = await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply)
+        assert reply.groups == (DeletedGroup(GROUP, ErrorCode.NON_EMPTY_GROUP),)
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        ref = world.send(DeleteGroups((GROUP,)))
+        world.via.answer(lambda _: deleted(MISSING))
+        assert await world.answer(ref, DeleteGroupsReply) == deleted(NONE)
+        ref = world.send(DeleteGroups((GROUP,)))
+        world.via.answer(lambda _: deleted(MISSING))
+        assert await world.answer(ref, DeleteGroupsReply) == deleted(MISSING)
+
+
+async def test_group_is_not_half_deleted(autojump_clock: MockClock) -> None:
+    """A broker without DeleteGroups would keep the offsets."""
+    async with embedded_world() as world:
+        await world.form()
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        del world.via.versions[ApiKey.DELETE_GROUPS]
+        assert await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply) == deleted(ErrorCode.UNSUPPORTED_VERSION)
+        assert GROUP in world.groups.owner.shard.groups
+
+
+def fetched(group_id: str) -> Reply:
+    """The broker's offsets of one partition."""
+    topic = FetchedTopic(name=TOPIC, partitions=(FetchedPartition(partition=0, offset=7),))
+    return OffsetFetchReply(groups=(FetchedGroup(group_id=GroupId(group_id), topics=(topic,)),))
+
+
+def fetch(member_id: str | None, epoch: int, group_id: GroupId = GROUP) -> OffsetFetch:
+    """A fetch of one partition."""
+    topics = (TopicOffsets(name=TOPIC, partitions=(0,)),)
+    member = None if member_id is None else MemberId(member_id)
+    return OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=topics, member_id=member, member_epoch=epoch),))
+
+
+@pytest.mark.parametrize("named", [GROUP, ""])
+async def test_fetch_goes_upstream_without_a_member(named: str, autojump_clock: MockClock) -> None:
+    """Decision 4; a broker's answer before version 8 does not name its group."""
+    async with embedded_world() as world:
+        generation = await world.form()
+        ref = world.send(fetch("a", generation))
+        (asked,) = _groups(world.via.answer(lambda _: fetched(named)))
+        assert (asked.member_id, asked.member_epoch) == (None, -1)
+        (group,) = (await world.answer(ref, OffsetFetchReply)).groups
+        assert (group.group_id, group.topics[0].partitions[0].offset) == (GROUP, 7)
+
+
+async def test_fetch_of_a_group_that_is_not_known_yet_has_no_member_either(autojump_clock: MockClock) -> None:
+    """After a restart its members still name themselves, and the broker never knew them."""
+    async with embedded_world() as world:
+        world.send(fetch("a", 3))
+        (asked,) = _groups(world.via.answer(lambda _: fetched(GROUP)))
+        assert (asked.member_id, asked.member_epoch) == (None, -1)
+
+
+async def test_fetch_of_a_stale_member_is_refused(autojump_clock: MockClock) -> None:
+    """K5.20: a classic member is known by its generation."""
+    async with embedded_world() as world:
+        generation = await world.form()
+        reply = await world.ask(fetch("a", generation + 1), OffsetFetchReply)
+        assert reply.groups[0].error is ErrorCode.ILLEGAL_GENERATION
+        assert not world.via.open
+
+
+async def test_fetch_of_a_lost_broker_is_asked_again(autojump_clock: MockClock) -> None:
+    """Every group of the request gets the code, at its partitions too, where old versions look."""
+    async with embedded_world() as world:
+        ref = world.send(fetch(None, -1))
+        world.via.answer(lambda _: None)
+        (group,) = (await world.answer(ref, OffsetFetchReply)).groups
+        assert (group.error, group.topics[0].partitions[0].error) == (LOST, LOST)
+
+
+def _groups(request: Request) -> tuple[GroupOffsets, ...]:
+    assert isinstance(request, OffsetFetch)
+    return request.groups
+
+
+def _committed(name: TopicName, code: ErrorCode) -> CommittedTopic:
+    return CommittedTopic(name=name, partitions=(CommittedPartition(0, code),))
+
+
+@pytest.mark.parametrize("broker_knows", [True, False])
+async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, autojump_clock: MockClock) -> None:
+    """K5.22, in the order asked; a group that never committed has nothing to delete, which is no error."""
+    other = TopicName("other")
+    async with embedded_world() as world:
+        await world.form()
+        topics = tuple(TopicOffsets(name=name, partitions=(0,)) for name in (TOPIC, other))
+        ref = world.send(OffsetDelete(group_id=GROUP, topics=topics))
+        found = OffsetDeleteReply(error=NONE, topics=(_committed(other, NONE),))
+        asked = world.via.answer(lambda _: found if broker_knows else OffsetDeleteReply(error=MISSING))
+        assert asked == OffsetDelete(group_id=GROUP, topics=topics[1:])
+        assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(
+            error=NONE, topics=(_committed(TOPIC, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), _committed(other, NONE))
+        )
