@@ -11,7 +11,10 @@ from collections.abc import Callable
 
 import trio
 
+from bridge.admin.contracts import AdminError, AdminSources
+from bridge.admin.server import serve_admin
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.app_views import AppSnapshots
 from bridge.config import Config
 from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
@@ -26,12 +29,14 @@ from bridge.net.own_questions import OwnQuestions
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
+from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from bridge.telemetry.passing import PassingLog
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId
 
 LOG = logging.getLogger("epochbridge.app")
 MEMBER_ID_BYTES = 16
+ADMIN_OFF = "off"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -59,7 +64,8 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
     owner = make_owner(config, clock.now_ms())
     groups = EmbeddedGroups(owner, questions, clock, switchboard.deliver, embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
-    backstage = Backstage(groups=groups, passing=PassingLog(), switchboard=switchboard, counters=counters)
+    passing = PassingLog()
+    backstage = Backstage(groups=groups, passing=passing, switchboard=switchboard, counters=counters)
     with trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
@@ -69,7 +75,11 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
                 raise AppError(f"{problem.code}: {problem}") from problem
             questions.attach(proxy.cluster)
             groups.guard(lambda: closed_reason(config, proxy.cluster))
-            ready(_ready_line(proxy))
+            snapshots = AppSnapshots(groups, proxy)
+            readings = Readings(statistics=proxy.statistics, groups=snapshots.counts, passing=passing)
+            sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings))
+            admin = await _start_admin(nursery, config.settings.admin_listen, sources)
+            ready(_ready_line(proxy, admin))
             async for number in signals:
                 LOG.info("%s: draining", signal.Signals(number).name)
                 break
@@ -102,6 +112,17 @@ def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
     return None
 
 
-def _ready_line(proxy: Proxy) -> str:
+async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources) -> str:
+    """Serve the admin API where it is wanted; gives the address it is bound to, or `off`."""
+    if address == ADMIN_OFF:
+        return ADMIN_OFF
+    try:
+        bound: str = await nursery.start(serve_admin, address, sources)
+    except AdminError as problem:
+        raise AppError(str(problem)) from problem
+    return bound
+
+
+def _ready_line(proxy: Proxy, admin: str) -> str:
     brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
-    return f"epochbridge ready: clients {proxy.bootstrap}, brokers {brokers or 'not known yet'}"
+    return f"epochbridge ready: clients {proxy.bootstrap}, brokers {brokers or 'not known yet'}, admin {admin}"

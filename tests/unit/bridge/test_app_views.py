@@ -1,0 +1,95 @@
+"""Groups as the admin room shows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from bridge.admin.contracts import GroupSummary, TopicPartitions
+from bridge.app_views import AppSnapshots
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.owner import GroupOwner
+from bridge.net.proxy import Proxy
+from bridge.telemetry.metrics import GroupCount
+from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
+from translators.dialects.ids import GroupId
+
+
+@dataclass
+class _Gate:
+    bypassed: Mapping[GroupId, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Groups:
+    owner: GroupOwner
+    gate: _Gate
+
+
+@dataclass
+class _Cluster:
+    is_reachable: bool
+
+
+@dataclass
+class _Proxy:
+    is_ready: bool
+    cluster: _Cluster
+
+
+def _snapshots(
+    group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, *, ready: bool = True, reachable: bool = True
+) -> AppSnapshots:
+    groups = cast(EmbeddedGroups, _Groups(group.owner, _Gate(bypassed or {})))
+    return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))))
+
+
+def test_mixed_group_shows_generation_of_classic_members_only() -> None:
+    """A consumer member has an epoch and no generation."""
+    group = OwnedGroup(partitions=2)
+    classic, native = ClassicClient(group), ConsumerClient(group, "native")
+    classic.join()
+    native.beat()
+    classic.beat()
+    classic.join()
+    native.beat()
+    view = _snapshots(group).group("g")
+    assert view is not None
+    shown = {member.member_id: member for member in view.members}
+    old, new = shown[classic.member_id], shown["native"]
+    assert (old.protocol, old.state, old.generation) == ("classic", "Stable", classic.generation)
+    assert (new.protocol, new.state, new.generation, new.member_epoch) == ("consumer", "STABLE", None, native.epoch)
+    assert old.assigned == (TopicPartitions("t", (next(iter(classic.owned)).partition,)),)
+    assert old.target == old.assigned
+    assert view.summary.member_count == 2
+    assert list(_snapshots(group).counts()) == [
+        GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
+    ]
+
+
+def test_bypassed_group_is_shown_with_its_reason() -> None:
+    """Decision 5: an operator sees why clients are refused."""
+    group = OwnedGroup()
+    snapshots = _snapshots(group, {GroupId("b"): "somebody else"})
+    assert snapshots.groups() == [
+        GroupSummary(
+            group_id="b",
+            road="embedded",
+            type="consumer",
+            state="Bypassed",
+            group_epoch=0,
+            assignment_epoch=0,
+            assignor="",
+            member_count=0,
+            reason="somebody else",
+        )
+    ]
+    assert snapshots.group("b") is not None
+    assert snapshots.group("unknown") is None
+
+
+def test_readiness_names_the_cause() -> None:
+    """Not ready while draining or while no broker answers."""
+    group = OwnedGroup()
+    assert _snapshots(group).readiness() == ()
+    assert _snapshots(group, ready=False).readiness() == ("the bridge is draining",)
+    assert _snapshots(group, ready=False, reachable=False).readiness() == ("no broker of the bootstrap list answers",)
