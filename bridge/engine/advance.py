@@ -7,9 +7,17 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from bridge.engine.catalog import take_pattern, take_topics
+from bridge.engine.classic.heartbeats import take_heartbeat as take_classic_heartbeat
+from bridge.engine.classic.joining import take_join
+from bridge.engine.classic.syncing import take_sync
+from bridge.engine.classic.unloading import unload_classic_groups
 from bridge.engine.commands import (
     BeginCommit,
     ChangeTopics,
+    ClassicHeartbeat,
+    ClassicJoin,
+    ClassicLeave,
+    ClassicSync,
     Command,
     DeleteGroup,
     EndCommit,
@@ -17,14 +25,15 @@ from bridge.engine.commands import (
     PassDeadlines,
     RemoveMembers,
     ResolveRegularExpression,
+    UnloadClassicGroups,
 )
 from bridge.engine.commits import end_commit, take_commit
 from bridge.engine.consumer.answer import answer, next_current, refused, step_records
 from bridge.engine.consumer.heartbeats import take_heartbeat
-from bridge.engine.consumer.removal import take_removal
 from bridge.engine.consumer.retargeting import retarget_groups
 from bridge.engine.deletion import take_deletion
 from bridge.engine.expiry import pass_deadlines
+from bridge.engine.leaving import take_leave, take_removal
 from bridge.engine.model import Ask
 from bridge.engine.outcome import Outcome
 from bridge.engine.state import Shard
@@ -103,6 +112,31 @@ def _(command: MemberHeartbeat, turn: Turn) -> None:
 @_take.register
 def _(command: RemoveMembers, turn: Turn) -> None:
     take_removal(turn, command)
+
+
+@_take.register
+def _(command: ClassicJoin, turn: Turn) -> None:
+    take_join(turn, command)
+
+
+@_take.register
+def _(command: ClassicSync, turn: Turn) -> None:
+    take_sync(turn, command)
+
+
+@_take.register
+def _(command: ClassicHeartbeat, turn: Turn) -> None:
+    take_classic_heartbeat(turn, command)
+
+
+@_take.register
+def _(command: ClassicLeave, turn: Turn) -> None:
+    take_leave(turn, command)
+
+
+@_take.register
+def _(_command: UnloadClassicGroups, turn: Turn) -> None:
+    unload_classic_groups(turn)
 
 
 @_take.register

@@ -5,6 +5,8 @@ It must not decide anything, refuse anything or know the time.
 
 from functools import singledispatch
 
+from bridge.engine.classic.records import ClassicRecord
+from bridge.engine.classic.writing import delete_classic, write_classic
 from bridge.engine.indexes import (
     count_down,
     count_up,
@@ -57,7 +59,15 @@ def _(record: GroupCreated, state: Shard) -> None:
 
 
 @_write.register
+def _(record: ClassicRecord, state: Shard) -> None:
+    write_classic(state, record)
+
+
+@_write.register
 def _(record: GroupDeleted, state: Shard) -> None:
+    if record.group_id in state.classic_groups:
+        delete_classic(state, record.group_id)
+        return
     group = state.groups.pop(record.group_id)
     for member in group.members.values():
         unindex_subscription(state, group, member.subscription)
@@ -175,6 +185,7 @@ def _(record: TargetComputed, state: Shard) -> None:
 def _(record: CommitBegun, state: Shard) -> None:
     state.last_commit_id = record.commit_id
     state.flights[record.commit_id] = Flight(record.group_id, record.partitions)
+    state.group_flights.setdefault(record.group_id, set()).add(record.commit_id)
     flying = state.in_flight.setdefault(record.group_id, {})
     for partition in record.partitions:
         count_up(flying, partition)
@@ -187,7 +198,10 @@ def _(record: CommitEnded, state: Shard) -> None:
     flying = state.in_flight[flight.group_id]
     for partition in flight.partitions:
         count_down(flying, partition)
-    if not flying:
+    ids = state.group_flights[flight.group_id]
+    ids.discard(record.commit_id)
+    if not ids:
+        del state.group_flights[flight.group_id]
         del state.in_flight[flight.group_id]
     _refresh_all(state, flight.group_id, flight.partitions)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from translators.dialects.classic import LeaveGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Topic, TopicId, TopicName
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
@@ -54,12 +54,58 @@ class MemberHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class RemoveMembers:
-    """Members leave by LeaveGroup, of either protocol (K4.40, K4.41 with 11.4); answered with
-    `classic.LeaveGroupReply`.
+    """Members leave by LeaveGroup, of either protocol (K4.40, K4.41 with 11.4), from a group of either type; answered
+    with `classic.LeaveGroupReply`.
     """
 
     ref: ReplyTo
     request: LeaveGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicJoin:
+    """A JoinGroup for a classic group, or to begin one; answered with `classic.JoinGroupReply`, perhaps much later.
+
+    A newcomer's id is the instance id or else the client id, a hyphen and `fresh_id` (K1.17).
+    """
+
+    ref: ReplyTo
+    request: JoinGroup
+    identity: ClientIdentity
+    fresh_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicSync:
+    """A SyncGroup for a classic group; answered with `classic.SyncGroupReply`, perhaps later."""
+
+    ref: ReplyTo
+    request: SyncGroup
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicHeartbeat:
+    """A Heartbeat for a classic group; answered at once with `classic.HeartbeatReply`."""
+
+    ref: ReplyTo
+    request: Heartbeat
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicLeave:
+    """A LeaveGroup of classic clients, where the type of the group need not be known: `RemoveMembers` by another name,
+    but a request without group id is refused; answered with `classic.LeaveGroupReply`.
+    """
+
+    ref: ReplyTo
+    request: LeaveGroup
+
+
+@dataclass(frozen=True, slots=True)
+class UnloadClassicGroups:
+    """Classic groups are served here no more (K1.75): parked requests are answered NOT_COORDINATOR; unanswered
+    itself.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +165,11 @@ class PassDeadlines:
 Command = (
     MemberHeartbeat
     | RemoveMembers
+    | ClassicJoin
+    | ClassicSync
+    | ClassicHeartbeat
+    | ClassicLeave
+    | UnloadClassicGroups
     | ChangeTopics
     | ResolveRegularExpression
     | BeginCommit

@@ -3,6 +3,8 @@
 It must not know offsets or the broker's answer.
 """
 
+from bridge.engine.classic.commits import judge_classic_commit, note_sign_of_life
+from bridge.engine.classic.syncing import hand_out_if_drained
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
 from bridge.engine.model import Member
 from bridge.engine.outcome import CommitAdmitted, CommitRefused
@@ -25,17 +27,25 @@ def take_commit(turn: Turn, command: BeginCommit) -> None:
         return
     commit_id = state.last_commit_id + 1
     turn.write(CommitBegun(commit_id, request.group_id, known_partitions(state, request)))
+    classic = state.classic_groups.get(request.group_id)
+    if classic is not None:
+        note_sign_of_life(turn, classic, request)
     turn.reply(command.ref, CommitAdmitted(commit_id))
 
 
 def end_commit(turn: Turn, command: EndCommit) -> None:
     """A commit is over; an id that is not known, from before a restart perhaps, does nothing."""
-    if command.commit_id in turn.state.flights:
+    flight = turn.state.flights.get(command.commit_id)
+    if flight is not None:
         turn.write(CommitEnded(command.commit_id))
+        hand_out_if_drained(turn, flight.group_id)
 
 
 def judge_commit(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
-    """The code for a whole commit (K5.3, K5.9 to K5.17 with 11.4)."""
+    """The code for a whole commit (K5.3, K5.9 to K5.17 with 11.4; K5.4 to K5.7 on classic groups)."""
+    classic = state.classic_groups.get(request.group_id)
+    if classic is not None:
+        return judge_classic_commit(classic, request)
     group = state.groups.get(request.group_id)
     if group is None:
         return _judge_without_group(state, request, now_ms)
@@ -90,7 +100,10 @@ def known_partitions(state: Shard, request: Commit) -> Partitions:
 
 
 def check_fetch(state: Shard, group_id: GroupId, member_id: MemberId | None, epoch: int) -> ErrorCode:
-    """Whether an OffsetFetch may go to the broker (K5.19, K5.20 with 11.4): the exact epoch, or no identity at all."""
+    """Whether an OffsetFetch may go to the broker (K5.19, K5.20 with 11.4): the exact epoch, or no identity at all.
+
+    A classic group asks nothing.
+    """
     group = state.groups.get(group_id)
     if group is None:
         return ErrorCode.NONE

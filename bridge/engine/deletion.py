@@ -1,5 +1,6 @@
 """When a group may be forgotten. It must not know what becomes of its offsets."""
 
+from bridge.engine.classic.model import Phase
 from bridge.engine.commands import DeleteGroup
 from bridge.engine.records import GroupDeleted
 from bridge.engine.state import Shard
@@ -19,8 +20,16 @@ def take_deletion(turn: Turn, command: DeleteGroup) -> None:
 
 
 def judge_deletion(state: Shard, group_id: GroupId) -> ErrorCode:
-    """Whether a group may go: unknown 69, members or parked joiners 68."""
+    """Whether a group may go: unknown 69, members or parked joiners 68; a classic one if it is Empty, whatever ids are
+    promised (K6.7).
+    """
+    classic = state.classic_groups.get(group_id)
+    if classic is not None:
+        return _PHASES.get(classic.phase, ErrorCode.NON_EMPTY_GROUP)
     group = state.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NON_EMPTY_GROUP if group.members or group.parked else ErrorCode.NONE
+
+
+_PHASES = {Phase.EMPTY: ErrorCode.NONE, Phase.DEAD: ErrorCode.GROUP_ID_NOT_FOUND}

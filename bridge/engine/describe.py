@@ -3,14 +3,15 @@
 It must not know API versions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from bridge.engine.classic.views import describe_classic_group
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.target import choose_assignor
 from bridge.engine.model import Member, MemberState
-from bridge.engine.queries import ASSIGNING, RECONCILING, group_state
+from bridge.engine.queries import ASSIGNING, RECONCILING, GroupType, group_state
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
@@ -27,7 +28,6 @@ from translators.dialects.ids import (
 )
 
 PROTOCOL_TYPE = "consumer"
-GROUP_TYPE = "consumer"
 _CLASSIC_STATES = {ASSIGNING: "PreparingRebalance", RECONCILING: "CompletingRebalance"}
 
 
@@ -93,9 +93,12 @@ def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsume
 
 
 def describe_classic_view(state: Shard, group_id: GroupId, encoder: ClassicEncoder) -> DescribedGroup:
-    """One group for DescribeGroups v0-v5, as a classic one in the nearest classic state (decision 22); unknown ones
-    are Dead (K6.1).
+    """One group for DescribeGroups: a classic one as it is (K6.2), in every version; a consumer group as a classic one
+    in the nearest classic state (decision 22), v0-v5; unknown ones are Dead (K6.1).
     """
+    classic = state.classic_groups.get(group_id)
+    if classic is not None:
+        return describe_classic_group(classic)
     group = state.groups.get(group_id)
     if group is None:
         return DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
@@ -114,24 +117,33 @@ def list_groups(state: Shard, request: ListGroups) -> tuple[ListedGroup, ...]:
     """The groups that pass the filters, which know neither case nor surrounding blanks (K6.4); classic state names
     match too.
     """
-    states = _folded(request.states)
-    types = _folded(request.types)
-    if types and GROUP_TYPE not in types:
-        return ()
-    listed = []
+    states, types = _folded(request.states), _folded(request.types)
+    return tuple(
+        listed
+        for listed in _list_all(state)
+        if (not states or listed.group_state.lower() in states) and (not types or listed.group_type in types)
+    )
+
+
+def _list_all(state: Shard) -> Iterator[ListedGroup]:
     for group in state.groups.values():
-        shown = group_state(group)
-        if not states or shown.lower() in states:
-            listed.append(
-                ListedGroup(
-                    group_id=group.group_id, protocol_type=PROTOCOL_TYPE, group_state=shown, group_type=GROUP_TYPE
-                )
-            )
-    return tuple(listed)
+        yield ListedGroup(
+            group_id=group.group_id,
+            protocol_type=PROTOCOL_TYPE,
+            group_state=group_state(group),
+            group_type=GroupType.CONSUMER.value,
+        )
+    for classic in state.classic_groups.values():
+        yield ListedGroup(
+            group_id=classic.group_id,
+            protocol_type=classic.roster.protocol_type,
+            group_state=classic.phase.value,
+            group_type=GroupType.CLASSIC.value,
+        )
 
 
 def group_snapshot(state: Shard, group_id: GroupId) -> GroupSnapshot | None:
-    """One group for our own API, None if unknown."""
+    """One consumer group for our own API, None if there is none of that name."""
     group = state.groups.get(group_id)
     if group is None:
         return None

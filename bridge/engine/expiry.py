@@ -3,6 +3,7 @@
 It must not know who set them.
 """
 
+from bridge.engine.classic.expiry import CLASSIC_KINDS, pass_classic_deadline
 from bridge.engine.consumer.delay import pass_delay
 from bridge.engine.consumer.heartbeats import forget_member
 from bridge.engine.model import DeadlineKey, DeadlineKind
@@ -17,11 +18,17 @@ _CAUSES = {
 
 
 def pass_deadlines(turn: Turn) -> None:
-    """Do everything that is due; expiry is decided like any command and leaves records (K0.3, K2.50)."""
+    """Do everything that is due; expiry is decided like any command and leaves records (K0.3, K2.50).
+
+    What an earlier deadline of the same moment moved or dropped does not pass (K0.3.3).
+    """
+    due = turn.state.deadlines.due
     for key in turn.state.deadlines.passed(turn.now_ms):
-        if key not in turn.state.deadlines.due:
+        if key not in due or due[key] > turn.now_ms:
             continue
-        if key.kind is DeadlineKind.INITIAL_DELAY:
+        if key.kind in CLASSIC_KINDS:
+            pass_classic_deadline(turn, key)
+        elif key.kind is DeadlineKind.INITIAL_DELAY:
             _pass_delay(turn, key)
         elif key.kind is DeadlineKind.TARGET:
             turn.write(DeadlineCleared(key))

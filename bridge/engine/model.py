@@ -30,6 +30,9 @@ class DeadlineKind(IntEnum):
     REBALANCE = 1
     INITIAL_DELAY = 2
     TARGET = 3
+    CLASSIC_SESSION = 4
+    CLASSIC_JOIN = 5
+    CLASSIC_SYNC = 6
 
 
 class DeadlineKey(NamedTuple):

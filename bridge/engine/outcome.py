@@ -6,7 +6,7 @@ from enum import StrEnum
 from bridge.engine.commands import ReplyTo
 from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
-from translators.dialects.classic import LeaveGroupReply
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicIdPartition
@@ -34,7 +34,16 @@ class CommitRefused:
     code: ErrorCode
 
 
-Message = MemberAnswer | LeaveGroupReply | CommitAdmitted | CommitRefused | DeletedGroup
+Message = (
+    MemberAnswer
+    | JoinGroupReply
+    | SyncGroupReply
+    | HeartbeatReply
+    | LeaveGroupReply
+    | CommitAdmitted
+    | CommitRefused
+    | DeletedGroup
+)
 
 
 class RemovalCause(StrEnum):
@@ -45,6 +54,8 @@ class RemovalCause(StrEnum):
     REPLACED = "replaced"
     SESSION_EXPIRED = "session-expired"
     REBALANCE_TIMED_OUT = "rebalance-timed-out"
+    SYNC_TIMED_OUT = "sync-timed-out"
+    GROUP_FULL = "group-full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,42 @@ class RegularExpressionWanted:
     pattern: str
 
 
-Notice = TargetChanged | PartitionsFreed | MemberRemoved | GroupEmptied | AssignorFailed | RegularExpressionWanted
+@dataclass(frozen=True, slots=True)
+class RebalanceBegun:
+    """A classic group calls its members to join; `generation` is the one that ends."""
+
+    group_id: GroupId
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationBegun:
+    """Every member of a classic group that joined was told the new generation."""
+
+    group_id: GroupId
+    generation: int
+    member_ids: frozenset[MemberId]
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceCompleted:
+    """The leader of a classic group brought the assignments of this generation (K1.51)."""
+
+    group_id: GroupId
+    generation: int
+
+
+Notice = (
+    TargetChanged
+    | PartitionsFreed
+    | MemberRemoved
+    | GroupEmptied
+    | AssignorFailed
+    | RegularExpressionWanted
+    | RebalanceBegun
+    | GenerationBegun
+    | RebalanceCompleted
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,43 @@
 """What the shell may ask about the state without changing it. It must not know how anything is shown to clients."""
 
+from enum import StrEnum
+
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import Phase
+from bridge.engine.classic.views import CONSUMER_PROTOCOL_TYPE, subscribed_by
 from bridge.engine.model import MemberState
 from bridge.engine.state import Group, Shard
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 """The states of a consumer group (K2.60)."""
+
+
+class GroupType(StrEnum):
+    """How members of a group talk to it; the values are those of ListGroups (K6.4)."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
+def group_type(state: Shard, group_id: GroupId) -> GroupType | None:
+    """What a group is at this moment, None if there is none: the door between the two kinds; O(1).
+
+    JoinGroup, SyncGroup and Heartbeat go to `ClassicJoin`, `ClassicSync` and `ClassicHeartbeat` for CLASSIC and through
+    the member's machine for CONSUMER; LeaveGroup may go to `ClassicLeave` for both. A JoinGroup for None begins
+    whichever the configuration says (decision 21), and a CLASSIC one if it can't be translated. An empty CONSUMER
+    group may become classic by a `ClassicJoin`, an Empty CLASSIC one consumer by a `MemberHeartbeat` at epoch 0.
+    """
+    if group_id in state.classic_groups:
+        return GroupType.CLASSIC
+    return GroupType.CONSUMER if group_id in state.groups else None
+
+
+def has_members(state: Shard, group_id: GroupId) -> bool:
+    """Whether anybody has a seat in a group of either type; one without may change its type by a join; O(1)."""
+    group: Group | ClassicGroup | None = state.groups.get(group_id) or state.classic_groups.get(group_id)
+    return group is not None and bool(group.members)
 
 
 def next_deadline(state: Shard) -> int | None:
@@ -41,9 +73,29 @@ def group_state(group: Group) -> str:
 
 
 def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] | None:
-    """The topics somebody in the group subscribes to, for OffsetDelete (K5.22); None for an unknown group."""
+    """The topics somebody in the group subscribes to, for OffsetDelete (K5.22); None for an unknown group.
+
+    A classic group of consumers whose subscriptions can't be read counts as subscribed to all there is.
+    """
+    classic = state.classic_groups.get(group_id)
+    if classic is not None:
+        subscribed = subscribed_by(classic)
+        return frozenset(state.topic_ids) if subscribed is None else subscribed
     group = state.groups.get(group_id)
     if group is None:
         return None
     matched = (state.patterns[pattern].topics for pattern in group.patterns if pattern in state.patterns)
     return frozenset(group.names).union(*matched)
+
+
+def judge_offset_deletion(state: Shard, group_id: GroupId) -> ErrorCode:
+    """Whether offsets of a group may be deleted at all, before its topics are looked at (K5.22)."""
+    if not group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    classic = state.classic_groups.get(group_id)
+    if classic is None:
+        return ErrorCode.NONE if group_id in state.groups else ErrorCode.GROUP_ID_NOT_FOUND
+    if classic.phase is Phase.DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    is_busy = classic.phase is not Phase.EMPTY and classic.roster.protocol_type != CONSUMER_PROTOCOL_TYPE
+    return ErrorCode.NON_EMPTY_GROUP if is_busy else ErrorCode.NONE

@@ -6,6 +6,7 @@ It must not know who decides them.
 from dataclasses import dataclass
 from typing import ClassVar
 
+from bridge.engine.classic.records import DurableClassicRecord, VolatileClassicRecord
 from bridge.engine.model import Ask, Current, DeadlineKey, InitialDelay, Subscription
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
 
@@ -21,7 +22,7 @@ class GroupCreated:
 
 @dataclass(frozen=True, slots=True)
 class GroupDeleted:
-    """A group is forgotten."""
+    """A group is forgotten, whatever its type (K1.76)."""
 
     durable: ClassVar[bool] = True
     group_id: GroupId
@@ -183,6 +184,16 @@ DurableRecord = (
     | TopicSeen
     | TopicGone
     | RegularExpressionResolved
+    | DurableClassicRecord
 )
-VolatileRecord = DeadlineSet | DeadlineCleared | AskParked | DelayChanged | TargetComputed | CommitBegun | CommitEnded
+VolatileRecord = (
+    DeadlineSet
+    | DeadlineCleared
+    | AskParked
+    | DelayChanged
+    | TargetComputed
+    | CommitBegun
+    | CommitEnded
+    | VolatileClassicRecord
+)
 Record = DurableRecord | VolatileRecord

@@ -1,8 +1,9 @@
-"""How each durable record of consumer groups is written down: one row a kind.
+"""How each durable record is written down: one row a kind.
 
 It must not know where the bytes go, or what a record does.
 """
 
+from bridge.engine.classic.records_codec import CLASSIC_ROWS
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Current, MemberState, Subscription
 from bridge.engine.records import (
@@ -74,7 +75,7 @@ CONSUMER_ROWS = (
     _row("topic-gone", TopicGone, topic_id=TOPIC_ID),
     _row("pattern", RegularExpressionResolved, pattern=TEXT, topics=TEXTS, error=optional(TEXT)),
 )
-TABLE = Table(CONSUMER_ROWS)
+TABLE = Table(CONSUMER_ROWS + CLASSIC_ROWS)
 
 
 def encode(record: DurableRecord) -> bytes:

@@ -1,29 +1,30 @@
 """What a shard that was rebuilt from its journal needs before it serves. It must not know how the records were kept."""
 
-from bridge.engine.apply import apply
+from bridge.engine.classic.recovery import resume_classic
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.answer import session_timeout_ms
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState
 from bridge.engine.records import DeadlineSet, Record
 from bridge.engine.state import Group, Shard
+from bridge.engine.turn import Turn
 
 
 def resume(state: Shard, now_ms: int) -> tuple[Record, ...]:
     """Give every native member a full session, and a full rebalance timeout to those that have to give something up
-    (K7, after load).
+    (K7, after load); members of classic groups get theirs too, and a group that must rebalance does so (K1.71).
 
-    Returns the volatile records, which were applied. Groups behind their epoch get their target with the next
-    `PassDeadlines`.
+    Returns the records, which were applied; the durable ones among them belong into the journal. Consumer groups behind
+    their epoch get their target with the next `PassDeadlines`.
     """
-    records: list[Record] = []
+    turn = Turn(state, now_ms)
     for group in state.groups.values():
         for member in group.members.values():
-            records.extend(_deadlines(state, group, member, now_ms))
+            turn.write(*_deadlines(state, group, member, now_ms))
         if group.epoch > group.assignment_epoch:
-            records.append(DeadlineSet(DeadlineKey(DeadlineKind.TARGET, group.group_id), now_ms))
-    for record in records:
-        apply(state, record)
-    return tuple(records)
+            turn.write(DeadlineSet(DeadlineKey(DeadlineKind.TARGET, group.group_id), now_ms))
+    for classic in state.classic_groups.values():
+        resume_classic(turn, classic)
+    return turn.finish().records
 
 
 def _deadlines(state: Shard, group: Group, member: Member, now_ms: int) -> list[Record]:

@@ -1,7 +1,8 @@
 """A shard's state as comparable values, whole and durable part only. It must not know how the state came about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from bridge.engine.classic.group import ClassicGroup, Roster
 from bridge.engine.model import Ask, DeadlineKey, InitialDelay, Member, ResolvedPattern
 from bridge.engine.state import Flight, Group, Partitions, Shard
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition
@@ -29,6 +30,15 @@ class VolatileGroup:
     grantable: dict[MemberId, frozenset[TopicIdPartition]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DurableClassicGroup:
+    """What must survive of a classic group."""
+
+    synced: Roster
+    last_generation: int
+    has_lost_member: bool
+
+
 @dataclass(frozen=True, slots=True)
 class DurableSnapshot:
     """What must survive of a shard."""
@@ -36,6 +46,7 @@ class DurableSnapshot:
     groups: dict[GroupId, DurableGroup]
     topics: dict[TopicId, Topic]
     patterns: dict[str, ResolvedPattern]
+    classic_groups: dict[GroupId, DurableClassicGroup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +58,7 @@ class Snapshot:
     deadlines: dict[DeadlineKey, int]
     flights: dict[int, Flight]
     last_commit_id: int
+    classic_groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
 
 
 def durable(state: Shard) -> DurableSnapshot:
@@ -55,6 +67,7 @@ def durable(state: Shard) -> DurableSnapshot:
         {group_id: _durable_group(group) for group_id, group in state.groups.items()},
         dict(state.topics),
         dict(state.patterns),
+        {group_id: _durable_classic(group) for group_id, group in state.classic_groups.items()},
     )
 
 
@@ -66,6 +79,7 @@ def snapshot(state: Shard) -> Snapshot:
         deadlines=dict(state.deadlines.due),
         flights=dict(state.flights),
         last_commit_id=state.last_commit_id,
+        classic_groups={group_id: _copy(group) for group_id, group in state.classic_groups.items()},
     )
 
 
@@ -87,3 +101,30 @@ def _volatile_group(group: Group) -> VolatileGroup:
         parked=tuple(group.parked),
         grantable={member_id: frozenset(wanted) for member_id, wanted in group.grantable.items()},
     )
+
+
+def _durable_classic(group: ClassicGroup) -> DurableClassicGroup:
+    return DurableClassicGroup(
+        synced=_copy_roster(group.synced),
+        last_generation=group.last_generation,
+        has_lost_member=group.has_lost_member,
+    )
+
+
+def _copy(group: ClassicGroup) -> ClassicGroup:
+    return replace(
+        group,
+        synced=_copy_roster(group.synced),
+        roster=_copy_roster(group.roster),
+        joining=dict(group.joining),
+        syncing=dict(group.syncing),
+        unsynced=dict(group.unsynced),
+        newcomers=set(group.newcomers),
+        pending=dict(group.pending),
+        instances=dict(group.instances),
+        offers=dict(group.offers),
+    )
+
+
+def _copy_roster(roster: Roster) -> Roster:
+    return replace(roster, members=dict(roster.members))

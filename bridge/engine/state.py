@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.engine.assignors.interface import Assignor
+from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import Ask, InitialDelay, Member, ResolvedPattern, Subscription
 from bridge.engine.settings import EngineSettings
@@ -57,6 +58,9 @@ class Flight:
 class Shard:
     """All groups of one owner, with the topics and patterns they may subscribe to.
 
+    A group id is either in `groups`, the consumer groups, or in `classic_groups`, never in both (K6.8): who creates one
+    of a kind deletes the other of that name first, which is what a conversion is.
+
     `assignors` are those to choose from by name; the default is the first name in the group's settings. Until
     `no_assignment_before_ms` no target is computed (decision 9); it is an input like the settings, not state.
     """
@@ -66,6 +70,7 @@ class Shard:
     no_assignment_before_ms: int = 0
 
     groups: dict[GroupId, Group] = field(default_factory=dict)
+    classic_groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     topics: dict[TopicId, Topic] = field(default_factory=dict)
     patterns: dict[str, ResolvedPattern] = field(default_factory=dict)
 
@@ -78,6 +83,7 @@ class Shard:
     subscribers: dict[TopicName, set[GroupId]] = field(default_factory=dict)
     pattern_users: dict[str, set[GroupId]] = field(default_factory=dict)
     in_flight: dict[GroupId, dict[TopicIdPartition, int]] = field(default_factory=dict)
+    group_flights: dict[GroupId, set[int]] = field(default_factory=dict)
 
 
 def topic_names_of(state: Shard, subscription: Subscription) -> frozenset[TopicName]:

@@ -12,11 +12,11 @@ from bridge.engine.consumer.membership import Admission, admit, find_leaver, unk
 from bridge.engine.consumer.validation import find_fault
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member
 from bridge.engine.outcome import MemberRemoved, RegularExpressionWanted, RemovalCause
-from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, MemberForgotten, Record
+from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, GroupDeleted, MemberForgotten, Record
 from bridge.engine.state import Group
 from bridge.engine.turn import Turn
-from translators.dialects.errors import Refusal
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, GroupId
 
 
 def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
@@ -77,10 +77,12 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
     group_id = command.request.group_id
     before = turn.state.groups.get(group_id)
     was_empty = before is None or not before.members
-    admission = admit(turn.state, command, turn.now_ms)
+    admission = _refuse_classic(turn, group_id) or admit(turn.state, command, turn.now_ms)
     if isinstance(admission, Refusal):
         turn.reply(command.ref, refused(admission))
         return
+    if group_id in turn.state.classic_groups:
+        turn.write(GroupDeleted(group_id))
     turn.write(*admission.records)
     group = turn.state.groups[group_id]
     if admission.moves_epoch:
@@ -94,6 +96,19 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
         turn.asks.append(admission.ask)
     if group.epoch > group.assignment_epoch:
         turn.touch(group_id)
+
+
+def _refuse_classic(turn: Turn, group_id: GroupId) -> Refusal | None:
+    """An Empty classic group makes way for a consumer group whatever the policy (K3.1); one with members does not
+    (K3.13).
+    """
+    classic = turn.state.classic_groups.get(group_id)
+    if classic is None or not classic.members:
+        return None
+    return Refusal(
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        f"Group {group_id} is a classic group with {len(classic.members)} members and is not converted.",
+    )
 
 
 def _tell(turn: Turn, group: Group, admission: Admission) -> None:

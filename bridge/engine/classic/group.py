@@ -1,0 +1,81 @@
+"""The container that holds one classic group: what survives a restart, the rebalance that runs, and indexes.
+
+It must not know how to decide, and nobody but `apply` writes to it.
+"""
+
+from dataclasses import dataclass, field
+
+from bridge.engine.classic.model import ClassicMember, Phase
+from bridge.engine.commands import ReplyTo
+from bridge.engine.model import DeadlineKey, DeadlineKind, InitialDelay
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+
+
+@dataclass(slots=True, kw_only=True)
+class Roster:
+    """Who is in a group, in which generation, under which protocol and leader."""
+
+    generation: int = 0
+    protocol_type: str = ""
+    protocol_name: str | None = None
+    leader: MemberId | None = None
+    members: dict[MemberId, ClassicMember] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicGroup:
+    """One classic group.
+
+    `synced` is what survives: the roster of the last generation that got its assignments, less who left since
+    (`has_lost_member`), with static seats under the id that holds them now. `roster` is the group as it is this moment;
+    it equals `synced` while the group is Stable or Empty. No generation up to `last_generation` is given out again,
+    also not after a restart in the middle of a rebalance, when Kafka repeats it.
+
+    `joining` and `syncing` are parked requests, `unsynced` who has yet to send the SyncGroup of this generation,
+    `newcomers` who never completed a join, `pending` ids that were promised (KIP-394). `delay` is set in the rebalance
+    that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2).
+    `offers` counts members by the protocol names they offer.
+    """
+
+    group_id: GroupId
+    last_generation: int = 0
+    synced: Roster = field(default_factory=Roster)
+    has_lost_member: bool = False
+
+    roster: Roster = field(default_factory=Roster)
+    phase: Phase = Phase.EMPTY
+    delay: InitialDelay | None = None
+    joining: dict[MemberId, ReplyTo] = field(default_factory=dict)
+    syncing: dict[MemberId, ReplyTo] = field(default_factory=dict)
+    unsynced: dict[MemberId, None] = field(default_factory=dict)
+    newcomers: set[MemberId] = field(default_factory=set)
+    pending: dict[MemberId, None] = field(default_factory=dict)
+    draining: frozenset[int] = frozenset()
+
+    instances: dict[InstanceId, MemberId] = field(default_factory=dict)
+    offers: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    @property
+    def members(self) -> dict[MemberId, ClassicMember]:
+        """Everybody who has a seat at this moment."""
+        return self.roster.members
+
+
+def session_key(group_id: GroupId, member_id: MemberId) -> DeadlineKey:
+    """The key of a member's session, or of the time a promised id is kept."""
+    return DeadlineKey(DeadlineKind.CLASSIC_SESSION, group_id, member_id)
+
+
+def join_key(group_id: GroupId) -> DeadlineKey:
+    """The key of the end of a join phase, initial delay included."""
+    return DeadlineKey(DeadlineKind.CLASSIC_JOIN, group_id)
+
+
+def sync_key(group_id: GroupId) -> DeadlineKey:
+    """The key of the time until which every member has to sync."""
+    return DeadlineKey(DeadlineKind.CLASSIC_SYNC, group_id)
+
+
+def rebalance_timeout_ms(group: ClassicGroup) -> int:
+    """How long members may take: the longest that any of them asked for, 0 without members (K1.4)."""
+    return max((member.rebalance_timeout_ms for member in group.members.values()), default=0)

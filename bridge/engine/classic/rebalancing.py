@@ -1,0 +1,157 @@
+"""The join barrier of a classic group: when a rebalance begins, when everybody is there, and what they are told.
+
+It must not know why somebody joins or leaves.
+"""
+
+from bridge.engine.classic.group import ClassicGroup, join_key, rebalance_timeout_ms, sync_key
+from bridge.engine.classic.model import Phase, metadata_of
+from bridge.engine.classic.records import (
+    ClassicGenerationReserved,
+    ClassicGroupSynced,
+    JoinDelayChanged,
+    JoinPhaseCompleted,
+    RebalancePrepared,
+)
+from bridge.engine.classic.seats import extend_session, forget_member, welcome
+from bridge.engine.classic.voting import choose_leader, choose_protocol
+from bridge.engine.model import InitialDelay
+from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun, RemovalCause
+from bridge.engine.records import DeadlineSet
+from bridge.engine.settings import settings_of
+from bridge.engine.turn import Turn
+from translators.dialects.classic import JoinedMember, SyncGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId
+
+
+def rebalance_or_complete(turn: Turn, group: ClassicGroup) -> None:
+    """Begin a rebalance, or see whether the one that runs was waiting for just this (K1.28)."""
+    if group.phase is Phase.PREPARING_REBALANCE:
+        try_complete(turn, group)
+    else:
+        prepare_rebalance(turn, group)
+
+
+def prepare_rebalance(turn: Turn, group: ClassicGroup) -> None:
+    """Call everybody to join: parked SyncGroups get REBALANCE_IN_PROGRESS, an Empty group waits for more members
+    (K1.29 to K1.32).
+    """
+    was_empty = group.phase is Phase.EMPTY
+    for member_id, ref in group.syncing.items():
+        extend_session(turn, group, group.members[member_id])
+        turn.reply(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
+    voids_assignments = group.phase is Phase.COMPLETING_REBALANCE
+    turn.write(RebalancePrepared(group.group_id, voids_assignments))
+    turn.notices.append(RebalanceBegun(group.group_id, group.roster.generation))
+    if was_empty:
+        _begin_delay(turn, group)
+    elif _has_everybody(group):
+        complete_join_phase(turn, group)
+    else:
+        turn.write(DeadlineSet(join_key(group.group_id), turn.now_ms + rebalance_timeout_ms(group)))
+
+
+def try_complete(turn: Turn, group: ClassicGroup) -> None:
+    """End the join phase early if everybody is there and no promised id is waited for; never in the first rebalance
+    (K1.33).
+    """
+    if group.phase is Phase.PREPARING_REBALANCE and group.delay is None and _has_everybody(group):
+        complete_join_phase(turn, group)
+
+
+def follow_departure(turn: Turn, group: ClassicGroup) -> None:
+    """What a member's going means to the others: a rebalance, or the end of the wait for it (K1.59, K1.60)."""
+    if group.phase is not Phase.EMPTY:
+        rebalance_or_complete(turn, group)
+
+
+def pass_join_deadline(turn: Turn, group: ClassicGroup) -> None:
+    """A step of the initial delay is over, and newcomers lengthen it (K1.30); or members had their time to join."""
+    delay = group.delay
+    if delay is None or not (delay.has_newcomers and delay.remaining_ms):
+        complete_join_phase(turn, group)
+        return
+    step_ms = min(settings_of(turn.state.settings, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
+    longer = InitialDelay(remaining_ms=delay.remaining_ms - step_ms, last_delay_ms=step_ms)
+    turn.write(JoinDelayChanged(group.group_id, longer))
+    turn.write(DeadlineSet(join_key(group.group_id), turn.now_ms + step_ms))
+
+
+def complete_join_phase(turn: Turn, group: ClassicGroup) -> None:
+    """Go on with who is there: dynamic members that did not join go, static ones keep their seats (K1.34 to K1.37).
+
+    If only absent static members are left, the join phase goes on in the same generation (K1.35).
+    """
+    if group.delay is not None:
+        turn.write(JoinDelayChanged(group.group_id, None))
+    for member_id in [one for one, member in group.members.items() if member.instance_id is None]:
+        if member_id not in group.joining:
+            forget_member(turn, group, member_id, RemovalCause.REBALANCE_TIMED_OUT)
+    leader = choose_leader(group)
+    if leader is not None:
+        _begin_generation(turn, group, leader)
+    elif group.members:
+        turn.write(DeadlineSet(join_key(group.group_id), turn.now_ms + rebalance_timeout_ms(group)))
+    else:
+        _empty(turn, group)
+
+
+def list_members(group: ClassicGroup) -> tuple[JoinedMember, ...]:
+    """Everybody as the leader is told of them, absent static members included."""
+    return tuple(
+        JoinedMember(
+            member_id=member.member_id,
+            instance_id=member.instance_id,
+            metadata=metadata_of(member, group.roster.protocol_name),
+        )
+        for member in group.members.values()
+    )
+
+
+def _has_everybody(group: ClassicGroup) -> bool:
+    return len(group.joining) == len(group.members) and not group.pending
+
+
+def _begin_delay(turn: Turn, group: ClassicGroup) -> None:
+    """Wait for more members, and for survivors of a restart without a journal (decision 9)."""
+    delay_ms = settings_of(turn.state.settings, group.group_id).group_initial_rebalance_delay_ms
+    delay_ms = max(delay_ms, turn.state.no_assignment_before_ms - turn.now_ms)
+    if delay_ms <= 0:
+        complete_join_phase(turn, group)
+        return
+    remaining_ms = max(rebalance_timeout_ms(group) - delay_ms, 0)
+    turn.write(
+        JoinDelayChanged(group.group_id, InitialDelay(remaining_ms=remaining_ms, last_delay_ms=delay_ms)),
+        DeadlineSet(join_key(group.group_id), turn.now_ms + delay_ms),
+    )
+
+
+def _begin_generation(turn: Turn, group: ClassicGroup, leader: MemberId) -> None:
+    group_id, generation = group.group_id, group.last_generation + 1
+    protocol_name = choose_protocol(group.offers, group.roster.protocol_name)
+    joined = tuple(group.joining.items())
+    turn.write(
+        ClassicGenerationReserved(group_id, generation),
+        JoinPhaseCompleted(group_id=group_id, generation=generation, protocol_name=protocol_name, leader=leader),
+        DeadlineSet(sync_key(group_id), turn.now_ms + rebalance_timeout_ms(group)),
+    )
+    for member in group.members.values():
+        extend_session(turn, group, member)
+    for member_id, ref in joined:
+        turn.reply(ref, welcome(group, member_id, list_members(group) if member_id == leader else ()))
+    turn.notices.append(GenerationBegun(group_id, generation, frozenset(group.members)))
+
+
+def _empty(turn: Turn, group: ClassicGroup) -> None:
+    roster = group.roster
+    turn.write(
+        ClassicGroupSynced(
+            group_id=group.group_id,
+            generation=group.last_generation + 1,
+            protocol_type=roster.protocol_type,
+            protocol_name=None,
+            leader=None,
+            members=(),
+        )
+    )
+    turn.notices.append(GroupEmptied(group.group_id))

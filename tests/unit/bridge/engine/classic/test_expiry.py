@@ -1,0 +1,79 @@
+"""Tests of deadlines of classic groups."""
+
+from dataclasses import replace
+
+from bridge.engine.classic.model import Phase
+from bridge.engine.outcome import MemberRemoved, RemovalCause
+from bridge.engine.queries import next_deadline
+from tests.support.classic_bench import REBALANCE_MS, SESSION_MS, ClassicBench, join_of
+from tests.support.engine_bench import GROUP
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import InstanceId
+
+
+def test_session_over_member_gone_others_rebalance() -> None:
+    """K1.46, K1.60: static members expire like any other."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    bench.pass_time(SESSION_MS - 1)
+    bench.beat(first, "A")
+    outcome = bench.pass_time(1)
+    expired = MemberRemoved(
+        group_id=GROUP, member_id=second, instance_id=InstanceId("B"), cause=RemovalCause.SESSION_EXPIRED
+    )
+    assert expired in outcome.notices
+    assert (bench.phase, list(bench.group.members)) == (Phase.PREPARING_REBALANCE, [first])
+
+
+def test_session_over_while_preparing_ends_the_wait_for_it() -> None:
+    """K1.60: who never came back is not waited for until the rebalance timeout."""
+    bench = ClassicBench()
+    first, _ = bench.form("A", "B")
+    ref = bench.join(join_of(first, "A"))
+    bench.pass_time(SESSION_MS)
+    assert bench.admitted(ref).generation == 2
+
+
+def test_parked_member_lives_on_and_gets_a_session_with_its_answer() -> None:
+    """K1.60: parked in JoinGroup or SyncGroup it can't heartbeat; nothing overdue is left behind."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    ref = bench.join(replace(join_of(first, "A"), rebalance_timeout_ms=200_000))
+    for _ in range(12):
+        bench.pass_time(SESSION_MS - 1)
+        bench.beat(second, "B")
+    due_ms = next_deadline(bench.bench.state)
+    assert bench.joined(ref) is None
+    assert due_ms is not None
+    assert due_ms > bench.bench.now_ms
+    bench.join(join_of(second, "B"))
+    assert bench.admitted(ref).generation == 2
+    bench.beat(second, "B")
+    bench.pass_time(SESSION_MS - 1)
+    assert first in bench.group.members
+    bench.pass_time(1)
+    assert first not in bench.group.members
+
+
+def test_deadlines_of_one_moment_each_decided_on_what_the_former_left() -> None:
+    """K0.3.3: sessions that the end of a join phase extends don't expire in the same moment."""
+    bench = ClassicBench()
+    first, second, third = bench.form("A", "B", None)
+    bench.join(replace(join_of(first, "A"), session_timeout_ms=REBALANCE_MS))
+    for _ in range(6):
+        bench.beat(second, "B")
+        bench.pass_time(SESSION_MS - 1)
+    bench.beat(second, "B")
+    bench.pass_time(6)
+    assert bench.phase is Phase.COMPLETING_REBALANCE
+    assert set(bench.group.members) == {first, second}
+    assert third not in bench.group.members
+
+
+def test_expired_promise_is_forgotten() -> None:
+    """K1.60 (testHeartbeatExpirationShouldRemovePendingMember)."""
+    bench = ClassicBench()
+    promised = bench.promise()
+    bench.pass_time(SESSION_MS)
+    assert bench.group.pending == {}
+    assert bench.join_code(join_of(promised)) is ErrorCode.UNKNOWN_MEMBER_ID

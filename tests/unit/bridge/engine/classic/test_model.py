@@ -1,0 +1,26 @@
+"""Tests of the values a classic group is made of."""
+
+from bridge.engine.classic.model import ClassicMember, metadata_of, names_of
+from tests.support.engine_bench import IDENTITY
+from translators.dialects.classic import Protocol
+from translators.dialects.ids import MemberId
+
+OFFERS = (Protocol("sticky", b"s"), Protocol("range", b"r"))
+MEMBER = ClassicMember(
+    member_id=MemberId("a"),
+    instance_id=None,
+    identity=IDENTITY,
+    session_timeout_ms=1,
+    rebalance_timeout_ms=1,
+    protocols=OFFERS,
+)
+
+
+def test_metadata_is_that_of_the_named_protocol() -> None:
+    """K1.37: the leader gets the bytes under the chosen name, nothing under another."""
+    assert [metadata_of(MEMBER, name) for name in ("range", "sticky", "other", None)] == [b"r", b"s", b"", b""]
+
+
+def test_names_keep_the_order_of_preference() -> None:
+    """K1.38: each member votes by its own order."""
+    assert names_of(OFFERS) == ("sticky", "range")

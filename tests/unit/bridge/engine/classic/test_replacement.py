@@ -1,0 +1,137 @@
+"""Tests of static members that come back under a new id."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.engine.classic.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
+from bridge.engine.classic.seats import refuse_join
+from bridge.engine.commands import ClassicJoin
+from tests.support.classic_bench import DELAY_MS, SESSION_MS, ClassicBench, join_of, offer
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, InstanceId, MemberId
+
+FENCED = ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_stable_follower_replaced_nobody_rebalances() -> None:
+    """K1.40, K1.41: same generation, the seat's assignment, and only the former id is fenced."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    reply = bench.join_now(join_of("", "B"))
+    assert (reply.generation, reply.leader, reply.members, reply.skip_assignment) == (1, first, (), False)
+    assert reply.member_id not in (first, second)
+    synced = bench.synced(bench.sync(reply.member_id, "B"))
+    assert synced is not None
+    assert synced.assignment == second.encode()
+    assert [bench.beat(first, "A"), bench.beat(second, "B"), bench.beat(second)] == [
+        ErrorCode.NONE,
+        FENCED,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+
+
+@pytest.mark.parametrize(("skips", "leads", "listed"), [(False, False, 0), (True, True, 2)])
+def test_stable_leader_replaced_told_to_lead_only_from_version_9(skips: bool, leads: bool, listed: int) -> None:
+    """K1.41 a and b: before v9 it is shown its former id; from v9 on it leads and computes nothing (KIP-814)."""
+    bench = ClassicBench()
+    first, _ = bench.form("A", "B")
+    reply = bench.join_now(replace(join_of("", "A"), skips_assignment=skips))
+    assert (reply.leader == reply.member_id, reply.skip_assignment, len(reply.members)) == (leads, leads, listed)
+    assert leads or reply.leader == first
+    assert bench.group.roster.leader == reply.member_id
+
+
+def test_stable_follower_of_version_9_skips_nothing() -> None:
+    """K1.41 a."""
+    bench = ClassicBench()
+    bench.form("A", "B")
+    reply = bench.join_now(replace(join_of("", "B"), skips_assignment=True))
+    assert (reply.skip_assignment, reply.members) == (False, ())
+
+
+def test_replacement_with_other_subscription_does_not_rebalance_but_is_kept() -> None:
+    """K1.42: names only decide; the next leader gets the new bytes."""
+    bench = ClassicBench()
+    bench.form("A", "B")
+    reply = bench.join_now(replace(join_of("", "B"), protocols=offer("range", says=b"bar")))
+    assert (reply.generation, bench.phase) == (1, Phase.STABLE)
+    assert bench.group.synced.members[reply.member_id].protocols == offer("range", says=b"bar")
+
+
+def test_replacement_that_changes_the_vote_rebalances() -> None:
+    """K1.43 (testReplaceStaticMemberInStableStateWithUpdatedProtocolTriggersRebalance)."""
+    bench = ClassicBench()
+    for name in ("A", "B"):
+        bench.join(replace(join_of("", name), protocols=offer("range", "sticky")))
+    bench.pass_time(DELAY_MS)
+    bench.pass_time(DELAY_MS)
+    bench.sync("A-1", "A", assigns={"A-1": b"a", "B-2": b"b"})
+    assert bench.group.roster.protocol_name == "range"
+    unchanged = replace(join_of("", "B"), protocols=offer("sticky", "range"))
+    assert bench.join_now(unchanged).generation == 1
+    parked = bench.join(replace(unchanged, protocols=offer("sticky")))
+    assert (bench.joined(parked), bench.phase) == (None, Phase.PREPARING_REBALANCE)
+
+
+def test_replacement_while_joining_fences_the_parked_join() -> None:
+    """K1.40 (testJoinGroupReplaceStaticMember): 82 that echoes the former id; the newcomer waits in its stead."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    bench.join(join_of(first, "A"))
+    former = bench.join(join_of(second, "B"))
+    bench.admitted(former)
+    late = bench.join(join_of("", "C"))
+    parked = bench.join(join_of(second, "B"))
+    newcomer = bench.join(join_of("", "B"))
+    assert bench.joined(parked) == refuse_join(FENCED, second)
+    assert (bench.joined(newcomer), bench.joined(late)) == (None, None)
+    bench.join(join_of(first, "A"))
+    assert bench.admitted(newcomer).generation == 3
+
+
+def test_replacement_while_syncing_fences_and_rebalances() -> None:
+    """K1.40, K1.43: the former's SyncGroup 82, the others' 27: the leader may be computing with the former id."""
+    bench = ClassicBench()
+    first, second, third = bench.form("A", "B", "C")
+    for member, name in ((first, "A"), (second, "B"), (third, "C")):
+        bench.join(join_of(member, name))
+    syncs = [bench.sync(second, "B"), bench.sync(third, "C")]
+    newcomer = bench.join(join_of("", "B"))
+    assert [bench.sync_code(ref) for ref in syncs] == [FENCED, ErrorCode.REBALANCE_IN_PROGRESS]
+    assert (bench.joined(newcomer), bench.phase) == (None, Phase.PREPARING_REBALANCE)
+
+
+def test_replacement_shows_where_the_client_runs_now() -> None:
+    """Kafka keeps the former client id and host on show (K1.40); admins look for the process that is there."""
+    bench = ClassicBench()
+    bench.form("A")
+    moved = ClientIdentity(client_id="client", client_host="/10.0.0.7")
+    command = ClassicJoin(ref=bench.bench.ref(), request=join_of("", "A"), identity=moved, fresh_id=MemberId("moved"))
+    bench.tell(command)
+    assert bench.group.members[MemberId("A-moved")].identity == moved
+
+
+def test_replaced_newcomer_keeps_the_time_of_a_newcomer() -> None:
+    """K1.22, K1.40: a seat in its first, long join is not lost after one session."""
+    bench = ClassicBench()
+    first = bench.form("A")[0]
+    bench.join(join_of("", "B"))
+    newcomer = bench.join(join_of("", "B"))
+    for _ in range(5):
+        bench.pass_time(SESSION_MS - 1)
+        bench.beat(first, "A")
+    assert bench.joined(newcomer) is None
+    assert InstanceId("B") in bench.group.instances
+    bench.pass_time(NEW_MEMBER_JOIN_TIMEOUT_MS)
+    assert bench.admitted(newcomer).error in (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def test_fenced_member_stays_fenced_after_a_restart() -> None:
+    """A replacement is durable in every phase; Kafka forgets one that happened during a rebalance."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    bench.join(join_of(first, "A"))
+    bench.join(join_of("", "B"))
+    bench.restart()
+    assert bench.beat(second, "B", generation=1) is FENCED

@@ -1,0 +1,72 @@
+"""Tests of classic groups as admins see them."""
+
+from dataclasses import replace
+
+from bridge.engine.classic.model import Phase
+from bridge.engine.classic.views import classic_snapshot, describe_classic_group, subscribed_by
+from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of, offer
+from tests.support.engine_bench import GROUP, IDENTITY
+from translators.dialects.admin import DescribedGroup, DescribedMember
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import InstanceId, TopicName
+
+WANTS_FOO = encode_subscription(Subscription(version=1, topics=(TopicName("foo"),), owned=frozenset()))
+
+
+def formed(says: bytes, protocol_type: str = "consumer") -> ClassicBench:
+    """A Stable group of one static member with this metadata."""
+    bench = ClassicBench()
+    request = replace(join_of("", "A"), protocols=offer("range", says=says), protocol_type=protocol_type)
+    ref = bench.join(request)
+    bench.pass_time(DELAY_MS)
+    bench.sync(bench.admitted(ref).member_id, "A", assigns={"A-1": b"mine"})
+    return bench
+
+
+def test_stable_group_shows_protocol_metadata_and_assignment_others_only_the_assignment() -> None:
+    """K6.2 with 11.4 table row 1."""
+    bench = formed(b"meta")
+
+    def shown(metadata: bytes, state: str, protocol: str) -> DescribedGroup:
+        member = DescribedMember(
+            member_id=next(iter(bench.group.members)),
+            instance_id=InstanceId("A"),
+            client_id=IDENTITY.client_id,
+            client_host=IDENTITY.client_host,
+            metadata=metadata,
+            assignment=b"mine",
+        )
+        return DescribedGroup(
+            error=ErrorCode.NONE,
+            group_id=GROUP,
+            group_state=state,
+            protocol_type="consumer",
+            protocol_data=protocol,
+            members=(member,),
+        )
+
+    assert describe_classic_group(bench.group) == shown(b"meta", "Stable", "range")
+    bench.promise()
+    bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"meta")))
+    assert describe_classic_group(bench.group) == shown(b"", "PreparingRebalance", "")
+
+
+def test_subscribed_topics_told_by_readable_consumers_only() -> None:
+    """K1.39, K5.22: unreadable or not yet chosen is unknown; other types subscribe to nothing."""
+    waiting = ClassicBench()
+    waiting.join(join_of("", "A"))
+    groups = [formed(WANTS_FOO), formed(b"x"), formed(b"x", "connect"), waiting]
+    assert [subscribed_by(bench.group) for bench in groups] == [{TopicName("foo")}, None, frozenset(), None]
+
+
+def test_snapshot_shows_who_waits_and_who_is_waited_for() -> None:
+    """Our own API."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    promised = bench.promise()
+    bench.join(join_of(first, "A"))
+    shown = classic_snapshot(bench.group)
+    assert (shown.state, shown.generation, shown.leader) == (Phase.PREPARING_REBALANCE.value, 1, first)
+    assert [one.member_id for one in shown.members] == [first, second]
+    assert (shown.joining, shown.pending) == (frozenset({first}), frozenset({promised}))
