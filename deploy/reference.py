@@ -1,0 +1,99 @@
+"""Draws the generated parts of the docs from the tables in the code, and says where a page is out of date.
+
+It must not know prose: it only replaces what stands between a page's markers.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from bridge.cli import cli
+from bridge.config import allowed
+from bridge.config_keys import KEYS, Key, Origin
+from translators.classic_member.diagram import draw
+from translators.classic_member.states import TRANSITIONS, Absent
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+BEGIN = "<!-- generated: {name} -->"
+END = "<!-- end of generated: {name} -->"
+
+
+def machine_diagram() -> str:
+    """The member machine as mermaid."""
+    return f"```mermaid\n{draw(TRANSITIONS, Absent)}```"
+
+
+def configuration_table() -> str:
+    """Every key with default, bounds and meaning, Kafka's own ones last."""
+    ours = [key for key in KEYS.values() if key.origin is Origin.BRIDGE]
+    kafkas = [key for key in KEYS.values() if key.origin is Origin.KAFKA]
+    return "\n".join(["### The bridge's own", "", *_table(ours), "", "### Kafka's own names", "", *_table(kafkas)])
+
+
+def command_pages() -> str:
+    """Every command's help, as the command line prints it."""
+    context = click.Context(cli, info_name="epochbridge")
+    names = sorted(cli.list_commands(context))
+    pages = [_page(["epochbridge"], cli)]
+    for name in names:
+        command = cli.get_command(context, name)
+        if command is not None:
+            pages.append(_page(["epochbridge", name], command))
+    return "\n\n".join(pages)
+
+
+GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
+    "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
+    "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
+    "commands": (DOCS / "reference" / "command-line.md", command_pages),
+}
+
+
+def outdated() -> list[str]:
+    """The names of generated parts that are not what the code says."""
+    return [
+        name
+        for name, (path, make) in GENERATED.items()
+        if path.read_text(encoding="utf-8") != _page_with(name, path, make)
+    ]
+
+
+def _page_with(name: str, path: Path, make: Callable[[], str]) -> str:
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{make()}\n\n{end}{after}"
+
+
+def _table(keys: list[Key]) -> Iterator[str]:
+    yield "| key | default | allowed | per group | meaning |"
+    yield "|---|---|---|---|---|"
+    for key in keys:
+        per_group = "yes" if key.per_group else ""
+        yield f"| `{key.name}` | {_default(key)} | {allowed(key)} | {per_group} | {key.text} |"
+
+
+def _default(key: Key) -> str:
+    if isinstance(key.default, tuple):
+        return ", ".join(f"`{item}`" for item in key.default) or "none"
+    if isinstance(key.default, bool):
+        return f"`{str(key.default).lower()}`"
+    return f"`{key.default}`" if key.default != "" else "empty"
+
+
+def _page(path: list[str], command: click.Command) -> str:
+    context = click.Context(command, info_name=" ".join(path), max_content_width=100, terminal_width=100)
+    return f"## `{' '.join(path)}`\n\n```text\n{command.get_help(context)}\n```"
+
+
+def main() -> int:
+    """Write every generated part anew."""
+    for name, (path, make) in GENERATED.items():
+        path.write_text(_page_with(name, path, make), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
