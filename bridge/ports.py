@@ -3,7 +3,7 @@
 It must not know any room that offers or uses them.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -12,6 +12,8 @@ from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.ids import GroupId, MemberId, Topic
 from translators.dialects.offsets import FetchedGroup, OffsetCommit, OffsetCommitReply
 
+Condense = Callable[[Iterable[bytes]], Iterable[bytes]]
+"""Fewer entries with the same meaning."""
 StepT_contra = TypeVar("StepT_contra", contravariant=True)
 RecordT_contra = TypeVar("RecordT_contra", contravariant=True)
 
@@ -48,14 +50,42 @@ class Broker(Protocol):
         ...
 
 
+class JournalUnavailable(Exception):
+    """Entries could not be made durable, none of them; the text says what happened and what to do."""
+
+
+class JournalFull(JournalUnavailable):
+    """There is no room for the entries; what was written before is safe."""
+
+
 class Journal(Protocol):
-    """Where durable records go before the answers that depend on them."""
+    """Where durable entries go before the answers that depend on them; it does not know what they mean."""
 
-    def append(self, records: tuple[bytes, ...]) -> Awaitable[None] | None:
-        """Write all or none; None means it is already durable."""
+    def append(self, entries: Sequence[bytes]) -> Awaitable[None] | None:
+        """Write all or none, after everything appended before; None means that they are durable already.
 
-    def replay(self) -> tuple[bytes, ...]:
-        """Every record in the order written."""
+        Raises JournalUnavailable, at once or when awaited.
+        """
+        ...
+
+    def replay(self) -> Iterator[bytes]:
+        """Every entry in the order written."""
+        ...
+
+    def is_overgrown(self) -> bool:
+        """Whether it has grown so much that compaction pays."""
+        ...
+
+    async def compact(self, condense: Condense) -> None:
+        """Put what `condense` makes of the entries in their place, while others are appended; changes all or nothing.
+
+        `condense` runs in another thread. Raises JournalUnavailable.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of it; nothing may be asked of it any more."""
+        ...
 
 
 class Clock(Protocol):

@@ -1,0 +1,96 @@
+"""The journal in one SQLite file, written in a worker thread so that nobody waits for the disk who need not.
+
+It must not know what entries mean.
+"""
+
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from bridge.journal.sqlite_file import FileSettings, JournalFile, open_file, recover_file
+from bridge.ports import Condense
+
+OVERGROWN_BYTES = 16_777_216
+"""Below this size compaction does not pay."""
+GROWTH_FACTOR = 4
+
+LOG = logging.getLogger("epochbridge.journal")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An append that begins when it is awaited, and is durable when that returns."""
+
+    journal: "SqliteJournal"
+    entries: Sequence[bytes]
+
+    def __await__(self) -> Generator[object, object, None]:
+        """Write in a thread, which is not left behind on cancellation."""
+        return self.journal.write(self.entries).__await__()
+
+
+class SqliteJournal:
+    """See `ports.Journal`; one append at a time, in the order they are awaited."""
+
+    def __init__(self, file: JournalFile, overgrown_bytes: int = OVERGROWN_BYTES) -> None:
+        self._file = file
+        self._one_at_a_time = trio.Lock()
+        self._bytes = 0
+        self._condensed_bytes = 0
+        self._overgrown_bytes = overgrown_bytes
+
+    def append(self, entries: Sequence[bytes]) -> Write:
+        """One block, all or none."""
+        return Write(self, entries)
+
+    async def write(self, entries: Sequence[bytes]) -> None:
+        """Write one block and wait for the disk."""
+        async with self._one_at_a_time:
+            self._bytes += await trio.to_thread.run_sync(self._file.append, entries)
+
+    def replay(self) -> Iterator[bytes]:
+        """Every entry; raises JournalDamaged where one is not whole."""
+        size = 0
+        for entry in self._file.replay():
+            size += len(entry)
+            yield entry
+        self._bytes = size
+
+    def is_overgrown(self) -> bool:
+        """Whether it is several times what the last compaction left."""
+        return self._bytes > max(self._overgrown_bytes, GROWTH_FACTOR * self._condensed_bytes)
+
+    async def compact(self, condense: Condense) -> None:
+        """Read under the lock, condense without it, write under it: appends wait for the disk only."""
+        async with self._one_at_a_time:
+            upto = self._file.last
+            entries = await trio.to_thread.run_sync(lambda: tuple(self._file.replay(upto)))
+        before = sum(map(len, entries))
+        condensed = await trio.to_thread.run_sync(lambda: tuple(condense(entries)))
+        async with self._one_at_a_time:
+            self._condensed_bytes = await trio.to_thread.run_sync(self._file.replace, upto, condensed)
+            self._bytes += self._condensed_bytes - before
+        LOG.info("journal condensed from %d entries to %d", len(entries), len(condensed))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def open_journal(settings: FileSettings, *, recovers: bool = False) -> SqliteJournal:
+    """Open the journal, or begin one; raises `refusals.JournalRefused`.
+
+    With `recovers` a damaged one is set aside, and what was whole of it goes on.
+    """
+    damaged = recover_file(settings) if recovers else None
+    if damaged is not None:
+        LOG.error("EB-JOURNAL-005: the journal was damaged and is kept as %s; members it lost join anew", damaged)
+    file = open_file(settings)
+    if file.cut_frames:
+        LOG.warning(
+            "EB-JOURNAL-006: the last append was cut off (%d pages dropped); nobody had been told of it",
+            file.cut_frames,
+        )
+    return SqliteJournal(file)

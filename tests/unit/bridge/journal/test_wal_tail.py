@@ -1,0 +1,66 @@
+"""The write-ahead log as SQLite leaves it, read frame by frame."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from bridge.journal.wal_tail import WalScan, scan_wal
+
+
+def write_log(path: Path, rows: int) -> bytes:
+    """The log of so many transactions, taken while the database is open."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for number in range(rows):
+            connection.execute(f"CREATE TABLE t{number} (x)")
+        return path.with_name(path.name + "-wal").read_bytes()
+
+
+def test_missing_log_has_no_frames(tmp_path: Path) -> None:
+    """After a proper end there is none."""
+    assert scan_wal(tmp_path / "none") == WalScan()
+
+
+def test_frames_and_commits_are_counted(tmp_path: Path) -> None:
+    """Each transaction ends with one commit frame; SQLite counts the same frames."""
+    log = tmp_path / "log"
+    log.write_bytes(write_log(tmp_path / "a.db", 3))
+    scan = scan_wal(log)
+    assert len(scan.commits) == 3
+    assert scan.commits[-1] == scan.frames
+    assert (scan.odd_bytes, scan.has_broken_header) == (0, False)
+    assert (scan.lost_frames(scan.frames), scan.lost_commits(scan.frames)) == (0, 0)
+    assert (scan.lost_frames(0), scan.lost_commits(0)) == (scan.frames, 3)
+
+
+def test_half_a_frame_is_odd(tmp_path: Path) -> None:
+    """What was cut in the middle of a frame is seen."""
+    log = tmp_path / "log"
+    log.write_bytes(write_log(tmp_path / "a.db", 2)[:-100])
+    whole = scan_wal(log)
+    assert whole.odd_bytes > 0
+    assert len(whole.commits) == 1
+
+
+def test_frames_of_an_older_log_do_not_count(tmp_path: Path) -> None:
+    """A log that begins anew overwrites the old one in place; the rest of it has other salts."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for number in range(5):
+            connection.execute(f"CREATE TABLE t{number} (x)")
+        connection.execute("PRAGMA wal_checkpoint(RESTART)")
+        connection.execute("CREATE TABLE anew (x)")
+        scan = scan_wal(path.with_name("a.db-wal"))
+    assert len(scan.commits) == 1
+
+
+def test_broken_header_is_seen(tmp_path: Path) -> None:
+    """Its checksum tells."""
+    log = tmp_path / "log"
+    data = bytearray(write_log(tmp_path / "a.db", 1))
+    data[17] ^= 1
+    log.write_bytes(data)
+    assert scan_wal(log).has_broken_header
+    log.write_bytes(b"\0" * 10)
+    assert scan_wal(log) == WalScan(odd_bytes=10)
