@@ -64,4 +64,4 @@ def demo(  # the options are the parameters
         tui=not no_tui,
     )
     run: Run = import_module("bridge.demo.run").run_demo
-    raise SystemExit(run(programme, json_file))
+    click.get_current_context().exit(run(programme, json_file))

@@ -1,0 +1,110 @@
+"""`epochbridge demo` as a user runs it: a program with an exit status, figures in a file, and no process left behind.
+
+It must not know how the demo is built.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+DEMO = (sys.executable, "-m", "bridge", "demo", "--no-tui")
+RUN_TIMEOUT_S = 240.0
+SOON_S = 60.0
+
+
+def run_demo(directory: Path, *words: str) -> tuple[str, Mapping[str, object]]:
+    """Run it to its end; returns what it printed and the figures. Fails unless the status is 0."""
+    figures = directory / "figures.json"
+    command = [*DEMO, "--json", str(figures), *words]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout, json.loads(figures.read_text(encoding="utf-8"))
+
+
+def check_figures(figures: Mapping[str, object], members: int) -> None:
+    """What every run promises, and that it was about something."""
+    assert {key: figures[key] for key in ("records_lost", "double_ownership", "members_rolled", "ok")} == {
+        "records_lost": 0,
+        "double_ownership": 0,
+        "members_rolled": members,
+        "ok": True,
+    }
+    assert figures["protocols_seen"] == ["classic", "consumer"]
+    assert isinstance(figures["records_produced"], int)
+    assert figures["records_produced"] > 1000
+
+
+def children_of(pid: int, at_least: int) -> Sequence[psutil.Process]:
+    """The processes below one, once there are so many; fails if they never come."""
+    give_up = time.monotonic() + SOON_S
+    while time.monotonic() < give_up:
+        found = psutil.Process(pid).children(recursive=True)
+        if len(found) >= at_least:
+            return found
+        time.sleep(0.1)
+    pytest.fail(f"process {pid} never had {at_least} children")
+
+
+@pytest.mark.timeout(300)
+def test_demo_on_the_mock_cluster_rolls_everyone_there_and_back(tmp_path: Path) -> None:
+    """No Java, no broker: classic fleet, upgrade, a kill, downgrade; nothing lost, nothing owned twice."""
+    told, figures = run_demo(tmp_path, "--members", "3", "--partitions", "6", "--seconds", "0")
+    check_figures(figures, members=3)
+    assert set(figures) == {
+        "records_produced",
+        "records_lost",
+        "records_duplicated",
+        "double_ownership",
+        "rebalances",
+        "members_rolled",
+        "members_disturbed",
+        "max_stall_ms",
+        "protocols_seen",
+        "ok",
+    }
+    assert "step 8 of 8" in told
+    assert told.splitlines()[-1].startswith("OK: 3 members")
+
+
+@pytest.mark.timeout(300)
+def test_demo_on_a_broker_without_the_new_protocol(tmp_path: Path) -> None:
+    """Kafka 3.9 never learns that its clients speak KIP-848."""
+    told, figures = run_demo(tmp_path, "--kafka", "3.9", "--members", "3", "--partitions", "6", "--seconds", "0")
+    check_figures(figures, members=3)
+    assert "commits match      yes" in told
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_demo_ended_by_a_signal_leaves_no_process(number: signal.Signals, status: int) -> None:
+    """Ctrl-C in the middle: cluster, bridge, producer and members are gone, and one sentence says so."""
+    with subprocess.Popen(DEMO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        children = children_of(process.pid, at_least=5)
+        os.kill(process.pid, number)
+        _, complaint = process.communicate(timeout=SOON_S)
+    _, still_there = psutil.wait_procs(children, timeout=5)
+    assert still_there == []
+    assert process.returncode == status
+    assert complaint.startswith("EB-DEMO-010: ended as asked")
+    assert len(complaint.splitlines()) == 1
+
+
+def test_demo_whose_bridge_dies_says_so_and_leaves_no_process() -> None:
+    """Status 1, one sentence with the bridge's last words, no traceback."""
+    with subprocess.Popen(DEMO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        children = children_of(process.pid, at_least=5)
+        (bridge,) = (child for child in children if "serve" in child.cmdline())
+        bridge.kill()
+        _, complaint = process.communicate(timeout=SOON_S)
+    _, still_there = psutil.wait_procs(children, timeout=5)
+    assert still_there == []
+    assert process.returncode == 1
+    assert complaint.startswith(f"EB-DEMO-004: the bridge (process {bridge.pid}) ended with status -9")
+    assert "Traceback" not in complaint
