@@ -1,0 +1,6 @@
+"""`python -m bridge` is `epochbridge`. It must not know anything but the command line."""
+
+from bridge.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The bridge as a process: logging first, then the event loop, and one error out of however many tasks failed.
+
+It must not know arguments or exit statuses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+from bridge.admin.contracts import AdminError
+from bridge.app import AppError, make_owner, serve
+from bridge.app_settings import parse_address, proxy_settings
+from bridge.config import Config
+from bridge.config_faults import ConfigError, Fault
+from bridge.net.listener import CannotListen
+from bridge.telemetry.logs import LogFormat, configure_logs
+
+ADMIN_OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoice:
+    """How log lines are written (json, console) and from which level up."""
+
+    log_format: str
+    level: str
+
+
+def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from."""
+    configure_logs(LogFormat(logs.log_format), logs.level)
+    try:
+        trio.run(partial(serve, config, ready=ready))
+    except BaseExceptionGroup as group:
+        raise first_known(group) from None
+
+
+def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group that the operator can act on, or Ctrl-C; the group itself if it holds any other."""
+    known, unknown = group.split((AppError, ConfigError, CannotListen, AdminError, KeyboardInterrupt))
+    if known is None or unknown is not None:
+        return group
+    first: BaseException = known
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    # Their texts begin with their codes.
+    return AppError(str(first)) if isinstance(first, CannotListen | AdminError) else first
+
+
+def find_faults(config: Config) -> list[Fault]:
+    """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
+    settings = config.settings
+    addresses = [("listen", settings.listen), *(("bootstrap", broker) for broker in settings.bootstrap)]
+    if settings.admin_listen != ADMIN_OFF:
+        addresses.append(("admin.listen", settings.admin_listen))
+    judges: list[Callable[[], object]] = [
+        *(partial(parse_address, key, text) for key, text in addresses),
+        partial(proxy_settings, config),
+        partial(make_owner, config, now_ms=0),
+    ]
+    # One address may be judged twice.
+    return list(dict.fromkeys(fault for judge in judges for fault in _faults_of(judge)))
+
+
+def _faults_of(judge: Callable[[], object]) -> tuple[Fault, ...]:
+    try:
+        judge()
+    except ConfigError as problem:
+        return problem.faults
+    return ()

@@ -1,0 +1,65 @@
+"""One error out of many tasks, and what the rooms refuse of a configuration."""
+
+import pytest
+
+from bridge.admin.contracts import AdminError
+from bridge.app import AppError
+from bridge.app_process import LogChoice, find_faults, first_known, run_bridge
+from bridge.config import Config, load
+from bridge.config_faults import ConfigError, Fault, FaultCode
+from bridge.net.listener import CannotListen
+
+FAULTY = ConfigError([Fault(code=FaultCode.MISSING, source="configuration", key="listen", seen="x", allowed="y")])
+REFUSED = AppError("EB-NET-020: the port is taken")
+
+
+@pytest.mark.parametrize("known", [FAULTY, REFUSED, KeyboardInterrupt()])
+def test_known_error_comes_out_of_nested_groups(known: BaseException) -> None:
+    """However many nurseries it went through."""
+    assert first_known(BaseExceptionGroup("a", [BaseExceptionGroup("b", [known])])) is known
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        (CannotListen("EB-NET-020: 127.0.0.1:1 is taken"), "EB-NET-020: 127.0.0.1:1 is taken"),
+        (AdminError("EB-ADMIN-001", "taken"), "EB-ADMIN-001: taken"),
+    ],
+)
+def test_listener_that_failed_in_a_task_is_the_operators_to_mend(room: Exception, text: str) -> None:
+    """A taken port is no bug, though a nursery wraps it."""
+    found = first_known(ExceptionGroup("a", [room]))
+    assert (type(found), str(found)) == (AppError, text)
+
+
+def test_bug_beside_a_known_error_is_not_hidden() -> None:
+    """The group stays whole."""
+    group = BaseExceptionGroup("a", [REFUSED, KeyError("odd")])
+    assert first_known(group) is group
+
+
+def test_sound_configuration_has_no_faults() -> None:
+    """Nothing to mend."""
+    assert find_faults(load(None, {}, ["bootstrap=127.0.0.1:9092", "admin.listen=off"])) == []
+
+
+def test_every_wrong_address_is_named() -> None:
+    """All at once, each once."""
+    config = load(None, {}, ["bootstrap=127.0.0.1:9092,nope", "listen=x", "admin.listen=9190", "listen.ports=1"])
+    assert [(fault.key, fault.seen) for fault in find_faults(config)] == [
+        ("listen", "'x' is no address"),
+        ("bootstrap", "'nope' is no address"),
+        ("admin.listen", "'9190' is no address"),
+    ]
+
+
+def test_what_only_rooms_know_is_named() -> None:
+    """Ports and assignors."""
+    config = load(None, {}, ["bootstrap=h:1", "listen.ports=1", "group.consumer.assignors=uniform,wild"])
+    assert [fault.key for fault in find_faults(config)] == ["listen.ports", "group.consumer.assignors"]
+
+
+def test_configuration_without_broker_does_not_start() -> None:
+    """The error is a plain one, whichever task it came from."""
+    with pytest.raises(ConfigError, match="bootstrap"):
+        run_bridge(Config(), LogChoice("json", "error"), print)
