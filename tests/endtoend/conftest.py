@@ -13,7 +13,7 @@ from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
 from tests.support.matrix import table_lines
 
-EMBEDDED = "embedded-*"
+EMBEDDED = ("embedded-*",)
 """Groups that the bridge of these tests coordinates itself; all others pass."""
 
 

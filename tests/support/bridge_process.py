@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bridge.demo.bridge_service import free_place
 
-PROGRAM = (sys.executable, "-m", "tests.support.bridge_program")
+PROGRAM = (sys.executable, "-m", "bridge", "serve", "--admin", "off", "--log-format", "console")
 ROOT = Path(__file__).resolve().parents[2]
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
@@ -61,20 +61,20 @@ class BridgeProcess:
 
 @contextmanager
 def bridge_process(
-    upstream: str, globs: str, directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS
+    upstream: str, globs: Sequence[str], directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS
 ) -> Iterator[BridgeProcess]:
-    """Run the bridge in front of `upstream`, groups of the comma-separated `globs` on road embedded.
+    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded.
 
     At the end it must stop within 20 s of SIGTERM with status 0 and have logged no traceback.
     """
     listen = free_place().listen
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
-    words = [f"{name}={value}" for name, value in settings.items()]
+    command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen]
+    command += [word for glob in globs for word in ("--embedded", glob)]
+    command += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [*PROGRAM, upstream, listen, globs, *words], stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
     bridge = BridgeProcess(bootstrap=listen, log=log, process=process)
     try:
         _wait_until_ready(bridge)

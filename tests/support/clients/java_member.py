@@ -7,22 +7,20 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
-from bridge.demo.events import Event, Failed, Mode, Protocol
-from bridge.demo.events_clock import now_ns, wall_ms_to_now_ns
+from bridge.demo.events import Protocol
+from bridge.demo.events_clock import now_ns
 from bridge.demo.events_writer import EventWriter
 from bridge.demo.members.arguments import MemberOptions, parse_member_options
 from bridge.demo.members.diary import Diary
 from bridge.demo.members.stop_signal import StopSignal
-from tests.support.clients.java_events import events_of
 
 LOOK_S = 0.05
+TRANSLATOR = (sys.executable, "-m", "tests.support.clients.java_translator")
 PACKAGE = "org.apache.kafka.clients.consumer"
 ASSIGNORS: Mapping[str, str] = {
     "range": f"{PACKAGE}.RangeAssignor",
@@ -77,47 +75,29 @@ def java_command(runtime: Runtime, options: MemberOptions, properties: Path) -> 
     return command
 
 
-def translate(lines: TextIO, mode: Mode, writer: EventWriter, seen: list[str]) -> None:
-    """Write what Java prints as events, until it closes its output; what is no JSON goes to standard error."""
-    for line in lines:
-        if not line.startswith("{"):
-            sys.stderr.write(line)
-            continue
-        if '"shutdown_complete"' in line:
-            seen.append(line)
-        try:
-            events: tuple[Event, ...] = events_of(line, mode, wall_ms_to_now_ns)
-        except (KeyError, ValueError) as error:
-            events = (Failed(at_ns=now_ns(), reason=f"unreadable line of VerifiableConsumer, {error!r}: {line}"),)
-        for event in events:
-            writer.write(event)
-
-
 def run(runtime: Runtime, options: MemberOptions) -> int:
     """Run one member until SIGTERM; 0 if Java's consumer closed in good order."""
     stop = StopSignal()
     writer = EventWriter(sys.stdout)
     diary = Diary(options, writer, now_ns)
     diary.start("java", runtime.library_version)
-    seen: list[str] = []
     with tempfile.TemporaryDirectory() as directory:
         properties = Path(directory) / "consumer.properties"
         properties.write_text(consumer_properties(options))
         command = java_command(runtime, options, properties)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            reader = threading.Thread(target=translate, args=(child.stdout, options.mode, writer, seen))
-            reader.start()
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+            # Its own session: it outlives a kill of this one until it has told all that Java printed before.
+            translator = subprocess.Popen([*TRANSLATOR, options.mode.value], stdin=child.stdout, start_new_session=True)
             wait_for_end(child, stop)
-            reader.join()
-    if not seen:
+        has_closed = translator.wait() == 0
+    if not has_closed:
         diary.fail(f"VerifiableConsumer ended with status {child.returncode} without closing")
         return 1
     diary.end()
     return 0
 
 
-def wait_for_end(child: subprocess.Popen[str], stop: StopSignal) -> None:
+def wait_for_end(child: subprocess.Popen[bytes], stop: StopSignal) -> None:
     """Pass SIGTERM on once, and wait until Java has ended."""
     while child.poll() is None and not stop.is_set():
         time.sleep(LOOK_S)

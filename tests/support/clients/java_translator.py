@@ -1,0 +1,33 @@
+"""What Java's VerifiableConsumer prints, from standard input to events on standard output, until Java closes it.
+
+It runs in a session of its own, so that it still tells what Java said before both were killed. It must not know fleets.
+"""
+
+import sys
+from collections.abc import Iterable
+
+from bridge.demo.events import Event, Failed, Mode
+from bridge.demo.events_clock import now_ns, wall_ms_to_now_ns
+from bridge.demo.events_writer import EventWriter
+from tests.support.clients.java_events import events_of
+
+
+def translate(lines: Iterable[str], mode: Mode, writer: EventWriter) -> bool:
+    """Write what Java prints as events, what is no JSON to standard error; whether Java's consumer closed."""
+    has_closed = False
+    for line in lines:
+        if not line.startswith("{"):
+            sys.stderr.write(line)
+            continue
+        has_closed = has_closed or '"shutdown_complete"' in line
+        try:
+            events: tuple[Event, ...] = events_of(line, mode, wall_ms_to_now_ns)
+        except (KeyError, ValueError) as error:
+            events = (Failed(at_ns=now_ns(), reason=f"unreadable line of VerifiableConsumer, {error!r}: {line}"),)
+        for event in events:
+            writer.write(event)
+    return has_closed
+
+
+if __name__ == "__main__":
+    sys.exit(0 if translate(sys.stdin, Mode(sys.argv[1]), EventWriter(sys.stdout)) else 1)
