@@ -69,7 +69,9 @@ def _(record: ClassicGroupSynced, state: Shard, group: ClassicGroup) -> None:
     group.last_generation = max(group.last_generation, record.generation)
     group.has_lost_member = False
     group.phase = Phase.STABLE if record.members else Phase.EMPTY
-    group.instances = {member.instance_id: member.member_id for member in record.members if member.instance_id}
+    group.instances = {
+        member.instance_id: member.member_id for member in record.members if member.instance_id is not None
+    }
     group.offers = {}
     for member in record.members:
         count_up(group.offers, names_of(member.protocols))
