@@ -7,7 +7,7 @@ import logging
 import secrets
 import signal
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import trio
 
@@ -27,6 +27,7 @@ from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import CannotListen
 from bridge.net.own_questions import OwnQuestions
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
@@ -56,6 +57,35 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
 
     Raises ConfigError for settings that name what is not there, and AppError when a port can't be had.
     """
+    faults: list[AppError] = []
+    try:
+        await _run(config, ready)
+    except* AppError as group:
+        # Nurseries wrap what ends them; who starts the bridge wants one sentence.
+        faults += [fault for fault in _leaves(group) if isinstance(fault, AppError)]
+    if faults:
+        raise faults[0]
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for inner in group.exceptions:
+        if isinstance(inner, BaseExceptionGroup):
+            yield from _leaves(inner)
+        else:
+            yield inner
+
+
+async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, backstage: Backstage) -> Proxy:
+    found: list[BaseException] = []
+    try:
+        proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+        return proxy
+    except* CannotListen as group:
+        found += _leaves(group)
+    raise AppError(str(found[0])) from found[0]
+
+
+async def _run(config: Config, ready: Callable[[str], None]) -> None:
     settings = proxy_settings(config)
     clock = TrioClock()
     counters = Counters()
@@ -69,10 +99,7 @@ async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
     with trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
-            try:
-                proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
-            except CannotListen as problem:
-                raise AppError(f"{problem.code}: {problem}") from problem
+            proxy = await _start_proxy(nursery, settings, backstage)
             questions.attach(proxy.cluster)
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)

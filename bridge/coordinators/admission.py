@@ -30,5 +30,5 @@ def check_join(request: JoinGroup, bounds: SessionBounds) -> Refusal | None:
 
 def refuse_join(request: JoinGroup, code: ErrorCode) -> JoinGroupReply:
     """The answer to a refused join; the front door echoes the member id, what lies behind it does not (K1.6, K4.6)."""
-    echoes = code in (ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT, ErrorCode.UNKNOWN_MEMBER_ID)
+    echoes = code in (ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT)
     return JoinGroupReply(error=code, member_id=request.member_id if echoes else NO_MEMBER_ID)

@@ -3,7 +3,7 @@
 It must not know sockets or brokers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.exchange import OwnerReply, TurnResult
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
+from bridge.engine.assignors.interface import Assignor
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics
 from bridge.engine.settings import EngineSettings
@@ -50,11 +51,16 @@ ReplyT = TypeVar("ReplyT")
 class OwnedGroup:
     """One owner; `replies` holds every answer by request, `now_ms` only moves by `wait`."""
 
-    def __init__(self, partitions: int = 6, settings: EngineSettings | None = None) -> None:
+    def __init__(
+        self,
+        partitions: int = 6,
+        settings: EngineSettings | None = None,
+        assignors: Mapping[str, Assignor] = registry,
+    ) -> None:
         chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0)
         ids = count(1)
         self.owner = GroupOwner(
-            Shard(settings=chosen, assignors=registry),
+            Shard(settings=chosen, assignors=assignors),
             Catalog(),
             Machines(Limits()),
             lambda: MemberId(f"fresh-{next(ids)}"),

@@ -1,28 +1,33 @@
-"""Counting what passes."""
+"""What is noticed of passing groups."""
 
-from bridge.telemetry.passing import GROUPS_MAX, OTHERS, PassingLog
+import pytest
+
+from bridge.telemetry import passing
+from bridge.telemetry.passing import OTHERS, PassingLog
+from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
 from translators.dialects.ids import ClientIdentity, GroupId
 
-CLIENT = ClientIdentity(client_id="c", client_host="h")
+CLIENT = ClientIdentity(client_id="c", client_host="/127.0.0.1")
 
 
-def _header(api_key: int) -> RequestHeader:
+def header(api_key: int) -> RequestHeader:
+    """A request of an api."""
     return RequestHeader(0, api_key, 0, 0, "c", 0)
 
 
 def test_requests_are_counted_by_group_and_api() -> None:
-    """What an operator can see of a group that goes through."""
+    """One count each."""
     log = PassingLog()
-    for api_key in (11, 12, 12):
-        log.passed(_header(api_key), GroupId("g"), CLIENT)
-    assert log.requests == {GroupId("g"): {11: 1, 12: 2}}
+    for api_key in (ApiKey.JOIN_GROUP, ApiKey.HEARTBEAT, ApiKey.HEARTBEAT):
+        log.passed(header(api_key), GroupId("g"), CLIENT)
+    assert log.requests == {GroupId("g"): {ApiKey.JOIN_GROUP: 1, ApiKey.HEARTBEAT: 2}}
 
 
-def test_groups_beyond_the_limit_are_counted_together() -> None:
-    """A client that makes up group ids can't fill the memory."""
+def test_groups_beyond_the_limit_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients can't fill the memory with group names; known groups stay counted on their own."""
+    monkeypatch.setattr(passing, "GROUPS_MAX", 1)
     log = PassingLog()
-    for number in range(GROUPS_MAX + 5):
-        log.passed(_header(12), GroupId(f"g{number}"), CLIENT)
-    assert len(log.requests) == GROUPS_MAX + 1
-    assert log.requests[OTHERS] == {12: 5}
+    for name in ("a", "b", "c", "a"):
+        log.passed(header(ApiKey.HEARTBEAT), GroupId(name), CLIENT)
+    assert log.requests == {GroupId("a"): {ApiKey.HEARTBEAT: 2}, OTHERS: {ApiKey.HEARTBEAT: 2}}

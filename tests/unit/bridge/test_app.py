@@ -1,0 +1,88 @@
+"""The composition root: what it puts together, and how it says that it can't."""
+
+import re
+import socket
+from dataclasses import replace
+
+import pytest
+import trio
+
+from bridge.app import AppError, closed_reason, fresh_member_id, make_owner, serve
+from bridge.config import Config
+from bridge.config_keys import Settings
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.settings import ProxySettings
+from bridge.session.directory import Address, Advertised, Directory
+from tests.support.scripted_broker import ScriptedBroker
+from translators.dialects.errors import ErrorCode
+
+LOOPBACK = "127.0.0.1"
+
+
+def config_for(port: int, listen_port: int = 0) -> Config:
+    """A bridge on loopback in front of a broker, without an admin API."""
+    return Config(
+        Settings(
+            bootstrap=(f"{LOOPBACK}:{port}",),
+            listen=f"{LOOPBACK}:{listen_port}",
+            admin_listen="off",
+            drain_timeout_ms=100,
+            connect_timeout_ms=200,
+        )
+    )
+
+
+def test_member_ids_are_kafkas_and_differ() -> None:
+    """K4.2: 22 characters of URL-safe base64."""
+    ids = {fresh_member_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", member_id) for member_id in ids)
+
+
+def test_no_assignment_before_the_grace_after_start() -> None:
+    """Decision 9."""
+    assert make_owner(Config(Settings(embedded_resume_grace_ms=700)), 1_000).shard.no_assignment_before_ms == 1_700
+
+
+@pytest.mark.parametrize(
+    ("authenticates", "trusts", "closed"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_embedded_road_fails_closed(authenticates: bool, trusts: bool, closed: bool) -> None:
+    """A cluster that authenticates its clients is not served unless the operator says so."""
+    settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0))
+    directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
+    cluster = UpstreamCluster(settings, directory, lambda _: True)
+    cluster.requires_authentication = authenticates
+    config = Config(replace(Settings(), embedded_trust_clients=trusts))
+    refusal = closed_reason(config, cluster)
+    assert (refusal is not None) is closed
+    if refusal is not None:
+        assert refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert "embedded.trust-clients" in refusal.reason
+
+
+async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
+    """One line once clients may come, naming where."""
+    lines: list[str] = []
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+
+        def ready(line: str) -> None:
+            lines.append(line)
+            nursery.cancel_scope.cancel()
+
+        with trio.fail_after(10):
+            await serve(config_for(broker.port), ready=ready)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"epochbridge ready: clients {LOOPBACK}:")
+
+
+async def test_taken_port_is_told() -> None:
+    """Which address, and a stable code."""
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(AppError, match=rf"EB-NET-020.*{port}"), trio.fail_after(10):
+            await serve(config_for(1, port), ready=lambda _: None)
