@@ -188,6 +188,8 @@ class Actor:
         )
 
     def _on_committed(self, epoch: int) -> Then:
+        member_id = self.member_id
+
         def judge(reply: GroupReply | None) -> None:
             if not isinstance(reply, OffsetCommitReply):
                 return
@@ -195,7 +197,7 @@ class Actor:
             if codes:
                 self.commits_refused += 1
                 self.note(f"commit at {epoch} refused: {sorted(code.name for code in codes)}")
-                if epoch == self.epoch:
+                if (member_id, epoch) == (self.member_id, self.epoch):
                     self.on_commit_refused(min(codes))
 
         return judge

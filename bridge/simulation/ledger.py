@@ -37,7 +37,8 @@ class Standing:
     admitted.
 
     A client past its session may still believe that it owns partitions (it was paused, or its line was); the world
-    forgives it that until it is admitted again. So it does from `bereaved_at_ms` on, when the bridge lost its memory.
+    forgives it that until it is admitted again. So it does from `bereaved_at_ms` on, when the bridge lost its memory at
+    `forgotten_ms`; an answer from before that admits nobody.
     """
 
     number: int
@@ -46,6 +47,8 @@ class Standing:
     heard_ms: int
     has_expired: bool = False
     bereaved_at_ms: int | None = None
+    forgotten_ms: int = -1
+    answered_ms: int = 0
     treatment: Treatment
 
 
@@ -77,18 +80,20 @@ class Ledger:
         standing.heard_ms = self._now_ms()
 
     def revive(self, number: int) -> None:
-        """The bridge answers a join: the session starts, however long the request was parked."""
-        self.standings[number].heard_ms = self._now_ms()
+        """The bridge admits a client: the session starts, however long the request was parked."""
+        self.standings[number].heard_ms = self.standings[number].answered_ms = self._now_ms()
 
     def bereave(self, until_ms: int) -> None:
         """The bridge has forgotten everybody, and waits for survivors until then (decision 9)."""
         for standing in self.standings.values():
-            standing.bereaved_at_ms = until_ms
+            standing.bereaved_at_ms, standing.forgotten_ms = until_ms, self._now_ms()
 
     def admit(self, number: int) -> None:
         """A client learned that it is a member: from now on nothing is forgiven."""
         standing = self.standings[number]
-        standing.has_expired, standing.bereaved_at_ms = False, None
+        standing.has_expired = False
+        if standing.answered_ms > standing.forgotten_ms:
+            standing.bereaved_at_ms = None
         for partition, holders in self._holders.items():
             if number in holders:
                 self._check(partition, number, holders)

@@ -30,6 +30,7 @@ class NativeActor(Actor):
         self._is_moving = False
         self._is_leaving = False
         self._says_all = True
+        self._owned_is_news = False
         self._said_owned: Partitions | None = None
         self._wanted: Partitions | None = None
         self._answers_lost = 0
@@ -90,8 +91,6 @@ class NativeActor(Actor):
             owned=self._topics.to_ids(self.owned) if says_owned else None,
         )
 
-    _owned_is_news = False
-
     def _answered(self, reply: GroupReply | None) -> None:
         self._is_waiting = False
         if self._is_leaving:
@@ -132,6 +131,7 @@ class NativeActor(Actor):
             return
         wanted, self._wanted = self._wanted, None
         if wanted == self.owned:
+            self._owned_is_news = True
             return
         self.note(f"moves from {len(self.owned)} to {sorted(wanted)}")
         self._is_moving = True

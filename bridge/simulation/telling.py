@@ -16,7 +16,7 @@ from bridge.simulation.world import EXTRA_TOPIC, TOPIC, World
 LOOK_MS = 500
 QUIET_MS = 7_000
 REST_MAX_MS = 240_000
-SLOW_PARK_MS = 4_500
+SLOW_RELEASE_MS = 4_500
 UNANSWERED_MAX_MS = 90_000
 BROKEN_MS = 3_000
 LAG_LASTS_MS = 10_000
@@ -48,8 +48,7 @@ class Telling:
         """Tell it to its end or to the first broken law."""
         broken = None
         try:
-            for phase in self.schedule.phases:
-                self._tell_phase(phase)
+            self._tell_phases()
         except InvariantBroken as problem:
             broken = problem
         world = self.world
@@ -63,6 +62,15 @@ class Telling:
             broken=broken,
             trace=tuple(world.ledger.trace),
         )
+
+    def _tell_phases(self) -> None:
+        try:
+            for phase in self.schedule.phases:
+                self._tell_phase(phase)
+        except InvariantBroken:
+            raise
+        except Exception as problem:
+            raise InvariantBroken("nothing raises", repr(problem)) from problem
 
     def _tell_phase(self, phase: Phase) -> None:
         world = self.world
@@ -104,13 +112,14 @@ class Telling:
             treatment = actor.standing.treatment
             if treatment.fences:
                 raise InvariantBroken("nobody is fenced in calm", f"{actor.role.name} {treatment}")
-            if actor not in before:
-                continue
-            if before[actor] == actor.owned and (treatment.joins or treatment.calls or treatment.revocations):
+            if before.get(actor) == actor.owned and (treatment.joins or treatment.calls or treatment.revocations):
                 raise InvariantBroken("nobody is disturbed whose share stays", f"{actor.role.name} {treatment}")
-            if treatment.joins > self._joins_allowed(actor, before[actor]):
-                seen = f"{actor.role.name} {treatment}, from {sorted(before[actor])} to {sorted(actor.owned)}"
+            if treatment.joins > self._joins_allowed(actor, before.get(actor, frozenset())):
+                seen = f"{actor.role.name} {treatment}, from {sorted(before.get(actor, ()))} to {sorted(actor.owned)}"
                 raise InvariantBroken("one join a change", seen)
+
+            if treatment.calls > 1 + self._is_slow:
+                raise InvariantBroken("one call a change", f"{actor.role.name} {treatment}")
 
     def _joins_allowed(self, actor: Actor, had: Partitions) -> int:
         """Decision 12: one of the eager, two of the cooperative, three if they lose and gain; one more after an
@@ -120,8 +129,12 @@ class Telling:
         allowed = temper.rounds
         if temper.is_cooperative:
             allowed = 3 if had - actor.owned and actor.owned - had else 2
-        slow = self.schedule.conditions.consumer_heartbeat_ms >= SLOW_PARK_MS
-        return allowed + slow * temper.rounds
+        return allowed + self._is_slow * temper.rounds
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether members may hear of a loss only after others were told to wait no longer."""
+        return self.schedule.conditions.consumer_heartbeat_ms >= SLOW_RELEASE_MS
 
 
 def perform(world: World, act: Act) -> None:
@@ -136,7 +149,7 @@ def perform(world: World, act: Act) -> None:
         case Deed.GROW:
             world.change_topics(world.topics.grow(TOPIC, act.amount))
         case Deed.CREATE:
-            world.change_topics(world.topics.create(EXTRA_TOPIC, act.amount))
+            world.create_topic(EXTRA_TOPIC, act.amount)
         case Deed.DELETE:
             world.delete_topic(EXTRA_TOPIC)
         case Deed.RESTART_BRIDGE:

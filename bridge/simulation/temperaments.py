@@ -103,7 +103,6 @@ TEMPERAMENTS = {
             is_cooperative=True,
             subscription_version=3,
             reaction_ms=3,
-            commits_on_own_connection=True,
             session_ms=15_000,
         ),
         Temperament(name="java-consumer"),

@@ -17,6 +17,7 @@ from bridge.simulation.temperaments import TEMPERAMENTS
 from bridge.simulation.timeline import Timeline
 from bridge.simulation.topics import Topics
 from translators.dialects.classic import JoinGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, RequestRef, TopicName, TopicPartition
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -40,6 +41,7 @@ class World:
         self.broker = Broker(self.timeline, seed, self._land)
         self.fleet: dict[int, Actor] = {}
         self.commits_landed = 0
+        self.deleted_ms: int | None = None
         self._actors: dict[int, Actor] = {}
         self._committers: dict[RequestRef, MemberId] = {}
         surroundings = Surroundings(
@@ -93,14 +95,21 @@ class World:
         if changed:
             self.timeline.after(TOPICS_REFRESH_MS, self._show_topics)
 
+    def create_topic(self, name: TopicName, partitions: int) -> None:
+        """Make a topic; not while clients may still read one of that name that was deleted."""
+        if self.deleted_ms is None:
+            self.change_topics(self.topics.create(name, partitions))
+
     def delete_topic(self, name: TopicName) -> None:
         """Delete a topic under its readers."""
         if self.topics.delete(name):
+            self.deleted_ms = self.timeline.now_ms
             self.ledger.forget_topic(name)
             self.change_topics(changed=True)
 
     def heal(self) -> None:
         """Faults stop."""
+        self.deleted_ms = None
         self.broker.is_broken, self.broker.delay_ms = False, USUAL_MS
         for actor in self.living():
             self.network.lag(actor.role.number, 0, 0)
@@ -123,7 +132,7 @@ class World:
         self.shell.lose_connection(connection)
 
     def _answer(self, ref: RequestRef, reply: GroupReply) -> None:
-        if isinstance(reply, JoinGroupReply) and reply.error is ErrorCode.NONE:
+        if isinstance(reply, JoinGroupReply | ConsumerGroupHeartbeatReply) and reply.error is ErrorCode.NONE:
             self.ledger.revive(self.network.client_of(ref.connection))
         self.network.answer(ref, reply)
 
