@@ -17,6 +17,8 @@ from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.pages import is_loopback, make_application
 
 LOG = logging.getLogger("epochbridge.admin")
+HTTP_LOG = logging.getLogger("epochbridge.admin.http")
+HTTP_LOG.setLevel(logging.WARNING)  # what it has to tell at a start is for those who run Hypercorn by hand
 PORT_MAX = 65_535
 HEADERS_BYTES_MAX = 16_384
 READ_TIMEOUT_S = 10
@@ -47,6 +49,7 @@ async def serve_admin(
     async with trio.open_nursery() as nursery:
         # Starlette and Hypercorn write the type of an ASGI application differently.
         await nursery.start(partial(serve, cast(Framework, application), _configure(listener), mode="asgi"))
+        LOG.info("the admin API listens at %s", bound)
         task_status.started(bound)
 
 
@@ -79,7 +82,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _configure(listener: socket.socket) -> Config:
     config = Config()
     config.bind = [f"fd://{listener.detach()}"]
-    config.errorlog = logging.getLogger("epochbridge.admin.http")
+    config.errorlog = HTTP_LOG
     config.include_server_header = False
     config.h11_max_incomplete_size = HEADERS_BYTES_MAX
     config.h2_max_header_list_size = HEADERS_BYTES_MAX

@@ -124,6 +124,37 @@ def test_served_bridge_says_ready_and_ends_quietly(number: signal.Signals) -> No
     )
 
 
+def test_served_bridge_is_asked_by_groups_and_describe(capsys: pytest.CaptureFixture[str]) -> None:
+    """Through its real admin API: no group yet, and a sentence for one that is not there."""
+    place = free_place()
+    with serving("--bootstrap", closed_port(), "--listen", place.listen, "--admin", place.admin) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().rstrip().endswith(f"admin {place.admin}")
+        assert run(["groups", "--admin", place.admin]) == 0
+        assert run(["groups", "--json", "--admin", place.admin]) == 0
+        assert run(["describe", "orders", "--admin", f"http://{place.admin}"]) == 1
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=WAIT_S)
+    shown = capsys.readouterr()
+    assert shown.out == 'The bridge coordinates no group yet: a group appears with its first member.\n{"groups":[]}\n'
+    assert shown.err.startswith("Error: EB-ADMIN-004: the bridge coordinates no group 'orders'; ")
+
+
+def test_unread_answer_does_not_keep_a_served_bridge_from_ending() -> None:
+    """SIGTERM ends it although somebody asked for figures and walked away."""
+    place = free_place()
+    host, _, port = place.admin.rpartition(":")
+    with serving("--bootstrap", closed_port(), "--listen", place.listen, "--admin", place.admin) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with socket.create_connection((host, int(port))) as idle, socket.create_connection((host, int(port))) as asking:
+            asking.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            idle.sendall(b"GET /groups")
+            os.kill(process.pid, signal.SIGTERM)
+            process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0
+
+
 def test_taken_port_is_a_failure_with_a_sentence() -> None:
     """Status 1, a code, no traceback."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
