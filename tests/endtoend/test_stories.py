@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge.demo.judge import Verdict
+from bridge.demo.judge_steps import Disturbance
 from tests.support.bridge_process import BridgeProcess
 from tests.support.casts import CASTS, KINDS, Wardrobe
 from tests.support.kafka import KafkaUnderTest
@@ -90,11 +91,21 @@ def rolls_expected(case: Case) -> int:
     return ROLLS_PER_SEAT.get(case.story, 0) * len(changing)
 
 
+def stops_by_itself(case: Case, disturbance: Disturbance) -> bool:
+    """librdkafka's eager members revoke all and rejoin unasked when they see, in Metadata, that their topic has grown.
+
+    No coordinator can keep them from it; every other client only does so as the leader, which nobody is here.
+    """
+    seat = int(disturbance.who.partition("#")[0].removeprefix("m"))
+    kind = KINDS[CASTS[case.cast][(seat - 1) % len(CASTS[case.cast])]]
+    return disturbance.step == "grow" and kind == KINDS["confluent-range"]
+
+
 async def test_embedded_group_is_safe_and_disturbs_nobody(embedded_case: Case, teller: Teller) -> None:
     """Issue's done-when 2: nothing lost, nothing owned twice, and only members whose assignment changes notice."""
     verdict = await teller.tell(embedded_case, "embedded", QUICK_SESSION_MS)
     require_safety(verdict)
-    assert verdict.disturbances == ()
+    assert [one for one in verdict.disturbances if not stops_by_itself(embedded_case, one)] == []
     assert len(verdict.rolls) == rolls_expected(embedded_case)
 
 
