@@ -13,8 +13,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from bridge.demo.demo_error import DemoError
-from bridge.demo.fleet_topics import create_topics
+from bridge.demo.fleet_topics import LOG_LEVEL, create_topics
 from bridge.demo.kafka_broker import KafkaBroker, free_ports
+from bridge.demo.kafka_probe import ask_api_versions
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
 from bridge.demo.kafka_tools import find_tools
 from bridge.demo.service_process import Service, run_service
@@ -56,12 +57,13 @@ def run_kafka(series: str, directory: Path) -> Iterator[str]:
 @asynccontextmanager
 async def borrow_topic(bootstrap: str, topic: str, partitions: int) -> AsyncIterator[None]:
     """Create a topic on a real cluster and delete it at the end; raises DemoError (EB-DEMO-006) if it can't be."""
+    await trio.to_thread.run_sync(_check_broker, bootstrap, abandon_on_cancel=True)
     try:
         await trio.to_thread.run_sync(create_topics, bootstrap, [topic], partitions, abandon_on_cancel=True)
     except (KafkaException, TimeoutError) as error:
         raise DemoError(
-            f"EB-DEMO-006: topic {topic!r} could not be created on {bootstrap}: {error}. Is a broker listening there, "
-            f"and may anonymous clients create topics?"
+            f"EB-DEMO-006: topic {topic!r} could not be created on {bootstrap}: {error!r}. "
+            f"May anonymous clients create topics there?"
         ) from error
     try:
         yield
@@ -70,9 +72,20 @@ async def borrow_topic(bootstrap: str, topic: str, partitions: int) -> AsyncIter
             await trio.to_thread.run_sync(_delete_topics, bootstrap, [topic], abandon_on_cancel=True)
 
 
+def _check_broker(bootstrap: str) -> None:
+    host, _, port = bootstrap.partition(",")[0].rpartition(":")
+    try:
+        ask_api_versions(host, int(port))
+    except (OSError, ValueError) as error:
+        raise DemoError(
+            f"EB-DEMO-006: no Kafka answers at {host}:{port}: {error}. Is a broker listening there, without TLS? "
+            f"Without --bootstrap the demo brings its own."
+        ) from error
+
+
 def _delete_topics(bootstrap: str, topics: Collection[str]) -> None:
     # The cluster may be what failed; what can't be tidied up must not hide why.
     with contextlib.suppress(KafkaException, TimeoutError):
-        admin = AdminClient({"bootstrap.servers": bootstrap})
+        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": LOG_LEVEL})
         for deleted in admin.delete_topics(list(topics), operation_timeout=TIMEOUT_S).values():
             deleted.result(TIMEOUT_S)

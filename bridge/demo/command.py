@@ -27,8 +27,12 @@ def check_address(_: click.Context, __: click.Parameter, value: str | None) -> s
 
 
 @click.command()
-@click.option("--members", type=click.IntRange(2, 24), default=MEMBERS, show_default=True, help="In the group.")
-@click.option("--partitions", type=click.IntRange(1, 240), default=PARTITIONS, show_default=True, help="Of the topic.")
+@click.option(
+    "--members", type=click.IntRange(2, 24), default=MEMBERS, show_default=True, help="Consumers, one process each."
+)
+@click.option(
+    "--partitions", type=click.IntRange(1, 240), default=PARTITIONS, show_default=True, help="Partitions of the topic."
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(0, 3600),

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.support.kafka import KafkaUnderTest
 
 DEMO = (sys.executable, "-m", "bridge", "demo", "--no-tui")
 RUN_TIMEOUT_S = 240.0
@@ -42,15 +45,16 @@ def check_figures(figures: Mapping[str, object], members: int) -> None:
     assert figures["records_produced"] > 1000
 
 
-def children_of(pid: int, at_least: int) -> Sequence[psutil.Process]:
-    """The processes below one, once there are so many; fails if they never come."""
+def children_of(process: "subprocess.Popen[str]", at_least: int) -> Sequence[psutil.Process]:
+    """The processes below one, once there are so many; fails with its last words if they never come."""
     give_up = time.monotonic() + SOON_S
-    while time.monotonic() < give_up:
-        found = psutil.Process(pid).children(recursive=True)
+    while process.poll() is None and time.monotonic() < give_up:
+        found = psutil.Process(process.pid).children(recursive=True)
         if len(found) >= at_least:
             return found
         time.sleep(0.1)
-    pytest.fail(f"process {pid} never had {at_least} children")
+    process.kill()
+    pytest.fail(f"never had {at_least} children; it said: {process.communicate(timeout=SOON_S)}")
 
 
 @pytest.mark.timeout(300)
@@ -82,11 +86,22 @@ def test_demo_on_a_broker_without_the_new_protocol(tmp_path: Path) -> None:
     assert "commits match      yes" in told
 
 
+@pytest.mark.timeout(300)
+def test_demo_on_a_named_cluster_leaves_no_topic_behind(kafka_43: KafkaUnderTest, tmp_path: Path) -> None:
+    """Kafka 4.3 speaks KIP-848 itself, yet the group is the bridge's; the borrowed topic is deleted at the end."""
+    words = ["--bootstrap", kafka_43.bootstrap, "--members", "2", "--partitions", "4", "--seconds", "0"]
+    told, figures = run_demo(tmp_path, *words)
+    check_figures(figures, members=2)
+    assert "commits match      yes" in told
+    topics = AdminClient({"bootstrap.servers": kafka_43.bootstrap}).list_topics(timeout=SOON_S).topics
+    assert [topic for topic in topics if topic.startswith("epochbridge-demo")] == []
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_demo_ended_by_a_signal_leaves_no_process(number: signal.Signals, status: int) -> None:
     """Ctrl-C in the middle: cluster, bridge, producer and members are gone, and one sentence says so."""
     with subprocess.Popen(DEMO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        children = children_of(process.pid, at_least=5)
+        children = children_of(process, at_least=5)
         os.kill(process.pid, number)
         _, complaint = process.communicate(timeout=SOON_S)
     _, still_there = psutil.wait_procs(children, timeout=5)
@@ -96,10 +111,11 @@ def test_demo_ended_by_a_signal_leaves_no_process(number: signal.Signals, status
     assert len(complaint.splitlines()) == 1
 
 
-def test_demo_whose_bridge_dies_says_so_and_leaves_no_process() -> None:
+def test_demo_whose_bridge_dies_says_so_and_leaves_no_process(tmp_path: Path) -> None:
     """Status 1, one sentence with the bridge's last words, no traceback."""
-    with subprocess.Popen(DEMO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        children = children_of(process.pid, at_least=5)
+    logs_here = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(DEMO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=logs_here) as process:
+        children = children_of(process, at_least=5)
         (bridge,) = (child for child in children if "serve" in child.cmdline())
         bridge.kill()
         _, complaint = process.communicate(timeout=SOON_S)
@@ -108,3 +124,19 @@ def test_demo_whose_bridge_dies_says_so_and_leaves_no_process() -> None:
     assert process.returncode == 1
     assert complaint.startswith(f"EB-DEMO-004: the bridge (process {bridge.pid}) ended with status -9")
     assert "Traceback" not in complaint
+
+
+def test_demo_on_a_cluster_that_is_not_there_says_so(tmp_path: Path) -> None:
+    """Status 1 and a sentence within seconds, not after all retries of a client library."""
+    answer = subprocess.run(
+        [*DEMO, "--bootstrap", "127.0.0.1:1"],
+        capture_output=True,
+        text=True,
+        timeout=SOON_S,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("EB-DEMO-006: no Kafka answers at 127.0.0.1:1:")
+    assert "librdkafka" not in answer.stderr
+    assert "%3|" not in answer.stderr
