@@ -15,9 +15,12 @@ GROUPS = "bench-*"
 
 
 def bridge_words(upstream: str, place: BridgePlace, settings: Sequence[str]) -> list[str]:
-    """The bridge with groups `bench-*` on road embedded; settings are KEY=VALUE."""
-    program = (sys.executable, "-m", "tests.support.bridge_program")
-    return [*program, upstream, place.listen, GROUPS, "embedded.resume.grace.ms=0", *settings]
+    """`epochbridge serve` with groups `bench-*` on road embedded; settings are KEY=VALUE."""
+    return [
+        *(sys.executable, "-m", "bridge", "serve"),
+        *("--bootstrap", upstream, "--listen", place.listen, "--admin", place.admin, "--embedded", GROUPS),
+        *(word for setting in ("embedded.resume.grace.ms=0", *settings) for word in ("--set", setting)),
+    ]
 
 
 @contextmanager

@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import Consumer, TopicPartition
+
 from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
 from bridge.demo.kafka_tools import find_tools
 from tests.support.kafka import create_topic
 
+WAKE_TIMEOUT_S = 60.0
+INITIAL_DELAY_MS = 3_000
+"""How long a first rebalance waits for more members, at the broker and at the bridge: Kafka's default."""
 PARTITIONS_OF_BIG_TOPIC = 4_000
 BIG_TOPIC, SMALL_TOPIC, RELAY_TOPIC = "bench-4000", "bench-400", "bench-relay"
 
@@ -39,19 +44,29 @@ def bench_broker(directory: Path) -> Iterator[BenchBroker]:
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,RELAYED:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.index.size.max.bytes": "65536",
-            "log.retention.bytes": "-1",
+            "group.initial.rebalance.delay.ms": str(INITIAL_DELAY_MS),
         }
     )
     place = BrokerPlace(client_port=client, controller_port=controller, directory=directory)
     with KafkaBroker(settings, place, find_tools(settings.version, directory=directory)) as broker:
         broker.format()
         broker.start()
+        _wake_coordinator(broker.bootstrap)
         yield BenchBroker(
             bootstrap=broker.bootstrap,
             version=broker.version,
             relay_listens=f"{HOST}:{advertised}",
             relay_forwards=f"{HOST}:{forwarded}",
         )
+
+
+def _wake_coordinator(bootstrap: str) -> None:
+    """Kafka makes its offsets topic when somebody first looks for a coordinator; members of a fleet never look."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "wake"})
+    try:
+        consumer.committed([TopicPartition("wake", 0)], WAKE_TIMEOUT_S)
+    finally:
+        consumer.close()
 
 
 def make_topics(broker: BenchBroker, *names: str) -> None:

@@ -13,11 +13,17 @@ from translators.dialects.classic import (
     HeartbeatReply,
     JoinGroup,
     JoinGroupReply,
+    MemberAssignment,
     Protocol,
     SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from translators.dialects.consumer_protocol import (
+    Subscription,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName, TopicPartition
 
@@ -48,9 +54,12 @@ class Phase(Enum):
 
 
 class ClassicClient:
-    """A member with one cooperative or one eager assignor, as librdkafka and Java have them."""
+    """A member with one cooperative or one eager assignor, as librdkafka and Java have them.
 
-    def __init__(self, group: str, topic: str, name: str, *, cooperative: bool) -> None:
+    A coordinator that lets the leader assign gets `partitions` of the topic dealt out in turn.
+    """
+
+    def __init__(self, group: str, topic: str, name: str, *, cooperative: bool, partitions: int = 0) -> None:
         self.phase = Phase.JOINING
         self.owned: Partitions = frozenset()
         self.times_called = 0
@@ -60,6 +69,7 @@ class ClassicClient:
         self._topic = TopicName(topic)
         self._name = name
         self._is_cooperative = cooperative
+        self._partitions = partitions
         self._member_id = NO_MEMBER_ID
         self._generation = -1
 
@@ -99,9 +109,25 @@ class ClassicClient:
             instance_id=None,
             protocol_type=reply.protocol_type,
             protocol_name=reply.protocol_name,
+            assignments=self._deal_out(reply) if reply.leader == self._member_id else (),
             names_protocol=True,
         )
         return encode_request(ApiKey.SYNC_GROUP, SYNC_VERSION, 2, self._name, request)
+
+    def _deal_out(self, reply: JoinGroupReply) -> tuple[MemberAssignment, ...]:
+        member_ids = [member.member_id for member in reply.members]
+        return tuple(
+            MemberAssignment(
+                member_id,
+                encode_assignment(
+                    frozenset(
+                        TopicPartition(self._topic, number)
+                        for number in range(position, self._partitions, len(member_ids))
+                    )
+                ),
+            )
+            for position, member_id in enumerate(member_ids)
+        )
 
     def _synced(self, frame: bytes) -> bytes | None:
         _, reply = decode_reply(ApiKey.SYNC_GROUP, SYNC_VERSION, frame[LENGTH_BYTES:])
