@@ -1,0 +1,86 @@
+"""What is asked before a join is decided; how joins wait for it is shown by the embedded coordinator's tests."""
+
+from dataclasses import replace
+
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.catalog import Catalog, TopicsChange
+from bridge.coordinators.gate import Gate, Questions, is_join, wanted_topics
+from bridge.coordinators.topics import TopicWatcher
+from bridge.net.clock import TrioClock
+from tests.support.embedded_world import FakeBroker, join_request, leave_request, native_join
+from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.errors import ErrorCode, Refusal
+
+
+def gate_of(broker: FakeBroker) -> Gate:
+    """A gate that has asked nothing yet."""
+    catalog = Catalog()
+
+    def ignore(_: TopicsChange) -> None:
+        """Nobody listens."""
+
+    return Gate(broker, catalog, TopicWatcher(broker, catalog, ignore, TrioClock(), 5_000))
+
+
+async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:
+    """Until the group is empty again."""
+    gate = gate_of(FakeBroker())
+    assert gate.questions(join_request("a")) == Questions(GROUP, asks_members=True, asks_topics=True)
+    assert await gate.ask(gate.questions(join_request("a"))) is None
+    assert not gate.questions(join_request("a"))
+    gate.forget(GROUP)
+    assert gate.questions(join_request("a")) == Questions(GROUP, asks_members=True, asks_topics=False)
+
+
+async def test_joins_that_wait_for_one_look_share_its_refusal(autojump_clock: MockClock) -> None:
+    """Also when whoever asked gave up: without a word it is a refusal, never a pass."""
+    broker = FakeBroker(delay_s=7.0)
+    gate, refusals = gate_of(broker), list[Refusal | None]()
+    questions = Questions(GROUP, asks_members=True, asks_topics=False)
+
+    async def ask() -> None:
+        refusals.append(await gate.ask(questions))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await trio.sleep(1)
+        nursery.start_soon(ask)
+    assert [refusal.code for refusal in refusals if refusal] == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
+    assert len(broker.asked) == 1
+
+
+async def test_description_with_an_error_is_no_clearance(autojump_clock: MockClock) -> None:
+    """A coordinator that is still loading knows no members yet."""
+    broker = FakeBroker(described=DescribedGroup(error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=GROUP))
+    refusal = await gate_of(broker).ask(Questions(GROUP, asks_members=True, asks_topics=False))
+    assert refusal is not None
+    assert "COORDINATOR_LOAD_IN_PROGRESS" in refusal.reason
+
+
+async def test_topics_seen_before_are_enough_while_the_cluster_is_away(autojump_clock: MockClock) -> None:
+    """A member of a living group is not sent away for a topic that nobody has."""
+    broker = FakeBroker()
+    gate = gate_of(broker)
+    questions = Questions(GROUP, asks_members=False, asks_topics=True)
+    broker.is_down = True
+    assert await gate.ask(questions) is not None
+    broker.is_down = False
+    assert await gate.ask(questions) is None
+    broker.is_down = True
+    await trio.sleep(1)
+    assert await gate.ask(questions) is None
+
+
+def test_joins_are_told_from_other_requests() -> None:
+    """A full heartbeat may bring a new subscription; a plain one brings none."""
+    beat = replace(native_join("n"), member_epoch=3)
+    assert is_join(join_request("a"))
+    assert is_join(beat)
+    assert not is_join(replace(beat, subscribed_topic_names=None))
+    assert not is_join(replace(beat, member_epoch=-1))
+    assert not is_join(leave_request("a"))
+    assert set(wanted_topics(join_request("a"))) == set(wanted_topics(beat)) == {TOPIC}
+    assert not set(wanted_topics(replace(join_request("a"), protocols=())))
