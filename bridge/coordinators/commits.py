@@ -70,6 +70,10 @@ class CommitDesk:
         if not self.queue.enter(Work(via.connection, places, lambda: self._begin(pending))):
             self._ways.deliver(ref, refuse_commit(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
+    def await_over(self, commit_id: int) -> None:
+        """A commit of unknown outcome may be on its way since before a restart: it is over when it no longer can be."""
+        heappush(self._drains, (self._now_ms() + self._drain_ms, next(self._drained), commit_id, frozenset()))
+
     def next_drain_ms(self) -> int | None:
         """When a commit of unknown outcome counts as over."""
         return self._drains[0][0] if self._drains else None

@@ -7,16 +7,17 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 import trio
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.held import Held
+from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
@@ -26,7 +27,7 @@ from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, EndCommit
 from bridge.engine.outcome import AssignorFailed, CommitAdmitted, CommitRefused, GroupEmptied, MemberRemoved, Notice
-from bridge.ports import Broker, Clock
+from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
@@ -35,7 +36,7 @@ from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncG
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, RequestRef
-from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.messages import GroupRequest
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
@@ -46,13 +47,6 @@ _NO_TOPIC_IDS = Refusal(
     ErrorCode.UNSUPPORTED_VERSION,
     "the brokers' Metadata names no topic ids, which the consumer protocol needs; use group.protocol=classic",
 )
-
-
-class Deliver(Protocol):
-    """Hands an answer to the connection that waits for it; one to a connection that is gone is dropped."""
-
-    def __call__(self, ref: RequestRef, reply: GroupReply) -> None:
-        """Deliver it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +71,9 @@ class EmbeddedGroups:
         self.turn_failures = 0
         self.refusals = Refusals()
         self.held = Held()
+        self.ledger = Ledger(deliver)
         self._clock = clock
-        self._deliver = deliver
+        self._deliver = self.ledger.deliver
         self._inbox: list[Arrival | Command] = []
         self._wake = trio.Event()
         self._sleeps_until_ms: float = -inf
@@ -92,7 +87,7 @@ class EmbeddedGroups:
         ways = Ways(
             begin=self._begin_commit,
             end=self._end_commit,
-            deliver=deliver,
+            deliver=self.ledger.deliver_at_once,
             report_foreign=self._report_foreign,
             hurry=self._hurry,
         )
@@ -108,11 +103,34 @@ class EmbeddedGroups:
         """Learn who says why nothing may be served now; None means that everything may."""
         self._closed = closed
 
+    def keep(self, journal: Journal) -> None:
+        """Go on with what a journal holds, and answer nothing any more that is not in it.
+
+        Without anything in it the owner stays as it is. Raises `versioned.UnreadableRecord`.
+        """
+        owner = self.owner
+
+        def revive() -> None:
+            self._inbox.clear()
+            result = owner.revive(journal.replay(), self._clock.now_ms())
+            self._patterns.remember(owner.shard.patterns)
+            self._release(result)
+
+        self.ledger.keep(journal, condense, revive)
+        revive()
+        if owner.shard.groups:
+            owner.shard.no_assignment_before_ms = 0
+            LOG.info("%d groups go on with %d classic members", len(owner.shard.groups), len(owner.machines))
+        for commit_id in hold_commits(owner.shard):
+            self.desk.await_over(commit_id)
+
     # ------------------------------------------------------------------ requests
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
-        closed = self._closed()
+        self.ledger.expect(ref, request)
+        is_commit = isinstance(request, OffsetCommit | TxnOffsetCommit)
+        closed = self._closed() or (None if is_commit else self.ledger.closed)
         if closed is not None and not isinstance(request, ListGroups):
             self._refuse(ref, client, request, closed)
             return
@@ -131,6 +149,7 @@ class EmbeddedGroups:
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
+        self.ledger.forget(connection)
         self.held.forget(connection)
         self.desk.queue.forget(connection)
         self._catch_up()
@@ -216,6 +235,7 @@ class EmbeddedGroups:
         """Own the groups until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
+            nursery.start_soon(self.ledger.run)
             nursery.start_soon(self._topics.watch, self._has_groups)
             nursery.start_soon(self._recommit.run, self._live_groups)
             task_status.started()
@@ -224,7 +244,8 @@ class EmbeddedGroups:
                 self._turn()
 
     def _next_due_ms(self) -> float:
-        due = [at for at in (self.owner.next_deadline_ms(), self.desk.next_drain_ms()) if at is not None]
+        owner_due = self.owner.next_deadline_ms() if self.ledger.closed is None else None
+        due = [at for at in (owner_due, self.desk.next_drain_ms()) if at is not None]
         return min(due, default=inf)
 
     async def _wait(self) -> None:
@@ -244,7 +265,8 @@ class EmbeddedGroups:
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
         self._catch_up()
-        self._guarded(lambda: self.owner.pass_deadlines(now_ms))
+        if self.ledger.closed is None:
+            self._guarded(lambda: self.owner.pass_deadlines(now_ms))
         self.desk.pass_drains(now_ms)
 
     def _catch_up(self) -> None:
@@ -282,6 +304,7 @@ class EmbeddedGroups:
             return TurnResult((), ())
 
     def _release(self, result: TurnResult) -> None:
+        self.ledger.note(self.owner.entries())
         for ref, reply in result.replies:
             self._deliver(ref, reply)
         for notice in result.notices:
@@ -313,7 +336,9 @@ class EmbeddedGroups:
         self._guarded(lambda: self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
 
     def _delete_group(self, group_id: GroupId) -> ErrorCode:
-        return self.owner.delete_group(group_id, self._clock.now_ms())
+        code = self.owner.delete_group(group_id, self._clock.now_ms())
+        self.ledger.note(self.owner.entries())
+        return code
 
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"

@@ -4,18 +4,28 @@ It must not know requests of clients, the broker or when a turn is due.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.durability import Scribe
 from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
 from bridge.coordinators.leaving import Departures
 from bridge.coordinators.machines import Machines, is_present
 from bridge.engine.advance import advance
 from bridge.engine.commands import AskRef, Command, Speaks
-from bridge.engine.outcome import MemberAnswer, MemberRemoved, Message, Notice, PartitionsFreed, TargetChanged
+from bridge.engine.model import Member
+from bridge.engine.outcome import (
+    MemberAnswer,
+    MemberRemoved,
+    Message,
+    Notice,
+    Outcome,
+    PartitionsFreed,
+    TargetChanged,
+)
 from bridge.engine.state import Shard
 from translators.classic_member.effects import Ask, Depart, DepartReason, Effect, Farewell, MemberReply, Reply
 from translators.classic_member.events import (
@@ -58,6 +68,7 @@ class Exchange:
         self.shard = shard
         self.catalog = catalog
         self.machines = machines
+        self.scribe = Scribe(shard, machines)
         self.departures = Departures()
         self.ghosts = Ghosts()
         self._switching: dict[RequestRef, AskRef] = {}
@@ -91,6 +102,7 @@ class Exchange:
         What the turn had decided until then counts, since states have moved; questions that it lost are answered
         REQUEST_TIMED_OUT, so that their machines ask again.
         """
+        self.scribe.tear()
         self._commands.clear()
         self._switching.clear()
         self.departures.clear()
@@ -109,13 +121,27 @@ class Exchange:
             LOG.exception("EB-OWNER-002: member %r of group %r is dropped", key.member_id, key.group_id)
             self.machines.drop(key)
 
+    def clear(self) -> None:
+        """Forget every question and answer: the state they belong to is gone."""
+        self.result()
+        self._commands.clear()
+        self._switching.clear()
+        self._asked.clear()
+        self.departures.clear()
+
+    def advance(self, commands: Sequence[Command], now_ms: int) -> Outcome:
+        """Let the engine carry out commands, and write down what has to survive."""
+        outcome = advance(self.shard, commands, now_ms)
+        self.scribe.note(outcome.records)
+        return outcome
+
     def settle(self, now_ms: int) -> None:
         """Let machines and engine talk until nobody has anything left to ask."""
         for _ in range(ROUNDS_MAX):
             if not self._commands:
                 return
             commands, self._commands = self._commands, []
-            outcome = advance(self.shard, commands, now_ms)
+            outcome = self.advance(commands, now_ms)
             self._notices += outcome.notices
             for ref, message in outcome.replies:
                 self._route(ref, message, now_ms)
@@ -204,6 +230,13 @@ class Exchange:
             return
         if effect.reason is DepartReason.REPLACED and member.current.epoch == STATIC_LEAVE_EPOCH:
             return
+        self._say_farewell(key, member)
+
+    def dismiss(self, key: AskRef) -> None:
+        """Let a member leave the engine that has no machine."""
+        self._say_farewell(key, self.shard.groups[key.group_id].members[key.member_id])
+
+    def _say_farewell(self, key: AskRef, member: Member) -> None:
         farewell = Farewell(
             group_id=key.group_id,
             member_id=key.member_id,

@@ -3,6 +3,8 @@
 It must not know the coordinator behind them, nor what an effect asks for.
 """
 
+from collections.abc import Iterable, Iterator
+
 from bridge.coordinators.deadlines import Deadlines
 from bridge.engine.commands import AskRef
 from translators.classic_member.effects import Effect
@@ -25,12 +27,15 @@ class Machines:
     """One state a member, keyed by group and member id; an absent member takes no place."""
 
     def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self._absent = Absent(limits)
         self._states: dict[AskRef, State] = {}
         self._clients: dict[AskRef, ClientIdentity] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
         self._parked: dict[int, set[AskRef]] = {}
         self._deadlines = Deadlines[AskRef]()
+        self._is_watched = False
+        self._changed: dict[AskRef, None] = {}
 
     def __len__(self) -> int:
         """How many members there are."""
@@ -64,8 +69,35 @@ class Machines:
             self._keep(key, taken.state)
         return taken.effects
 
+    def begin(self, key: AskRef, state: State) -> None:
+        """Put a member here that is already at work."""
+        self._keep(key, state)
+
+    def __iter__(self) -> Iterator[AskRef]:
+        """Every member in the order they came."""
+        return iter(self._states)
+
+    def clear(self) -> None:
+        """Forget every member."""
+        for key in tuple(self._states):
+            self.drop(key)
+        self._parked.clear()
+        self._changed.clear()
+
+    def watch(self) -> None:
+        """Remember from now on whose state changed in a way that has to survive."""
+        self._is_watched = True
+        self._changed.clear()
+
+    def take_changed(self) -> Iterable[AskRef]:
+        """Those whose lasting part may have changed since the last call."""
+        changed, self._changed = self._changed, {}
+        return changed
+
     def drop(self, key: AskRef) -> None:
         """Forget a member."""
+        if self._is_watched:
+            self._changed[key] = None
         self._vacate(key, self._states.pop(key, None))
         self._clients.pop(key, None)
 
@@ -105,6 +137,8 @@ class Machines:
             self.drop(key)
             return
         before = self._states.get(key)
+        if self._is_watched and not _lasts(before, state):
+            self._changed[key] = None
         self._states[key] = state
         self._deadlines.note(key, next_deadline(state))
         if isinstance(state, PreparingRebalance):
@@ -130,6 +164,16 @@ def _seat(key: AskRef, state: State | None) -> tuple[GroupId, InstanceId] | None
         return None
     instance_id = state.membership.seat.instance_id
     return None if instance_id is None else (key.group_id, instance_id)
+
+
+def _lasts(before: State | None, after: State) -> bool:
+    """Whether nothing changed that has to survive; heartbeats of members at work don't."""
+    return (
+        isinstance(before, Stable)
+        and isinstance(after, Stable)
+        and before.membership is after.membership
+        and before.tenure is after.tenure
+    )
 
 
 def is_present(state: State | None) -> bool:

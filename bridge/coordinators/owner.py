@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from bridge.coordinators.admission import SessionBounds, check_join, refuse_join
 from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.durability import revive
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
-from bridge.engine.advance import advance
 from bridge.engine.commands import (
     AskRef,
     BeginCommit,
@@ -108,6 +108,21 @@ class GroupOwner:
         """After a turn that raised, see `Exchange.recover`."""
         return self._exchange.recover(now_ms)
 
+    def entries(self) -> tuple[bytes, ...]:
+        """What the journal has to hold before any answer of what was done so far goes; said once."""
+        return self._exchange.scribe.take()
+
+    def revive(self, entries: Iterable[bytes], now_ms: int) -> TurnResult:
+        """Go back, or on, to what a journal holds; whatever else was known is forgotten, and written down from now on.
+
+        Raises `versioned.UnreadableRecord`.
+        """
+        self._exchange.clear()
+        for key in revive(entries, self.shard, self.machines, self._exchange.scribe, now_ms):
+            self._exchange.dismiss(key)
+        self.catalog.update(self.shard.topics.values())
+        return self._finish(now_ms)
+
     def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:
         """Judge a commit and, if it is admitted, count it as under way until `EndCommit` (decisions 2 and 3).
 
@@ -121,14 +136,14 @@ class GroupOwner:
                 self._exchange.suspect(key, ref, translated, now_ms)
                 return CommitRefused(translated)
             request = translated
-        outcome = advance(self.shard, [BeginCommit(ref, request)], now_ms)
+        outcome = self._exchange.advance([BeginCommit(ref, request)], now_ms)
         judged = next(message for _, message in outcome.replies)
         assert isinstance(judged, CommitAdmitted | CommitRefused)
         return judged
 
     def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
         """Forget a group if it is empty (K6.7)."""
-        outcome = advance(self.shard, [DeleteGroup(AskRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
+        outcome = self._exchange.advance([DeleteGroup(AskRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
         return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
 
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:

@@ -3,7 +3,7 @@
 It must not know RE2 itself, or which member uses a pattern.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.regular_expressions import resolve
@@ -33,6 +33,10 @@ class Patterns:
             return [ResolveRegularExpression(pattern, frozenset(), reason)]
         self._known.add(pattern)
         return [self._resolve(pattern)]
+
+    def remember(self, patterns: Iterable[str]) -> None:
+        """The engine knows these already, from before a restart."""
+        self._known.update(patterns)
 
     def resolve_again(self) -> list[ResolveRegularExpression]:
         """What every known pattern matches now."""

@@ -106,7 +106,7 @@ async def test_commit_that_raises_frees_its_partitions(autojump_clock: MockClock
     """Whether the judgement or the sending fails: answered, and the next commit has its turn."""
     async with embedded_world() as world:
         generation = await world.form()
-        with broken("owner"):
+        with broken("exchange"):
             reply = await world.ask(commit_request(generation, "a"), OffsetCommitReply)
         assert reply.topics[0].partitions[0].error is UNAVAILABLE
         world.via.raises = _Bug()

@@ -1,0 +1,165 @@
+"""What of a turn goes into the journal, and how a journal becomes an owner's state again.
+
+It must not know where entries are kept, tasks, or when answers are released.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from bridge.coordinators.machines import Machines
+from bridge.engine import records_codec
+from bridge.engine.apply import apply
+from bridge.engine.commands import AskRef, Speaks
+from bridge.engine.condensing import condense as condense_shard
+from bridge.engine.emptying import empty
+from bridge.engine.records import CommitBegun, DurableRecord, Record
+from bridge.engine.recovery import resume
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Flight, Shard
+from translators.classic_member import remainder_codec
+from translators.classic_member.remainder_codec import RemainderBook
+from translators.classic_member.resuming import Remainder, remainder
+from translators.classic_member.resuming import resume as resume_member
+from translators.dialects.versioned import UnreadableRecord
+
+ENGINE, MEMBER, ANEW = b"E", b"M", b"A"
+"""The first byte of an entry: a record of the engine, a part of a classic member, or "what was before is void"."""
+
+
+class Scribe:
+    """Collects what has changed durably since it was asked last; silent until `begin`."""
+
+    def __init__(self, shard: Shard, machines: Machines) -> None:
+        self._shard = shard
+        self._machines = machines
+        self._entries: list[bytes] = []
+        self._written: dict[AskRef, Remainder] = {}
+        self._is_writing = False
+        self._is_torn = False
+
+    def begin(self, written: dict[AskRef, Remainder]) -> None:
+        """Write from now on; the journal holds the shard as it is, and these members."""
+        self._machines.watch()
+        self._written = written
+        self._entries = []
+        self._is_writing, self._is_torn = True, False
+
+    def note(self, records: Iterable[Record]) -> None:
+        """These records were applied."""
+        if self._is_writing:
+            self._entries += [
+                ENGINE + records_codec.encode(record) for record in records if isinstance(record, DurableRecord)
+            ]
+
+    def tear(self) -> None:
+        """A turn failed, so that records of it may be unknown: what is true now is written in full."""
+        self._is_torn = True
+
+    def take(self) -> tuple[bytes, ...]:
+        """The entries that make the journal equal to the live state, in one append with nothing in between."""
+        if not self._is_writing:
+            return ()
+        if self._is_torn:
+            return self._take_all()
+        changed = self._machines.take_changed()
+        if not changed and not self._entries:
+            return ()
+        entries, self._entries = self._entries, []
+        for key in changed:
+            entries += self._write_member(key)
+        return tuple(entries)
+
+    def _take_all(self) -> tuple[bytes, ...]:
+        self._is_torn, self._entries, self._written = False, [], {}
+        self._machines.take_changed()
+        entries = [ANEW, *(ENGINE + records_codec.encode(record) for record in condense_shard(self._shard))]
+        for key in self._machines:
+            entries += self._write_member(key)
+        return tuple(entries)
+
+    def _write_member(self, key: AskRef) -> Iterator[bytes]:
+        state = self._machines.get(key)
+        after = None if state is None else remainder(state)
+        for entry in remainder_codec.changes((key.group_id, key.member_id), self._written.get(key), after):
+            yield MEMBER + remainder_codec.encode(entry)
+        if after is None:
+            self._written.pop(key, None)
+        else:
+            self._written[key] = after
+
+
+def replay(entries: Iterable[bytes], shard: Shard) -> RemainderBook:
+    """Apply a journal to an empty shard and gather its classic members; raises UnreadableRecord."""
+    book = RemainderBook()
+    for entry in entries:
+        match entry[:1]:
+            case b"E":
+                apply(shard, records_codec.decode(entry[1:]))
+            case b"M":
+                book.take(remainder_codec.decode(entry[1:]))
+            case b"A":
+                empty(shard)
+                book.clear()
+            case kind:
+                raise UnreadableRecord(f"entry of {len(entry)} bytes begins with {kind!r}: a newer release wrote it")
+    return book
+
+
+def condense(entries: Iterable[bytes]) -> Iterator[bytes]:
+    """Fewer entries from which the same state is replayed."""
+    shard = Shard(settings=EngineSettings(), assignors={})
+    book = replay(entries, shard)
+    for record in condense_shard(shard):
+        yield ENGINE + records_codec.encode(record)
+    for entry in book.entries():
+        yield MEMBER + remainder_codec.encode(entry)
+
+
+def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: Scribe, now_ms: int) -> list[AskRef]:
+    """Make the owner what its journal says: members with full sessions and nothing parked (K7.30 to K7.32).
+
+    Commits that were on their way stay so. Gives the classic members that the engine knows without a machine: their
+    client had been handed out nothing yet and joins anew, so they have to leave.
+    """
+    flights = dict(shard.flights)
+    empty(shard)
+    machines.clear()
+    book = replay(entries, shard)
+    for commit_id, flight in sorted(flights.items()):
+        apply(shard, CommitBegun(commit_id, flight.group_id, flight.partitions))
+    members = {AskRef(*key): former for key, former in book.remainders(machines.limits).items()}
+    scribe.begin(members)
+    scribe.note(resume(shard, now_ms))
+    for key, former in members.items():
+        group = shard.groups.get(key.group_id)
+        member = None if group is None else group.members.get(key.member_id)
+        machines.begin(key, resume_member(former, now_ms))
+        if member is not None:
+            machines.meet(key, member.subscription.identity)
+    return [key for key in _translated(shard) if key not in members]
+
+
+def hold_commits(shard: Shard) -> list[int]:
+    """After a restart, treat every partition that somebody has or shall have as if a commit of it were on its way.
+
+    Its owner goes on as before, and nobody else gets it until the commit has ended (decision 2). Gives the commits'
+    ids.
+    """
+    begun: list[int] = []
+    for group_id, group in shard.groups.items():
+        partitions = frozenset(group.owners).union(*group.target.values())
+        if partitions:
+            begun.append(_begin_flight(shard, Flight(group_id, partitions)))
+    return begun
+
+
+def _begin_flight(shard: Shard, flight: Flight) -> int:
+    commit_id = shard.last_commit_id + 1
+    apply(shard, CommitBegun(commit_id, flight.group_id, flight.partitions))
+    return commit_id
+
+
+def _translated(shard: Shard) -> Iterator[AskRef]:
+    for group_id, group in shard.groups.items():
+        for member_id, member in group.members.items():
+            if member.subscription.speaks is Speaks.CLASSIC and member.current.epoch >= 0:
+                yield AskRef(group_id, member_id)

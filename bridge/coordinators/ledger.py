@@ -1,0 +1,194 @@
+"""Between a turn and its answers: entries go to the journal first, and answers leave in the order they came about.
+
+It must not know what entries mean or how a group is decided.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import trio
+
+from bridge.ports import Condense, Journal, JournalUnavailable
+from bridge.wire.codec.registry import error_reply
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import RequestRef
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+
+RETRY_S = 1.0
+"""How soon a journal that failed is tried again."""
+
+LOG = logging.getLogger("epochbridge.coordinators")
+
+
+class Deliver(Protocol):
+    """Hands an answer to the connection that waits for it; one to a connection that is gone is dropped."""
+
+    def __call__(self, ref: RequestRef, reply: GroupReply) -> None:
+        """Deliver it."""
+
+
+class Ledger:
+    """Everything that waits for the disk; with no journal nothing does.
+
+    While one append is on its way the next ones are gathered, and written together as soon as it ends (no timer).
+    """
+
+    def __init__(self, deliver: Deliver) -> None:
+        self.closed: Refusal | None = None
+        self.failures = 0
+        self._deliver = deliver
+        self._journal: Journal | None = None
+        self._condense: Condense = lambda entries: entries
+        self._revive: Callable[[], None] = lambda: None
+        self._open: dict[int, dict[RequestRef, GroupRequest]] = {}
+        self._writing: Awaitable[None] | None = None
+        self._held: list[tuple[RequestRef, GroupReply]] = []
+        self._entries: list[bytes] = []
+        self._held_behind: list[tuple[RequestRef, GroupReply]] = []
+        self._wake = trio.Event()
+        self._nursery: trio.Nursery | None = None
+        self._compacting = trio.Lock()
+
+    def keep(self, journal: Journal, condense: Condense, revive: Callable[[], None]) -> None:
+        """Write to this journal from now on; `revive` makes the groups what it holds, after a failed append."""
+        self._journal, self._condense, self._revive = journal, condense, revive
+
+    def expect(self, ref: RequestRef, request: GroupRequest) -> None:
+        """A request came; it will be answered by `deliver`, or by a refusal if the journal fails first."""
+        if self._journal is not None:
+            self._open.setdefault(ref.connection, {})[ref] = request
+
+    def forget(self, connection: int) -> None:
+        """A connection is gone; nobody waits for its answers."""
+        self._open.pop(connection, None)
+
+    def note(self, entries: Sequence[bytes]) -> None:
+        """These must be durable before any answer that is delivered from now on."""
+        if not entries or self._journal is None or self.closed is not None:
+            return
+        if self._writing is None:
+            self._begin(self._journal, entries)
+        else:
+            self._entries += entries
+
+    def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
+        """Let an answer go as soon as everything noted before is durable: now, if nothing is on its way."""
+        if self._writing is None:
+            self._send(ref, reply)
+        else:
+            (self._held_behind if self._entries else self._held).append((ref, reply))
+
+    async def run(self) -> None:
+        """Wait for appends and let answers go, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            while True:
+                await self._wake.wait()
+                self._wake = trio.Event()
+                while self._writing is not None:
+                    try:
+                        await self._writing
+                    except JournalUnavailable as problem:
+                        await self._fail(problem)
+                    else:
+                        self._end_append()
+
+    def _begin(self, journal: Journal, entries: Sequence[bytes]) -> None:
+        try:
+            self._writing = journal.append(entries)
+        except JournalUnavailable as problem:
+            self._writing = _Failed(problem)
+        if self._writing is not None:
+            self._wake.set()
+
+    def _end_append(self) -> None:
+        released, self._held, self._held_behind = self._held, self._held_behind, []
+        entries, self._entries = self._entries, []
+        self._writing = None
+        self.note(entries)
+        if self._writing is None:
+            released, self._held = released + self._held, []
+        for ref, reply in released:
+            self._send(ref, reply)
+        self._begin_compaction()
+
+    def deliver_at_once(self, ref: RequestRef, reply: GroupReply) -> None:
+        """Let an answer go that depends on no entry: what the broker said of a commit."""
+        self._send(ref, reply)
+
+    def _send(self, ref: RequestRef, reply: GroupReply) -> None:
+        """One answer a request: those that were refused when the journal failed have theirs."""
+        if self._journal is None:
+            self._deliver(ref, reply)
+            return
+        requests = self._open.get(ref.connection)
+        if requests is not None and requests.pop(ref, None) is not None:
+            if not requests:
+                del self._open[ref.connection]
+            self._deliver(ref, reply)
+
+    # ------------------------------------------------------------------ when the journal fails
+
+    async def _fail(self, problem: JournalUnavailable) -> None:
+        """Nothing that waited is told; the groups go back to what is written, and stand still until writing works."""
+        LOG.error("%s; embedded groups stand still and go back to what is written, tried again every second", problem)
+        self.failures += 1
+        self.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        self._writing, self._held, self._entries, self._held_behind = None, [], [], []
+        async with self._compacting:
+            self._revive()
+        self._refuse_open()
+        while True:
+            await trio.sleep(RETRY_S)
+            if await self._can_write():
+                break
+        self.closed = None
+        self._revive()
+        LOG.warning("the journal can be written again; embedded groups go on")
+
+    def _refuse_open(self) -> None:
+        """Commits are left alone: what the broker says of them holds."""
+        for opened in tuple(self._open.values()):
+            for ref, request in tuple(opened.items()):
+                if not isinstance(request, OffsetCommit | TxnOffsetCommit):
+                    self._send(ref, error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+    async def _can_write(self) -> bool:
+        """Try with a block of no entries."""
+        assert self._journal is not None
+        try:
+            probe = self._journal.append(())
+            if probe is not None:
+                await probe
+        except JournalUnavailable:
+            return False
+        return True
+
+    # ------------------------------------------------------------------ compaction
+
+    def _begin_compaction(self) -> None:
+        is_due = self._journal is not None and self._journal.is_overgrown() and not self._compacting.locked()
+        if is_due and self._nursery is not None:
+            self._nursery.start_soon(self._compact)
+
+    async def _compact(self) -> None:
+        assert self._journal is not None
+        async with self._compacting:
+            try:
+                await self._journal.compact(self._condense)
+            except JournalUnavailable as problem:
+                LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An append that failed before it could be awaited."""
+
+    problem: JournalUnavailable
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
+        raise self.problem

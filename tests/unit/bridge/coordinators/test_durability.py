@@ -1,0 +1,184 @@
+"""What of an owner's turns is written down, and the owner that a journal makes again."""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from bridge.coordinators.durability import ANEW, ENGINE, condense, hold_commits, replay
+from bridge.engine.assignors.registry import registry
+from bridge.engine.commands import AskRef
+from bridge.engine.settings import EngineSettings
+from bridge.engine.snapshots import durable
+from bridge.engine.state import Shard
+from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from translators.classic_member.remainder_codec import MemberKey
+from translators.classic_member.resuming import Remainder, remainder
+from translators.classic_member.states import Stable
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import Topic, TopicId, TopicIdPartition
+from translators.dialects.versioned import UnreadableRecord
+
+
+def journalled(journal: list[bytes]) -> OwnedGroup:
+    """An owner that goes on with a journal, as after a start."""
+    group = OwnedGroup()
+    group.owner.revive(journal, group.now_ms)
+    if not journal:
+        group.change_topics([Topic(TopicId(b"t" * 16), TOPIC, 6)])
+    return group
+
+
+def members_of(group: OwnedGroup) -> dict[MemberKey, Remainder]:
+    """The lasting part of every classic member."""
+    machines = group.owner.machines
+    found = {key: machines.get(key) for key in machines}
+    kept = {key: remainder(state) for key, state in found.items() if state is not None}
+    return {(key.group_id, key.member_id): former for key, former in kept.items() if former is not None}
+
+
+def assert_same(journal: Iterable[bytes], live: OwnedGroup) -> None:
+    """The law: a journal replayed has the live owner's durable state."""
+    shard = Shard(settings=EngineSettings(), assignors=registry)
+    book = replay(journal, shard)
+    assert durable(shard) == durable(live.owner.shard)
+    assert book.remainders(live.owner.machines.limits) == members_of(live)
+
+
+def history(group: OwnedGroup) -> Iterator[None]:
+    """Members of all kinds come, live and go; one step at a time."""
+    eager, cooperative = ClassicClient(group, "range"), ClassicClient(group, "cooperative-sticky")
+    static, native = ClassicClient(group, "range", "seat"), ConsumerClient(group, "native")
+    for client in (eager, cooperative, static):
+        client.begin_join()
+        yield
+        for _ in range(12):
+            for other in (eager, cooperative, static):
+                settle(other)
+                yield
+    for _ in range(6):
+        native.beat()
+        for other in (eager, cooperative, static):
+            settle(other)
+            yield
+    group.wait(100_000)
+    yield
+
+
+def settle(client: ClassicClient) -> None:
+    """Let a client do what it has to next."""
+    if client.is_joined:
+        client.end_join()
+    elif client.parked is None and client.generation > 0 and client.beat() is ErrorCode.REBALANCE_IN_PROGRESS:
+        client.begin_join()
+
+
+def test_journal_equals_live_state_after_every_turn() -> None:
+    """replay(journal) == durable(live), machines included, whatever is under way (architecture 9)."""
+    journal: list[bytes] = []
+    group = journalled(journal)
+    for _ in history(group):
+        journal += group.owner.entries()
+        assert_same(journal, group)
+        assert_same(condense(journal), group)
+    assert members_of(group) == {}
+    assert len(journal) > 40
+
+
+def test_heartbeats_write_nothing() -> None:
+    """Volatile news never reach the journal: members at work cost it nothing."""
+    group = journalled([])
+    client = ClassicClient(group)
+    client.join()
+    assert group.owner.entries()
+    for _ in range(3):
+        group.wait(3_000)
+        assert client.beat() is ErrorCode.NONE
+        assert group.owner.entries() == ()
+
+
+def test_member_goes_on_after_a_restart() -> None:
+    """Ids, generation and assignment are kept, the session is full, and nobody is called (K7.30 to K7.32)."""
+    before = journalled([])
+    first, second = ClassicClient(before), ClassicClient(before, "cooperative-sticky")
+    first.join()
+    second.begin_join()
+    for _ in range(8):
+        settle(first)
+        settle(second)
+    journal = list(before.owner.entries())
+    after = journalled(journal)
+    for client in (first, second):
+        client.group = after
+        state = after.owner.machines.get(AskRef(GROUP, client.member_id))
+        assert isinstance(state, Stable)
+        assert state.session_deadline_ms == 10_000
+    after.wait(9_000)
+    assert [first.beat(), second.beat()] == [ErrorCode.NONE, ErrorCode.NONE]
+    assert len(first.owned) == len(second.owned) == 3
+    assert_same(journal, after)
+    assert after.owner.entries() == ()
+
+
+def test_newcomer_that_was_handed_out_nothing_joins_anew() -> None:
+    """K7.31: its parked JoinGroup is lost, and so is the member; its partitions go to those who are there."""
+    before = journalled([])
+    first, newcomer = ClassicClient(before), ClassicClient(before)
+    first.join()
+    newcomer.begin_join()
+    journal = list(before.owner.entries())
+    after = journalled(journal)
+    assert list(after.owner.shard.groups[GROUP].members) == [first.member_id]
+    assert after.owner.entries()
+    first.group = after
+    after.wait(1)
+    assert first.beat() is ErrorCode.NONE
+
+
+def test_failed_turn_is_written_in_full() -> None:
+    """Records that a failed turn did not give out are not lost: what is true is written as a whole."""
+    group = journalled([])
+    client = ClassicClient(group)
+    client.join()
+    journal = list(group.owner.entries())
+    ClassicClient(group).begin_join()
+    group.owner.recover(group.now_ms)
+    entries = group.owner.entries()
+    assert entries[0] == ANEW
+    assert_same([*journal, *entries], group)
+    assert group.owner.entries() == ()
+
+
+def test_restart_holds_what_may_be_committed_still() -> None:
+    """Decision 2: a commit that was on its way when the bridge died holds back everybody but the partition's owner."""
+    before = journalled([])
+    client = ClassicClient(before)
+    client.join()
+    after = journalled(list(before.owner.entries()))
+    (commit_id,) = hold_commits(after.owner.shard)
+    held = after.owner.shard.flights[commit_id].partitions
+    assert held == {TopicIdPartition(TopicId(b"t" * 16), number) for number in range(6)}
+    client.group = after
+    after.wait(1)
+    assert client.beat() is ErrorCode.NONE
+
+
+def test_reload_keeps_commits_on_their_way() -> None:
+    """The broker has them whatever the journal says."""
+    group = journalled([])
+    client = ClassicClient(group)
+    client.join()
+    journal = list(group.owner.entries())
+    hold_commits(group.owner.shard)
+    flights = dict(group.owner.shard.flights)
+    group.owner.revive(journal, group.now_ms)
+    assert group.owner.shard.flights == flights
+    assert group.owner.shard.last_commit_id == max(flights)
+
+
+def test_entry_of_another_kind_is_refused() -> None:
+    """Nothing is guessed."""
+    shard = Shard(settings=EngineSettings(), assignors=registry)
+    with pytest.raises(UnreadableRecord, match="begins with b'X'"):
+        replay([b"X"], shard)
+    with pytest.raises(UnreadableRecord, match="not JSON"):
+        replay([ENGINE + b"{"], shard)
