@@ -111,21 +111,28 @@ def doing_of(log: ClientLog, at_ns: int) -> str:
         return "left the group" if any(isinstance(event, Ended) for event in log.events) else "killed"
     if log.started is None:
         return "starting"
-    last = next((event for event in reversed(log.events) if isinstance(event, (RebalanceEvent, Failed))), None)
+    last = next((event for event in reversed(log.events) if _is_news(event)), None)
     if isinstance(last, RebalanceEvent) and at_ns - last.at_ns < FRESH_NS:
         return _moved(last)
     if isinstance(last, Failed) and at_ns - last.at_ns < FRESH_NS:
         return last.reason if len(last.reason) <= REASON_CHARS else last.reason[: REASON_CHARS - 1] + "…"
     if not any(isinstance(event, Assigned) for event in log.events):
         return "joining the group"
+    if not owned_at(log, at_ns):
+        return "has no partition"
     newest = log.events[-1]
     return "reading" if at_ns - newest.at_ns < FRESH_NS else "waiting for records"
+
+
+def _is_news(event: Event) -> bool:
+    # Clients that only add or take away also report an empty change after each rebalance.
+    return isinstance(event, Failed) or (isinstance(event, RebalanceEvent) and bool(event.partitions))
 
 
 def _moved(event: RebalanceEvent) -> str:
     listed = ", ".join(str(partition.partition) for partition in event.partitions)
     if isinstance(event, Assigned):
-        return f"was given {listed}" if listed else "keeps what it has"
+        return f"was given {listed}"
     if isinstance(event, Lost):
         return f"lost {listed}"
     return f"gives up {listed}"

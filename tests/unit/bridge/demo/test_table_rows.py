@@ -36,7 +36,8 @@ def test_row_shows_the_latest_process_of_a_seat_and_counts_all_it_read() -> None
     [
         ((started("a"),), "joining the group"),
         ((assigned(100, 2, 3),), "was given 2, 3"),
-        ((assigned(100),), "keeps what it has"),
+        ((assigned(100),), "has no partition"),
+        ((assigned(50, 2, 3), revoked(90, 2), assigned(100)), "gives up 2"),
         ((assigned(50, 2), revoked(100, 2)), "gives up 2"),
         ((assigned(50, 2), lost(100, 2)), "lost 2"),
         ((assigned(50, 2), Failed(at_ns=100 * MS, reason="x" * 60)), "x" * 47 + "…"),
