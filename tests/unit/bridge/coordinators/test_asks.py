@@ -39,7 +39,7 @@ def test_inquiry_is_a_complete_heartbeat() -> None:
     request = command.request
     assert (request.member_epoch, request.rack_id, request.rebalance_timeout_ms) == (3, "r", 9)
     assert request.subscribed_topic_names == (TOPIC,)
-    assert request.owned == {TopicIdPartition(ID, 1)}
+    assert request.owned == frozenset({TopicIdPartition(ID, 1)})
 
 
 def test_farewell_says_only_who_leaves() -> None:
