@@ -36,6 +36,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         connections_max=settings.limits_connections_max,
         frame_bytes_max=settings.wire_frame_bytes_max,
         group_frame_bytes_max=settings.wire_group_frame_bytes_max,
+        offsets_frame_bytes_max=settings.wire_offsets_frame_bytes_max,
         rewritten_answer_bytes_max=settings.wire_answer_bytes_max,
         inflight_requests_max=settings.limits_requests_in_flight_max,
         inflight_bytes_max=settings.limits_bytes_in_flight_max,

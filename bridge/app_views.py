@@ -11,6 +11,7 @@ from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPar
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.engine.commands import AskRef, Speaks
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
+from bridge.engine.model import MemberState
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
@@ -20,6 +21,11 @@ from translators.classic_member.tenure import generation_of
 from translators.dialects.ids import GroupId, TopicIdPartition
 
 GROUP_TYPE = "consumer"
+_NATIVE_STATES = {
+    MemberState.STABLE: "Stable",
+    MemberState.UNREVOKED_PARTITIONS: "UnrevokedPartitions",
+    MemberState.UNRELEASED_PARTITIONS: "UnreleasedPartitions",
+}
 _PROTOCOLS = {Speaks.CLASSIC: "classic", Speaks.CONSUMER: "consumer"}
 
 
@@ -98,7 +104,7 @@ class AppSnapshots:
             library=member.identity.software_name,
             library_version=member.identity.software_version,
             protocol=_PROTOCOLS[member.speaks],
-            state=member.state.name if state is None else type(state).__name__,
+            state=_NATIVE_STATES[member.state] if state is None else type(state).__name__,
             generation=_generation(state),
             member_epoch=member.epoch,
             assigned=self._by_topic(member.current),

@@ -106,7 +106,16 @@ class Settings:
         _within(1024),
     )
     wire_group_frame_bytes_max: int = _key(
-        "wire.group-frame.bytes.max", 4_194_304, "Largest request that the bridge itself reads.", _within(1024)
+        "wire.group-frame.bytes.max",
+        1_048_576,
+        "Largest request of a group that the bridge itself reads.",
+        _within(1024),
+    )
+    wire_offsets_frame_bytes_max: int = _key(
+        "wire.offsets-frame.bytes.max",
+        16_777_216,
+        "Largest commit or fetch of offsets that the bridge itself reads.",
+        _within(1024),
     )
     wire_answer_bytes_max: int = _key(
         "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", _within(1024)
@@ -180,6 +189,34 @@ class Settings:
         86_400_000,
         "How often the committed offsets of live embedded groups are committed again, so that they do not expire.",
         _within(1000),
+    )
+
+    # ------------------------------------------------------------------ what survives a restart
+    journal: str = _key(
+        "journal",
+        "memory",
+        "`memory`: embedded groups are lost with the process; `sqlite`: they go on after a restart, kill -9 included.",
+        Bounds(choices=("memory", "sqlite")),
+    )
+    journal_path: str = _key(
+        "journal.path", "epochbridge-journal.db", "File of the sqlite journal; its folder has to exist."
+    )
+    journal_sync: str = _key(
+        "journal.sync",
+        "full",
+        "`full`: every append waits for the disk, so power may fail; `normal`: only the process may.",
+        Bounds(choices=("full", "normal")),
+    )
+    journal_bytes_max: int = _key(
+        "journal.bytes.max",
+        1_073_741_824,
+        "Largest journal; beyond it embedded groups refuse new work as on a full disk.",
+        _within(65_536, 2**40),
+    )
+    journal_recover: bool = _key(
+        "journal.recover",
+        False,
+        "Start with a damaged journal: what is whole of it goes on, the damaged file is kept beside it.",
     )
 
     # ------------------------------------------------------------------ Kafka's own

@@ -3,6 +3,7 @@
 It must not know clients or groups.
 """
 
+import logging
 from collections.abc import Callable
 
 import trio
@@ -43,6 +44,7 @@ class UpstreamCluster:
     def __init__(self, settings: ProxySettings, directory: Directory, listen_for: Callable[[int], bool]) -> None:
         self.directory = directory
         self.is_reachable = False
+        self._is_known_away = False
         self.requires_authentication = False
         self._settings = settings
         self._listen_for = listen_for
@@ -171,6 +173,9 @@ class UpstreamCluster:
             return self.requires_authentication
         finally:
             transport.close()
+        if self._is_known_away:
+            self._is_known_away = False
+            LOG.info("the cluster answers again")
         self.is_reachable = True
         self.requires_authentication = False
         self.learn(brokers_in(ApiKey.METADATA, METADATA_VERSION, frame))
@@ -184,7 +189,12 @@ class UpstreamCluster:
             self.is_reachable = True
             return
         self.is_reachable = False
-        LOG.warning("EB-NET-012: the cluster can't be asked for its brokers: %s; check bootstrap and that it runs", why)
+        # Asked again every second: the first failure is news, the others are not.
+        level = logging.DEBUG if self._is_known_away else logging.WARNING
+        self._is_known_away = True
+        LOG.log(
+            level, "EB-NET-012: the cluster can't be asked for its brokers: %s; check bootstrap and that it runs", why
+        )
 
 
 def _metadata_request() -> bytes:

@@ -12,7 +12,7 @@ class CloseReason(Enum):
     CLIENT_GONE = ("EB-NET-000", "the client closed the connection")
     FRAME_TOO_LARGE = (
         "EB-NET-001",
-        "the length of the request is beyond limits.frame-bytes-max; most likely the bytes are not Kafka's",
+        "the length of the request is beyond wire.frame.bytes.max; most likely the bytes are not Kafka's",
     )
     FRAME_TOO_SHORT = ("EB-NET-002", "the length of the request has no room for a header; the bytes are not Kafka's")
     TLS_ON_PLAIN_PORT = (
@@ -28,20 +28,20 @@ class CloseReason(Enum):
     MALFORMED_REQUEST = ("EB-NET-007", "the request can't be read")
     GROUP_FRAME_TOO_LARGE = (
         "EB-NET-008",
-        "a group request is larger than what is held for one; raise limits.group-frame-bytes-max if it is genuine",
+        "a group request is larger than what is held for one; raise wire.group-frame.bytes.max if it is genuine",
     )
-    TOO_MANY_CONNECTIONS = ("EB-NET-009", "limits.connections-max connections are open")
-    IDLE = ("EB-NET-010", "nothing was sent for limits.idle-max-ms")
-    SLOW_REQUEST = ("EB-NET-011", "a request did not arrive within limits.frame-time-max-ms")
+    TOO_MANY_CONNECTIONS = ("EB-NET-009", "limits.connections.max connections are open")
+    IDLE = ("EB-NET-010", "nothing was sent for limits.idle.ms")
+    SLOW_REQUEST = ("EB-NET-011", "a request did not arrive within limits.progress.ms")
     UPSTREAM_UNREACHABLE = (
         "EB-NET-012",
-        "the broker could not be reached within limits.upstream-wait-max-ms; check that it runs and its address",
+        "the broker could not be reached within connect.timeout.ms; check that it runs and its address",
     )
     UPSTREAM_LOST = ("EB-NET-013", "the broker closed its connection; the client will connect again")
     UPSTREAM_CONFUSED = ("EB-NET-014", "the broker answered something that was not asked")
     ANSWER_TOO_LARGE = (
         "EB-NET-015",
-        "an answer that must be rewritten is beyond limits.rewritten-answer-bytes-max",
+        "an answer that must be rewritten is beyond wire.answer.bytes.max",
     )
     RAW_SASL = (
         "EB-NET-016",

@@ -57,7 +57,7 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     shown = {member.member_id: member for member in view.members}
     old, new = shown[classic.member_id], shown["native"]
     assert (old.protocol, old.state, old.generation) == ("classic", "Stable", classic.generation)
-    assert (new.protocol, new.state, new.generation, new.member_epoch) == ("consumer", "STABLE", None, native.epoch)
+    assert (new.protocol, new.state, new.generation, new.member_epoch) == ("consumer", "Stable", None, native.epoch)
     assert old.assigned == (TopicPartitions("t", (next(iter(classic.owned)).partition,)),)
     assert old.target == old.assigned
     assert view.summary.member_count == 2
