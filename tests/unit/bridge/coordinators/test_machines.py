@@ -1,0 +1,72 @@
+"""Machines by member: seats, deadlines and what is parked where."""
+
+from dataclasses import replace
+
+from bridge.coordinators.machines import NOBODY, Machines, is_present
+from bridge.engine.commands import AskRef
+from tests.support.embedded_world import join_request
+from tests.support.owned_group import CLIENT, GROUP
+from translators.classic_member.events import Answered, Granted, JoinReceived, LeaveReceived
+from translators.classic_member.states import Limits
+from translators.dialects.ids import InstanceId, MemberId, RequestRef
+
+KEY, SEAT = AskRef(GROUP, MemberId("m")), InstanceId("s")
+FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
+
+
+def joined(ref: RequestRef = FIRST) -> Machines:
+    """One static member whose JoinGroup is parked."""
+    machines = Machines(Limits())
+    request = replace(join_request("m"), instance_id=SEAT)
+    machines.feed(KEY, JoinReceived(ref, request, KEY.member_id), 0)
+    machines.meet(KEY, CLIENT)
+    return machines
+
+
+def test_absent_member_takes_no_place() -> None:
+    """Refused requests leave nothing behind."""
+    machines = Machines(Limits())
+    machines.feed(KEY, LeaveReceived(), 0)
+    assert (len(machines), machines.get(KEY), machines.next_deadline_ms()) == (0, None, None)
+    assert machines.client_of(KEY) == NOBODY
+    assert not is_present(None)
+
+
+def test_seat_is_known_while_its_member_is_present() -> None:
+    """A leaver sits nowhere any more; its machine goes when its farewell is answered."""
+    machines = joined()
+    assert machines.seat_of(GROUP, SEAT) == "m"
+    assert is_present(machines.get(KEY))
+    machines.feed(KEY, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+    machines.feed(KEY, LeaveReceived(), 0)
+    assert machines.seat_of(GROUP, SEAT) is None
+    assert not is_present(machines.get(KEY))
+    machines.feed(KEY, Answered(Granted(member_epoch=-1)), 0)
+    assert (len(machines), machines.client_of(KEY)) == (0, NOBODY)
+
+
+def test_join_that_takes_the_hold_over_is_parked_on_its_own_connection() -> None:
+    """The older one was answered; losing its connection concerns nobody."""
+    machines = joined()
+    request = replace(join_request("m"), instance_id=SEAT)
+    assert machines.is_parked(FIRST)
+    machines.feed(KEY, JoinReceived(SECOND, request, KEY.member_id), 1)
+    assert (machines.is_parked(FIRST), machines.is_parked(SECOND)) == (False, True)
+    assert machines.take_parked(FIRST.connection) == []
+    assert machines.take_parked(SECOND.connection) == [(KEY, SECOND)]
+
+
+def test_deadline_taken_out_and_lost_is_noted_again() -> None:
+    """After a turn that failed nobody lives for ever."""
+    machines = joined()
+    due_ms = machines.next_deadline_ms()
+    assert due_ms is not None
+    assert machines.take_due(due_ms) == [KEY]
+    assert machines.next_deadline_ms() is None
+    machines.note_all_deadlines()
+    assert machines.next_deadline_ms() == due_ms
+
+
+def test_members_of_one_group() -> None:
+    """For admins."""
+    assert set(joined().members_of(GROUP)) == {"m"}
