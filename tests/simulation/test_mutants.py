@@ -30,6 +30,7 @@ CASES: tuple[tuple[Mutate, int, str], ...] = (
     (mutants.forget_gains, 0, NO_REST),
     (mutants.lose_answers_to_machines, 0, NO_REST),
     (mutants.never_settle, 0, NO_REST),
+    (mutants.hold_no_join, 0, "one join a change"),
     (mutants.begin_at_generation_zero, 0, "nobody leads, and a generation is at least 1"),
     (mutants.answer_twice, 0, "every request is answered once"),
 )

@@ -145,11 +145,6 @@ def hold_no_join(patch: Patch) -> None:
     patch.setattr(joining, "hold_ms", lambda *_: 0)
 
 
-def call_at_first_gain(patch: Patch) -> None:
-    """A gainer is called for each partition that becomes free."""
-    patch.setattr(calling, "_await_gain", lambda *_: CallDue())
-
-
 def forget_gains(patch: Patch) -> None:
     """A gainer is not called, only losers are."""
     patch.setattr(calling, "_await_gain", lambda call, *_: call)
@@ -159,25 +154,3 @@ def forget_gains(patch: Patch) -> None:
 def serve_at_once_after_start(patch: Patch) -> None:
     """A bridge without memory does not wait for survivors (decision 9)."""
     patch.setattr(Shard, "no_assignment_before_ms", property(lambda _: 0, lambda *_: None))
-
-
-MUTANTS = (
-    hold_no_join,
-    call_at_first_gain,
-    forget_gains,
-    serve_at_once_after_start,
-    grant_before_release,
-    forget_pending_revocation,
-    ignore_commits_in_flight,
-    admit_every_commit,
-    commit_what_others_have,
-    call_at_every_epoch,
-    never_expire_classic_sessions,
-    never_expire_consumer_sessions,
-    take_cooperative_for_eager,
-    readmit_the_forgotten,
-    begin_at_generation_zero,
-    answer_twice,
-    lose_answers_to_machines,
-    never_settle,
-)

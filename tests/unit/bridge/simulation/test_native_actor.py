@@ -1,0 +1,65 @@
+"""Clients of KIP-848 against the real owner of groups."""
+
+import pytest
+
+from bridge.simulation.ledger import InvariantBroken
+from bridge.simulation.native_actor import NativeActor
+from bridge.simulation.rest import unrest
+from bridge.simulation.temperaments import TEMPERAMENTS
+from tests.unit.bridge.simulation.test_world import make_world
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+
+NATIVE = tuple(name for name, temper in TEMPERAMENTS.items() if temper.is_native)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_third_gets_its_share_and_nobody_joins_again(name: str) -> None:
+    """KIP-848: members go on while partitions move."""
+    world = make_world(name, name)
+    world.ledger.rest()
+    world.start(2, name)
+    world.timeline.run_until(world.timeline.now_ms + 20_000)
+    assert unrest(world) == []
+    assert [world.fleet[place].standing.treatment.joins for place in (0, 1, 2)] == [0, 0, 1]
+    assert sorted(len(actor.owned) for actor in world.living()) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_dynamic_leaver_frees_its_partitions_and_a_static_one_keeps_its_seat(name: str) -> None:
+    """K2.13: -1 is for good, -2 for a while."""
+    world = make_world(name, name, static=frozenset({1}))
+    share = world.fleet[1].owned
+    world.fleet[1].leave()
+    world.timeline.run_until(world.timeline.now_ms + 5_000)
+    assert world.fleet[0].owned.isdisjoint(share)
+    world.start(1, name)
+    world.fleet[0].leave()
+    world.timeline.run_until(world.timeline.now_ms + 8_000)
+    assert unrest(world) == []
+    assert (len(world.fleet[1].owned), world.fleet[1].owned >= share) == (4, True)
+
+
+def test_fenced_client_drops_everything_and_joins_anew() -> None:
+    """K2.18; a living one must not be fenced."""
+    world = make_world("java-consumer")
+    actor = world.fleet[0]
+    assert isinstance(actor, NativeActor)
+    fenced = ConsumerGroupHeartbeatReply(error=ErrorCode.FENCED_MEMBER_EPOCH)
+    with pytest.raises(InvariantBroken, match="fenced who lives"):
+        actor._answered(fenced)
+    actor.standing.has_expired = True
+    actor._answered(fenced)
+    assert (actor.owned, actor.member_epoch) == (frozenset(), 0)
+    world.timeline.run_until(world.timeline.now_ms + 8_000)
+    assert unrest(world) == []
+
+
+def test_falling_epoch_breaks_a_law() -> None:
+    """Reliability 3.2, 3."""
+    world = make_world("java-consumer")
+    actor = world.fleet[0]
+    assert isinstance(actor, NativeActor)
+    older = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE, member_epoch=actor.member_epoch - 1)
+    with pytest.raises(InvariantBroken, match="epochs never fall"):
+        actor._answered(older)
