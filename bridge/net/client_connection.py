@@ -18,7 +18,7 @@ from bridge.net.transport import PeerGone, Transport
 from bridge.session.answers import Expected
 from bridge.session.batches import Merge
 from bridge.session.client_session import ClientSession, Decision, Relayed, Rewritten, Submitted
-from bridge.session.close_reasons import ORDINARY, CloseReason
+from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
@@ -42,6 +42,13 @@ class Waiting(NamedTuple):
     decision: Decision | None
 
 
+class LeftOver(NamedTuple):
+    """A piece that must wait, and the bytes behind it, which are nobody else's."""
+
+    waiting: Waiting
+    rest: memoryview
+
+
 class ClientConnection:
     """One client and, opened when first needed, its own connection to one broker. It is the session's `Via` too."""
 
@@ -63,6 +70,7 @@ class ClientConnection:
         self._is_corked = False
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
+        self._left_over: LeftOver | None = None
 
     @property
     def bytes_held(self) -> int:
@@ -135,37 +143,58 @@ class ClientConnection:
     # -------- from the client
 
     async def _read_requests(self) -> None:
+        while await self._read_until_empty():
+            await self._wait_for_more()
+
+    async def _read_until_empty(self) -> bool:
+        """Deal with what the socket holds; False when the client is done."""
         transport, buffer, turns = self.transport, self._house.buffer, 0
         while True:
             count = transport.recv_into(buffer)
             if count is None:
-                turns = 0
-                await self._wait_for_more()
-                continue
+                return True
             if count == 0:
                 self.close(CloseReason.CLIENT_GONE, "")
-                return
-            self.traffic += 1
-            self._house.counters.bytes_from_clients += count
-            await self._take(buffer[:count])
+                return False
+            self._count_received(count)
+            await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))
             left = self.session.requests.bytes_to_pass_on
             if left >= SPLICE_BYTES_MIN:
                 await self._splice_rest(left)
                 turns = 0
             if count < len(buffer) and not left:
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
-                turns = 0
-                await self._wait_for_more()
-                continue
+                return True
             turns += 1
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0
                 await trio.lowlevel.checkpoint()
 
+    def _read_nowait(self) -> bool:
+        """The same without waiting, for the doorman; False when this connection's own task has to go on."""
+        buffer = self._house.buffer
+        count = self.transport.recv_into(buffer)
+        if not count:
+            return count is None
+        self._count_received(count)
+        self._left_over = self._take_nowait(buffer[:count], is_shared=True)
+        return self._left_over is None and count < len(buffer) and not self.session.requests.bytes_to_pass_on
+
+    def _count_received(self, count: int) -> None:
+        self.traffic += 1
+        self._house.counters.bytes_from_clients += count
+
     async def _wait_for_more(self) -> None:
-        if self.session.requests.bytes_held:
-            self._house.counters.note_held(self.bytes_held)
-        await self.transport.wait_readable()
+        descriptor = self.transport.fileno()
+        if descriptor is None:
+            await self.transport.wait_readable()
+            return
+        await self._house.doorman.wait(descriptor, self._read_nowait)
+        left_over, self._left_over = self._left_over, None
+        await self._catch_up(left_over)
+        left = self.session.requests.bytes_to_pass_on
+        if left >= SPLICE_BYTES_MIN:
+            await self._splice_rest(left)
 
     async def _splice_rest(self, left: int) -> None:
         upstream = self._broker.transport
@@ -173,24 +202,29 @@ class ClientConnection:
             await self.wait_until(lambda: self._broker.is_ready)
             await self._broker.splice_request(left)
 
-    async def _take(self, view: memoryview) -> None:
-        """Deal with every piece of what was received; before the first wait the rest is copied out of the buffer."""
-        requests, position, is_shared = self.session.requests, 0, True
+    def _take_nowait(self, view: memoryview, *, is_shared: bool) -> LeftOver | None:
+        """Deal with the pieces of what was received, up to the first that must wait; a shared view is then copied."""
+        requests, position, left_over = self.session.requests, 0, None
         self._is_corked = True
         while (cut := requests.cut(view, position)) is not None:
             position = requests.position
-            decision = self._deal_nowait(cut)
-            if not isinstance(decision, Waiting):
-                continue
-            if is_shared:
-                decision = Waiting(_kept(decision.cut), decision.decision)
-                view, position, is_shared = memoryview(bytes(view[position:])), 0, False
-            self._is_corked = False
-            self.flush()
-            await self._deal(decision)
-            self._is_corked = True
+            waiting = self._deal_nowait(cut)
+            if waiting is not None:
+                rest = view[position:]
+                if is_shared:
+                    waiting, rest = Waiting(_kept(waiting.cut), waiting.decision), memoryview(bytes(rest))
+                left_over = LeftOver(waiting, rest)
+                break
         self._is_corked = False
         self.flush()
+        if requests.bytes_held:
+            self._house.counters.note_held(self.bytes_held)
+        return left_over
+
+    async def _catch_up(self, left_over: LeftOver | None) -> None:
+        while left_over is not None:
+            await self._deal(left_over.waiting)
+            left_over = self._take_nowait(left_over.rest, is_shared=False)
 
     def _deal_nowait(self, cut: Cut) -> Waiting | None:
         if isinstance(cut, Rejected):
@@ -354,19 +388,3 @@ class ClientConnection:
 def _kept(cut: Cut) -> Cut:
     """The same piece with bytes of its own."""
     return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
-
-
-def log_end(connection: ClientConnection) -> None:
-    """One line about why a connection ended."""
-    reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
-    client = connection.session.identity
-    tell = LOG.debug if reason in ORDINARY else LOG.warning
-    tell(
-        "%s: connection %d of %s (client id %r) closed: %s%s",
-        reason.code,
-        connection.connection,
-        client.client_host,
-        client.client_id,
-        reason.sentence,
-        f"; seen: {detail}" if detail else "",
-    )

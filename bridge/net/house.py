@@ -6,6 +6,7 @@ It must not know any connection.
 import logging
 from dataclasses import dataclass, field
 
+from bridge.net.doorman import Doorman
 from bridge.net.relay import Pipes
 from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
@@ -25,5 +26,6 @@ class House:
     passing: Passing
     counters: Counters = field(default_factory=Counters)
     pipes: Pipes = field(default_factory=Pipes)
+    doorman: Doorman = field(default_factory=Doorman)
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     is_draining: bool = False

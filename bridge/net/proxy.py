@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from bridge.migration.route import Router
-from bridge.net.client_connection import ClientConnection, log_end
+from bridge.net.client_connection import ClientConnection
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.house import LOG, House
@@ -19,7 +19,7 @@ from bridge.net.sweeper import Watch
 from bridge.net.switchboard import Switchboard
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.client_session import ClientSession, Rules
-from bridge.session.close_reasons import CloseReason
+from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.directory import Address, Advertised, Directory
@@ -64,6 +64,7 @@ class Proxy:
             Advertised(host=self.bootstrap.host, first_port=next_port, ports=settings.broker_ports)
         )
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for)
+        nursery.start_soon(self._house.doorman.run)
         nursery.start_soon(self._accept, first, None)
 
     @property
@@ -138,7 +139,7 @@ class Proxy:
     def _ended(self, connection: ClientConnection) -> None:
         reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
         self._house.counters.count_close(reason)
-        log_end(connection)
+        _log_end(connection)
         if not self._house.is_draining:
             self._house.groups.disconnected(connection.connection)
 
@@ -182,6 +183,7 @@ class Proxy:
     def close(self) -> None:
         """Give back what outlives connections."""
         self._house.pipes.close()
+        self._house.doorman.close()
 
 
 async def serve_proxy(
@@ -205,3 +207,19 @@ async def serve_proxy(
             await trio.sleep_forever()
         finally:
             proxy.close()
+
+
+def _log_end(connection: ClientConnection) -> None:
+    """One line about why a connection ended."""
+    reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
+    client = connection.session.identity
+    tell = LOG.debug if reason in ORDINARY else LOG.warning
+    tell(
+        "%s: connection %d of %s (client id %r) closed: %s%s",
+        reason.code,
+        connection.connection,
+        client.client_host,
+        client.client_id,
+        reason.sentence,
+        f"; seen: {detail}" if detail else "",
+    )

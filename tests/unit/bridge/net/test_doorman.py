@@ -1,0 +1,122 @@
+"""The doorman serves sockets that became readable on the spot, and wakes those who can't be served so."""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+import trio
+import trio.testing
+
+from bridge.net.doorman import Doorman
+
+
+class Bug(Exception):
+    """What a guest raises."""
+
+
+def reader(ours: socket.socket, heard: list[bytes], *, goes_on: Callable[[], bool]) -> Callable[[], bool]:
+    """Reads what is there and says whether it wants to be called again."""
+
+    def serve() -> bool:
+        heard.append(ours.recv(100))
+        return goes_on()
+
+    return serve
+
+
+@pytest.fixture
+def pair() -> "tuple[socket.socket, socket.socket]":
+    """A socket and its other end."""
+    return socket.socketpair()
+
+
+async def test_readable_socket_is_served_again_and_again_without_waking_its_task(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """Each arrival is served; the one who waits goes on waiting (performance.md, section 2)."""
+    ours, theirs = pair
+    doorman, heard, returned = Doorman(), list[bytes](), list[bool]()
+    nursery.start_soon(doorman.run)
+
+    async def wait() -> None:
+        await doorman.wait(ours.fileno(), reader(ours, heard, goes_on=lambda: len(heard) < 3))
+        returned.append(True)
+
+    with ours, theirs:
+        nursery.start_soon(wait)
+        for number in range(3):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert len(heard) == number
+            assert returned == []
+            theirs.send(b"%d" % number)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert heard == [b"0", b"1", b"2"]
+        assert returned == [True]
+
+
+async def test_more_sockets_than_one_turn_takes_are_all_served() -> None:
+    """Nobody is forgotten when many become readable at once."""
+    doorman, heard = Doorman(), list[bytes]()
+    with ExitStack() as stack:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(doorman.run)
+            for _ in range(200):
+                ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
+                nursery.start_soon(doorman.wait, ours.fileno(), reader(ours, heard, goes_on=lambda: True))
+                theirs.send(b"x")
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            nursery.cancel_scope.cancel()
+    assert heard == [b"x"] * 200
+
+
+async def test_failure_while_serving_is_raised_where_it_was_waited_and_nowhere_else(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """A bug in one session ends that session (architecture, section 6)."""
+    ours, theirs = pair
+    doorman = Doorman()
+    nursery.start_soon(doorman.run)
+
+    def fail() -> bool:
+        raise Bug
+
+    with ours, theirs:
+        theirs.send(b"x")
+        with pytest.raises(Bug):
+            await doorman.wait(ours.fileno(), fail)
+        # The doorman lives, and the same socket may wait again.
+        heard = list[bytes]()
+        await doorman.wait(ours.fileno(), reader(ours, heard, goes_on=lambda: False))
+        assert heard == [b"x"]
+
+
+async def test_cancelled_guest_is_not_served_any_more(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """A connection that ended must not be read from by somebody else."""
+    ours, theirs = pair
+    doorman, heard = Doorman(), list[bytes]()
+    nursery.start_soon(doorman.run)
+    with ours, theirs:
+        with trio.move_on_after(0.01) as scope:
+            await doorman.wait(ours.fileno(), reader(ours, heard, goes_on=lambda: True))
+        assert scope.cancelled_caught
+        theirs.send(b"x")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert heard == []
+
+
+async def test_doorman_closed_with_guests_lets_them_go_quietly(
+    pair: tuple[socket.socket, socket.socket],
+) -> None:
+    """The proxy closes it while its connections are being cancelled."""
+    ours, theirs = pair
+    doorman = Doorman()
+    with ours, theirs:
+        with trio.move_on_after(0.01) as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(doorman.wait, ours.fileno(), lambda: True)
+                await trio.testing.wait_all_tasks_blocked(0.001)
+                doorman.close()
+        assert scope.cancelled_caught
