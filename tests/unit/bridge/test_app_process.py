@@ -1,10 +1,12 @@
 """One error out of many tasks, and what the rooms refuse of a configuration."""
 
+import gc
+
 import pytest
 
 from bridge.admin.contracts import AdminError
 from bridge.app import AppError
-from bridge.app_process import LogChoice, find_faults, first_known, run_bridge
+from bridge.app_process import COLLECTOR_THRESHOLDS, LogChoice, calm_collector, find_faults, first_known, run_bridge
 from bridge.config import Config, load
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.net.listener import CannotListen
@@ -63,3 +65,15 @@ def test_configuration_without_broker_does_not_start() -> None:
     """The error is a plain one, whichever task it came from."""
     with pytest.raises(ConfigError, match="bootstrap"):
         run_bridge(Config(), LogChoice("json", "error"), print)
+
+
+def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:
+    """Requests under way are young objects by the thousand, and no garbage."""
+    before = gc.get_threshold()
+    try:
+        calm_collector()
+        assert gc.get_threshold() == COLLECTOR_THRESHOLDS
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
