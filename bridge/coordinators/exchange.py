@@ -24,6 +24,7 @@ from bridge.engine.outcome import (
     Notice,
     Outcome,
     PartitionsFreed,
+    RemovalCause,
     TargetChanged,
 )
 from bridge.engine.state import Shard
@@ -193,7 +194,7 @@ class Exchange:
         elif isinstance(notice, MemberRemoved):
             key = AskRef(notice.group_id, notice.member_id)
             if is_present(self.machines.get(key)):
-                self.feed(key, FencedByCoordinator(ErrorCode.UNKNOWN_MEMBER_ID), now_ms)
+                self.feed(key, FencedByCoordinator(_removal_code(notice.cause)), now_ms)
 
     def feed(self, key: AskRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
         """Let one thing happen to a member; `met` is called in between if it is a member then."""
@@ -245,3 +246,8 @@ class Exchange:
         )
         client = member.subscription.identity
         self._commands.append(to_command(farewell, client, self.catalog, next(self._numbers)))
+
+
+def _removal_code(cause: RemovalCause) -> ErrorCode:
+    """Who lost a static seat to another must not take it back (K1.40); everybody else may join again."""
+    return ErrorCode.FENCED_INSTANCE_ID if cause is RemovalCause.REPLACED else ErrorCode.UNKNOWN_MEMBER_ID

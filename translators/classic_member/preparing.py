@@ -71,6 +71,8 @@ def world_while_preparing(state: PreparingRebalance, event: WorldEvent, now_ms: 
             return _answered(state, event, now_ms)
         case CoordinatorCalled():
             return put_question(state, state.talk)
+        case FencedByCoordinator(ErrorCode.FENCED_INSTANCE_ID):
+            return _leave(state, DepartReason.REPLACED, ErrorCode.FENCED_INSTANCE_ID, now_ms)
         case FencedByCoordinator():
             return Step(state) if state.membership.epoch == 0 else _seat_lost(state, now_ms)
         case Replaced():

@@ -170,9 +170,23 @@ def test_native_newcomer_takes_a_static_seat_from_a_parked_member() -> None:
     assert native.beat() is NONE
     group.wait(5_000)
     assert classic.parked is not None
-    assert group.answer(classic.parked, JoinGroupReply).error is UNKNOWN
+    assert group.answer(classic.parked, JoinGroupReply).error is ErrorCode.FENCED_INSTANCE_ID
     assert native.beat() is NONE
     assert members(group) == {"native"}
+
+
+def test_held_static_member_does_not_take_its_seat_back_from_its_successor() -> None:
+    """K1.40: the newcomer wins; the duplicate hears FENCED_INSTANCE_ID."""
+    group = OwnedGroup()
+    ClassicClient(group).join()
+    classic = ClassicClient(group, instance_id="s")
+    classic.begin_join()
+    assert not classic.is_joined
+    native = ConsumerClient(group, "native", instance_id="s")
+    assert native.beat() is NONE
+    assert classic.parked is not None
+    assert group.answer(classic.parked, JoinGroupReply).error is ErrorCode.FENCED_INSTANCE_ID
+    assert native.beat() is NONE
 
 
 def test_joins_of_one_turn_compute_one_target_despite_heartbeats() -> None:

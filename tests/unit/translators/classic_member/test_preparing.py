@@ -50,6 +50,7 @@ from translators.classic_member.states import (
     Absent,
     Asked,
     CompletingRebalance,
+    Leaving,
     Overtaken,
     Parked,
     PreparingRebalance,
@@ -246,6 +247,15 @@ def test_preparing_leaves_and_answers_first() -> None:
     replaced = world_while_preparing(preparing(Asked()), Replaced(MEMBER), NOW)
     duplicate = join_error(ErrorCode.FENCED_INSTANCE_ID)
     assert replaced == Step(leaving(DepartReason.REPLACED, Overtaken()), (duplicate,))
+
+
+def test_preparing_member_whose_seat_its_coordinator_gave_to_another_does_not_take_it_back() -> None:
+    """K1.40: the newcomer wins, also when it speaks the other protocol."""
+    fenced_out = FencedByCoordinator(ErrorCode.FENCED_INSTANCE_ID)
+    step = world_while_preparing(preparing(Silent(), assigned=parts(A)), fenced_out, NOW)
+    out = world_while_preparing(preparing(Silent(), assigned=parts(A)), Replaced(MEMBER), NOW)
+    assert step == out
+    assert isinstance(out.state, Leaving)
 
 
 def test_preparing_gives_a_mute_coordinator_up() -> None:
