@@ -206,9 +206,9 @@ class ClassicActor(Actor):
 
     def _assigned(self, assigned: Partitions) -> None:
         known = self._handed.setdefault((self.member_id, self.generation), assigned)
-        if known != assigned:
+        if not known <= assigned:
             seen = f"{self.role.name} at {self.generation}: {_short(known)} then {_short(assigned)}"
-            raise InvariantBroken("a generation has one assignment", seen)
+            raise InvariantBroken("a generation keeps its assignment", seen)
         self.note(f"assigned {_short(assigned)} at generation {self.generation}")
         lost = self.owned - assigned
         self.give_up(lost, self._in_round(lambda: self._finish_round(assigned, bool(lost))))
