@@ -13,6 +13,7 @@ import trio
 
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
+from bridge.app_journal import keep_journal
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app_views import AppSnapshots
 from bridge.config import Config
@@ -22,6 +23,7 @@ from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.engine.state import Shard
+from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import CannotListen
@@ -96,7 +98,11 @@ async def _run(config: Config, ready: Callable[[str], None]) -> None:
     groups.locate_coordinators(questions.coordinator_of)
     passing = PassingLog()
     backstage = Backstage(groups=groups, passing=passing, switchboard=switchboard, counters=counters)
-    with trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+    try:
+        journal = keep_journal(config, groups)
+    except JournalRefused as problem:
+        raise AppError(f"{problem.code}: {problem}") from problem
+    with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
             proxy = await _start_proxy(nursery, settings, backstage)

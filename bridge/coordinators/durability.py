@@ -141,14 +141,15 @@ def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: S
 def hold_commits(shard: Shard) -> list[int]:
     """After a restart, treat every partition that somebody has or shall have as if a commit of it were on its way.
 
-    Its owner goes on as before, and nobody else gets it until the commit has ended (decision 2). Gives the commits'
-    ids.
+    Its owner goes on as before, and nobody else gets it until the commit has ended (decision 2); classic groups hand
+    out nothing new until then. Gives the commits' ids.
     """
     begun: list[int] = []
     for group_id, group in shard.groups.items():
         partitions = frozenset(group.owners).union(*group.target.values())
         if partitions:
             begun.append(_begin_flight(shard, Flight(group_id, partitions)))
+    begun.extend(_begin_flight(shard, Flight(group_id, frozenset())) for group_id in shard.classic_groups)
     return begun
 
 

@@ -5,6 +5,14 @@ It must not know how records are kept, nor how the state came about.
 
 from collections.abc import Iterator
 
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import ClassicMember
+from bridge.engine.classic.records import (
+    ClassicGenerationReserved,
+    ClassicGroupCreated,
+    ClassicGroupSynced,
+    ClassicMemberForgotten,
+)
 from bridge.engine.model import Current
 from bridge.engine.records import (
     CurrentAssigned,
@@ -17,6 +25,17 @@ from bridge.engine.records import (
     TopicSeen,
 )
 from bridge.engine.state import Group, Shard
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity
+
+_DEPARTED = ClassicMember(
+    member_id=NO_MEMBER_ID,
+    instance_id=None,
+    identity=ClientIdentity(client_id="", client_host=""),
+    session_timeout_ms=0,
+    rebalance_timeout_ms=0,
+    protocols=(),
+)
+"""Stands for all who left since the last sync, so that their going is told once more."""
 
 
 def condense(state: Shard) -> Iterator[DurableRecord]:
@@ -27,6 +46,8 @@ def condense(state: Shard) -> Iterator[DurableRecord]:
         yield RegularExpressionResolved(pattern, resolved.topics, resolved.error)
     for group in state.groups.values():
         yield from _group(group)
+    for classic in state.classic_groups.values():
+        yield from _classic(classic)
 
 
 def _group(group: Group) -> Iterator[DurableRecord]:
@@ -40,3 +61,19 @@ def _group(group: Group) -> Iterator[DurableRecord]:
         if member.current != Current():
             yield CurrentAssigned(group_id, member_id, member.current)
     yield TargetEpochReached(group_id, group.assignment_epoch, group.assignor)
+
+
+def _classic(group: ClassicGroup) -> Iterator[DurableRecord]:
+    group_id, synced = group.group_id, group.synced
+    departed = (_DEPARTED,) if group.has_lost_member else ()
+    yield ClassicGroupCreated(group_id)
+    yield ClassicGroupSynced(
+        group_id=group_id,
+        generation=synced.generation,
+        protocol_type=synced.protocol_type,
+        protocol_name=synced.protocol_name,
+        leader=synced.leader,
+        members=(*synced.members.values(), *departed),
+    )
+    yield from (ClassicMemberForgotten(group_id, member.member_id) for member in departed)
+    yield ClassicGenerationReserved(group_id, group.last_generation)

@@ -21,6 +21,7 @@ NUMBER_MAX = 2**63 - 1
 PAGE_BYTES = 4096
 SYNC_MODES = {"full": "FULL", "normal": "NORMAL"}
 RECOVER_HINT = "start once with journal.recover: true to go on with what is whole (the damaged file is kept)"
+_NEXT_BLOCK = "SELECT number, entries, checksum FROM block WHERE number >= ? ORDER BY number LIMIT 1"
 _SCHEMA = (
     "CREATE TABLE block (number INTEGER PRIMARY KEY, entries BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT",
     "CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 0), first INTEGER NOT NULL) STRICT",
@@ -88,18 +89,16 @@ class JournalFile:
 
     def _read(self, last: int) -> Iterator[bytes]:
         (expected,) = self._connection.execute("SELECT first FROM head").fetchone()
-        found = self._connection.execute("SELECT number, entries, checksum FROM block ORDER BY number")
-        with closing(found) as rows:
-            for number, block, seen in rows:
-                if number > last:
-                    return
-                if number != expected or checksum(number, block) != seen:
-                    raise JournalDamaged(_damage(f"block {expected} of {last} is not whole"))
-                expected = number + 1
-                try:
-                    yield from unpack(block)
-                except BrokenBlock as problem:
-                    raise JournalDamaged(_damage(f"block {number} of {last}: {problem}")) from problem
+        while expected <= last:
+            # One query a block: a replay that is given up leaves no cursor open.
+            found = self._connection.execute(_NEXT_BLOCK, (expected,)).fetchall()
+            if not found or found[0][0] != expected or checksum(expected, found[0][1]) != found[0][2]:
+                raise JournalDamaged(_damage(f"block {expected} of {last} is not whole"))
+            try:
+                yield from unpack(found[0][1])
+            except BrokenBlock as problem:
+                raise JournalDamaged(_damage(f"block {expected} of {last}: {problem}")) from problem
+            expected += 1
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -1,0 +1,74 @@
+"""The journal of the configuration: opened, replayed, written to, or refused with one sentence."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bridge.app import AppError, make_owner, serve
+from bridge.app_journal import file_settings, keep_journal
+from bridge.config import Config
+from bridge.config_keys import Settings
+from bridge.coordinators.embedded import EmbeddedGroups, EmbeddedSettings
+from bridge.journal.refusals import JournalForeign
+from bridge.journal.sqlite_file import FileSettings, open_file
+from bridge.net.clock import TrioClock
+from bridge.net.own_questions import OwnQuestions
+from translators.dialects.ids import RequestRef
+from translators.dialects.messages import GroupReply
+
+
+def config_in(folder: Path, journal: str = "sqlite") -> Config:
+    """A bridge with a journal in this folder."""
+    settings = Settings(
+        bootstrap=("127.0.0.1:1",), journal=journal, journal_path=str(folder / "journal.db"), journal_sync="normal"
+    )
+    return Config(settings)
+
+
+def groups_of(config: Config) -> EmbeddedGroups:
+    """Embedded groups without clients."""
+
+    def deliver(ref: RequestRef, reply: GroupReply) -> None:
+        raise AssertionError(f"nobody asked {ref}, answered {reply}")
+
+    return EmbeddedGroups(make_owner(config, 0), OwnQuestions(), TrioClock(), deliver, EmbeddedSettings())
+
+
+def test_memory_has_no_file(tmp_path: Path) -> None:
+    """Nothing is written where nothing is asked to survive."""
+    config = config_in(tmp_path, "memory")
+    assert file_settings(config) is None
+    with keep_journal(config, groups_of(config)):
+        assert list(tmp_path.iterdir()) == []
+
+
+async def test_journal_is_open_until_the_end(tmp_path: Path) -> None:
+    """Path, sync and size come from the configuration; afterwards the file is free again."""
+    config = config_in(tmp_path)
+    settings = file_settings(config)
+    assert settings == FileSettings(path=tmp_path / "journal.db", sync="normal", bytes_max=1_073_741_824)
+    with keep_journal(config, groups_of(config)):
+        assert settings.path.exists()
+    with closing(open_file(settings)) as file:
+        assert list(file.replay()) == []
+
+
+async def test_record_of_a_newer_release_refuses_to_start(tmp_path: Path) -> None:
+    """A downgrade guesses nothing, and leaves the file alone."""
+    config = config_in(tmp_path)
+    settings = file_settings(config)
+    assert settings is not None
+    with closing(open_file(settings)) as file:
+        file.append([b'E["of-tomorrow",1,[]]'])
+    with pytest.raises(JournalForeign, match=r"journal\.db holds what can't be read.*a newer release wrote it"):
+        keep_journal(config, groups_of(config))
+    with closing(open_file(settings)) as file:
+        assert list(file.replay()) == [b'E["of-tomorrow",1,[]]']
+
+
+async def test_bridge_without_its_journal_does_not_start(tmp_path: Path) -> None:
+    """The operator gets one sentence with a code, before any client is served."""
+    config = config_in(tmp_path / "missing")
+    with pytest.raises(AppError, match=r"EB-JOURNAL-001: .*missing/journal\.db can't be opened"):
+        await serve(config, ready=lambda _: None)
