@@ -63,9 +63,16 @@ class CommitDesk:
         self._drained = count()
 
     def submit(self, ref: RequestRef, via: Via, request: Commit) -> None:
-        """Take a commit; it is judged when its turn comes, not before, so that a fence in between holds."""
+        """Take a commit; it is judged when its turn comes, not before, so that a fence in between holds.
+
+        One for places that drain is told to come again: to wait here would hold back all answers of its connection,
+        heartbeats' too, until the client gives the connection up and with it the next commit (librdkafka).
+        """
         partitions = committed_partitions(request, self._catalog)
         places = frozenset(Place(request.group_id, partition) for partition in partitions)
+        if any(not places.isdisjoint(draining) for _, _, _, draining in self._drains):
+            self._ways.deliver(ref, refuse_commit(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+            return
         pending = Pending(ref, via, request, places)
         if not self.queue.enter(Work(via.connection, places, lambda: self._begin(pending))):
             self._ways.deliver(ref, refuse_commit(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))

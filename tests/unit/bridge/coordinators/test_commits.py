@@ -96,6 +96,25 @@ async def test_lost_answer_drains_and_the_client_comes_again(autojump_clock: Moc
         assert flights(world) == 0
 
 
+async def test_commit_into_a_drain_is_told_to_come_again_at_once(autojump_clock: MockClock) -> None:
+    """Its answer would hold back those of the heartbeats behind it, and the client would give the connection up."""
+    async with embedded_world(settings=EmbeddedSettings(commit_drain_ms=5_000)) as world:
+        generation = await world.form()
+        world.send(commit_request(generation, "a"))
+        world.via.answer(lambda _: None)
+        with trio.fail_after(1):
+            again = world.send(commit_request(generation, "a"))
+            assert await code_of(world, again) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert (len(world.via.open), flights(world)) == (0, 1)
+        elsewhere = world.send(commit_request(generation, "a", (1,)))
+        world.via.answer(committed)
+        assert await code_of(world, elsewhere) is NONE
+        await trio.sleep(5.1)
+        at_last = world.send(commit_request(generation, "a"))
+        world.via.answer(committed)
+        assert await code_of(world, at_last) is NONE
+
+
 async def test_gone_connection_takes_its_waiting_commits_along(autojump_clock: MockClock) -> None:
     """What is on its way ends as ever."""
     async with embedded_world() as world:

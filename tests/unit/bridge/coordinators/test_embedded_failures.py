@@ -113,8 +113,8 @@ async def test_commit_that_raises_frees_its_partitions(autojump_clock: MockClock
         reply = await world.ask(commit_request(generation, "a"), OffsetCommitReply)
         assert reply.topics[0].partitions[0].error is UNAVAILABLE
         world.via.raises = None
-        ref = world.send(commit_request(generation, "a"))
         await trio.sleep(5.1)
+        ref = world.send(commit_request(generation, "a"))
         world.via.answer(committed)
         assert (await world.answer(ref, OffsetCommitReply)).topics[0].partitions[0].error is ErrorCode.NONE
 
