@@ -28,20 +28,31 @@ class Catalog:
     def __init__(self) -> None:
         self._by_name: dict[TopicName, Topic] = {}
         self._by_id: dict[TopicId, Topic] = {}
+        self._doubted: set[Topic] = set()
         self.has_ids = True
+
+    def begin_with(self, topics: Iterable[Topic]) -> None:
+        """Forget every look and know exactly these topics, as a journal has them."""
+        self._by_name = {topic.name: topic for topic in topics}
+        self._by_id = {topic.topic_id: topic for topic in self._by_name.values()}
+        self._doubted = set()
 
     def update(self, topics: Iterable[Topic], cluster_id: str = "") -> TopicsChange:
         """Take the cluster's topics in full and tell the difference.
 
         A topic without an id gets one made from the cluster's id and its name, the same at every look, so that
-        classic members can be served where Metadata is older than version 10 (decision 19).
+        classic members can be served where Metadata is older than version 10 (decision 19). One broker may lag behind
+        the others, so a topic is gone only after two looks without it, and never has fewer partitions than before.
         """
         found = tuple(topics)
         self.has_ids = all(topic.topic_id != NO_TOPIC_ID for topic in found)
-        current = {topic.name: topic for topic in (_identified(topic, cluster_id) for topic in found)}
+        seen = {topic.name: self._never_shrunk(_identified(topic, cluster_id)) for topic in found}
+        missing = {topic for name, topic in self._by_name.items() if name not in seen}
+        current = seen | {topic.name: topic for topic in missing - self._doubted}
         ids = {topic.topic_id for topic in current.values()}
         changed = tuple(topic for name, topic in current.items() if self._by_name.get(name) != topic)
         removed = tuple(topic_id for topic_id in self._by_id if topic_id not in ids)
+        self._doubted = missing - self._doubted
         self._by_name = current
         self._by_id = {topic.topic_id: topic for topic in current.values()}
         return TopicsChange(changed, removed)
@@ -85,6 +96,10 @@ class Catalog:
         return frozenset(
             TopicPartition(by_id[topic_id].name, partition) for topic_id, partition in partitions if topic_id in by_id
         )
+
+    def _never_shrunk(self, topic: Topic) -> Topic:
+        known = self._by_id.get(topic.topic_id)
+        return known if known is not None and known.partition_count > topic.partition_count else topic
 
 
 def _identified(topic: Topic, cluster_id: str) -> Topic:

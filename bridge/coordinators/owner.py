@@ -120,7 +120,7 @@ class GroupOwner:
         self._exchange.clear()
         for key in revive(entries, self.shard, self.machines, self._exchange.scribe, now_ms):
             self._exchange.dismiss(key)
-        self.catalog.update(self.shard.topics.values())
+        self.catalog.begin_with(self.shard.topics.values())
         return self._finish(now_ms)
 
     def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:

@@ -71,9 +71,10 @@ class OwnedGroup:
         self.change_topics([Topic(TopicId(b"t" * 16), TOPIC, partitions)])
 
     def change_topics(self, topics: Iterable[Topic]) -> None:
-        """The cluster has these topics now."""
-        change = self.owner.catalog.update(topics)
-        self._keep(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], self.now_ms))
+        """The cluster has these topics now, and two looks have told so."""
+        found = tuple(topics)
+        for change in (self.owner.catalog.update(found), self.owner.catalog.update(found)):
+            self._keep(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], self.now_ms))
 
     def send(self, *requests: MembershipRequest) -> list[RequestRef]:
         """Let requests arrive in one turn; gives where their answers will be in `replies`."""

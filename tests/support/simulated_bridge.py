@@ -95,9 +95,10 @@ class OwnerSubject:
         self.desk.submit(ref, BrokerWay(self._surroundings, ref.connection), request)
 
     def change_topics(self, topics: Iterable[Topic]) -> None:
-        """What the watcher found."""
-        change = self.owner.catalog.update(topics)
-        self._release(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], self._surroundings.now_ms()))
+        """What the watcher found in two looks."""
+        found, now_ms = tuple(topics), self._surroundings.now_ms()
+        for change in (self.owner.catalog.update(found), self.owner.catalog.update(found)):
+            self._release(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], now_ms))
 
     def lose_connection(self, connection: int) -> None:
         """A client connection is gone."""
