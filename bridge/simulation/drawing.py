@@ -3,6 +3,7 @@
 It must not know how the story ends.
 """
 
+from dataclasses import replace
 from random import Random
 
 from bridge.simulation.schedule import Act, Conditions, Deed, Phase, Schedule
@@ -11,6 +12,8 @@ from bridge.simulation.temperaments import TEMPERAMENTS
 TOPIC, EXTRA_TOPIC = "orders", "returns"
 PLACES_MAX = 8
 STORM_MS = 40_000
+TEMPEST_EVERY = 4
+_TEMPEST_AMOUNTS = {Deed.LAG: (500, 4_000, 9_000, 15_000), Deed.PAUSE: (300, 5_000, 9_000, 11_000, 16_000, 70_000)}
 _NAMES = tuple(TEMPERAMENTS)
 _FAULTS = (
     Deed.LEAVE,
@@ -53,6 +56,8 @@ def draw_schedule(seed: int) -> Schedule:
     if rng.random() < 0.3:
         phases += _roll(rng, fleet)
     phases += [_storm(rng, cast), _calm_phase(rng, cast)]
+    if seed % TEMPEST_EVERY == TEMPEST_EVERY - 1:
+        phases += _tempest(Random(f"tempest {seed}"))
     return Schedule(seed, conditions, tuple(phases))
 
 
@@ -90,6 +95,17 @@ def _storm(rng: Random, cast: list[str]) -> Phase:
         (_fault(rng, rng.choice(faults), names) for _ in range(rng.randint(1, 20))), key=lambda act: act.at_ms
     )
     return Phase(is_calm=False, acts=tuple(acts))
+
+
+def _tempest(rng: Random) -> list[Phase]:
+    """Many faults at once, pauses and lags beyond every session; most leave the bridge its memory."""
+    faults = rng.sample(_FAULTS, k=rng.randint(2, 9))
+    if rng.random() < 0.7:
+        faults = [deed for deed in faults if deed is not Deed.RESTART_BRIDGE] or [Deed.PAUSE]
+    acts = [_fault(rng, rng.choice(faults), list(_NAMES)) for _ in range(rng.randint(10, 60))]
+    worse = [replace(act, amount=rng.choice(_TEMPEST_AMOUNTS.get(act.deed, (act.amount,)))) for act in acts]
+    ordered = tuple(sorted(worse, key=lambda act: act.at_ms))
+    return [Phase(is_calm=False, acts=ordered), _calm_phase(rng, list(_NAMES))]
 
 
 def _fault(rng: Random, deed: Deed, names: list[str]) -> Act:
