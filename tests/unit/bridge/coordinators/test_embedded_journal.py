@@ -1,0 +1,96 @@
+"""The embedded coordinator with a journal: what is answered is written, and a full disk loses nothing."""
+
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.ledger import RETRY_S
+from bridge.journal.memory import MemoryJournal
+from tests.support.embedded_world import (
+    commit_request,
+    committed,
+    embedded_world,
+    join_request,
+    leave_request,
+    native_join,
+)
+from tests.support.owned_group import GROUP
+from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.offsets import OffsetCommitReply
+
+UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def entries_of(journal: MemoryJournal) -> list[bytes]:
+    """All that is written."""
+    return list(journal.replay())
+
+
+async def test_member_goes_on_in_the_next_life(autojump_clock: MockClock) -> None:
+    """Its generation is good from the first heartbeat on, and a commit under it too."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        generation = await world.form()
+    written = entries_of(journal)
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        assert await world.beat(generation) is ErrorCode.NONE
+        ref = world.send(commit_request(generation, "a"))
+        world.via.answer(committed)
+        assert (await world.answer(ref, OffsetCommitReply)).topics[0].partitions[0].error is ErrorCode.NONE
+        assert entries_of(journal) == written
+
+
+async def test_full_disk_refuses_new_work_and_loses_nothing(autojump_clock: MockClock) -> None:
+    """Who was answered goes on; who was not is told to try again, and gets in when there is room."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        generation = await world.form()
+        written = entries_of(journal)
+        journal.bytes_max = 0
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        assert world.groups.ledger.closed is not None
+        assert (await world.ask(join_request("b"), JoinGroupReply)).error is UNAVAILABLE
+        ref = world.send(commit_request(generation, "a"))
+        world.via.answer(committed)
+        assert (await world.answer(ref, OffsetCommitReply)).topics[0].partitions[0].error is ErrorCode.NONE
+        assert entries_of(journal) == written
+        journal.bytes_max = None
+        await trio.sleep(2 * RETRY_S)
+        assert await world.beat(generation) is ErrorCode.NONE
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+
+
+async def test_parked_join_is_refused_when_the_disk_is_full(autojump_clock: MockClock) -> None:
+    """Nobody waits for a state that is gone."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        await world.form()
+        parked = world.send(join_request("b"))
+        await trio.sleep(0.1)
+        assert parked not in world.replies
+        journal.bytes_max = 0
+        world.send(native_join("n"))
+        assert (await world.answer(parked, JoinGroupReply)).error is UNAVAILABLE
+
+
+async def test_deleted_group_stays_deleted(autojump_clock: MockClock) -> None:
+    """The answer to DeleteGroups waits for its record like any other."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        await world.form()
+        assert (await world.ask(leave_request("a"), LeaveGroupReply)).error is ErrorCode.NONE
+        ref = world.send(DeleteGroups((GROUP,)))
+        if world.via.open:
+            world.via.answer(lambda _: None)
+        await world.answer(ref, DeleteGroupsReply)
+        assert world.groups.owner.shard.groups == {}
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        assert world.groups.owner.shard.groups == {}
