@@ -162,7 +162,7 @@ class Settings:
     )
     embedded_resume_grace_ms: int = _key(
         "embedded.resume.grace.ms",
-        3_000,
+        6_000,
         "After start without a journal no group gets an assignment before this time, so that survivors come first.",
         _within(0),
     )
