@@ -3,12 +3,13 @@
 It must not know what is measured.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
@@ -16,6 +17,7 @@ from bridge.demo.kafka_tools import find_tools
 from tests.support.kafka import create_topic
 
 WAKE_TIMEOUT_S = 60.0
+WAKE_PAUSE_S = 0.2
 INITIAL_DELAY_MS = 3_000
 """How long a first rebalance waits for more members, at the broker and at the bridge: Kafka's default."""
 PARTITIONS_OF_BIG_TOPIC = 4_000
@@ -63,8 +65,18 @@ def bench_broker(directory: Path) -> Iterator[BenchBroker]:
 def _wake_coordinator(bootstrap: str) -> None:
     """Kafka makes its offsets topic when somebody first looks for a coordinator; members of a fleet never look."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "wake"})
+    give_up = time.monotonic() + WAKE_TIMEOUT_S
     try:
-        consumer.committed([TopicPartition("wake", 0)], WAKE_TIMEOUT_S)
+        while True:
+            try:
+                consumer.committed([TopicPartition("wake", 0)], WAKE_TIMEOUT_S)
+            except KafkaException:
+                # It says that it is no coordinator while it makes the topic.
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(WAKE_PAUSE_S)
+            else:
+                return
     finally:
         consumer.close()
 
