@@ -29,8 +29,8 @@ QUICK_SETTINGS: Mapping[str, str] = {
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "500",
     "group.consumer.heartbeat.interval.ms": "500",
-    "group.consumer.min.session.timeout.ms": "5000",
-    "group.consumer.session.timeout.ms": "5000",
+    "group.consumer.min.session.timeout.ms": "8000",
+    "group.consumer.session.timeout.ms": "8000",
 }
 """Kafka's defaults make every story minutes long; the least that librdkafka and a starting JVM live with."""
 

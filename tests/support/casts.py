@@ -17,7 +17,7 @@ from bridge.demo.kafka_properties import DEFAULT_VERSION
 from bridge.demo.kafka_tools import find_tools
 from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
 
-BOUNCE_SESSION_MS = 10_000
+BOUNCE_SESSION_MS = 20_000
 
 
 class Library(StrEnum):

@@ -25,7 +25,7 @@ event logs. *Disturbed* are members that were alive throughout a step, had the s
 yet saw a revoked or lost callback: on road `embedded` there is none, but for librdkafka's eager members in the story
 `grow`, which stop by themselves when they see in Metadata that their topic has grown. *Read twice* counts records that
 a killed member had processed and not yet committed. A *stall* is a partition that nobody owns, the session timeout of
-a killed member (2.5 s, KIP-848 5 s, static members up to 10 s) and the time that a program takes to start included.
+a killed member (2.5 s, KIP-848 8 s) and the time that a program takes to start included.
 """
 
 ORDER = ("road", "broker", "clients", "story")
