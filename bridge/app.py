@@ -22,6 +22,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
+from bridge.engine.queries import GroupType
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock
@@ -131,7 +132,8 @@ def make_owner(config: Config, now_ms: int) -> GroupOwner:
         assignors=assignors,
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
-    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
+    begins_classic = config.settings.embedded_initial_group_type == GroupType.CLASSIC.value
+    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id, begins_classic)
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

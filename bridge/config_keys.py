@@ -157,6 +157,13 @@ class Settings:
         False,
         "Serve embedded groups on a cluster that authenticates its clients, although the bridge checks no rights.",
     )
+    embedded_initial_group_type: str = _key(
+        "embedded.initial.group.type",
+        "consumer",
+        "What a group is that a classic client joins first: `consumer` translates its members, `classic` runs it as "
+        "a broker without KIP-848 does, by its own leader and for every kind of client.",
+        Bounds(choices=("consumer", "classic")),
+    )
     embedded_topics_refresh_ms: int = _key(
         "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", _within(100)
     )

@@ -27,6 +27,7 @@ from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, EndCommit
 from bridge.engine.outcome import AssignorFailed, CommitAdmitted, CommitRefused, GroupEmptied, MemberRemoved, Notice
+from bridge.engine.queries import has_members
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
 from bridge.wire.codec.registry import error_reply, group_ids
@@ -174,7 +175,7 @@ class EmbeddedGroups:
             if self._may_wait(arrival):
                 self.held.follow(leader, arrival)
             return
-        if isinstance(request, JoinGroup):
+        if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
                 self._refuse(arrival.ref, arrival.client, request, profile)
@@ -354,7 +355,8 @@ class EmbeddedGroups:
         return self._coordinators(group_id)
 
     def _has_groups(self) -> bool:
-        return bool(self.owner.shard.groups)
+        return bool(self.owner.shard.groups or self.owner.shard.classic_groups)
 
     def _live_groups(self) -> tuple[GroupId, ...]:
-        return tuple(group_id for group_id, group in self.owner.shard.groups.items() if group.members)
+        shard = self.owner.shard
+        return tuple(group_id for group_id in (*shard.groups, *shard.classic_groups) if has_members(shard, group_id))

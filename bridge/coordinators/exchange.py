@@ -38,7 +38,7 @@ from translators.classic_member.events import (
     Refused,
 )
 from translators.classic_member.states import PreparingRebalance
-from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, RequestRef
@@ -161,6 +161,8 @@ class Exchange:
                 self._switch(switched, now_ms)
         elif isinstance(message, LeaveGroupReply):
             self._replies.append((ref, self.departures.end(ref, message)))
+        elif isinstance(message, JoinGroupReply | SyncGroupReply | HeartbeatReply):
+            self._replies.append((ref, message))
 
     def _answer(self, ref: AskRef, message: MemberAnswer, now_ms: int) -> None:
         """Only the machine that asked hears the answer, not a later one under the same id."""

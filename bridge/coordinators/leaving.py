@@ -34,9 +34,9 @@ class Departures:
         return replace(request, members=tuple(entries))
 
     def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
-        """The whole answer in the order asked, with the engine's part in its places."""
-        request, verdicts = self._begun.pop(ref)
-        if reply.error is not ErrorCode.NONE:
+        """The whole answer in the order asked, with the engine's part in its places; whole already if not begun."""
+        request, verdicts = self._begun.pop(ref, (None, ()))
+        if request is None or reply.error is not ErrorCode.NONE:
             return reply
         theirs = iter(reply.members)
         codes = tuple(next(theirs).error if code is None else code for code in verdicts)

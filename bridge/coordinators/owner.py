@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from bridge.coordinators.admission import SessionBounds, check_join, refuse_join
 from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.classic_door import ClassicDoor
 from bridge.coordinators.durability import revive
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.machines import Machines, is_present
@@ -17,6 +18,7 @@ from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
 from bridge.engine.commands import (
     AskRef,
     BeginCommit,
+    ClassicHeartbeat,
     Command,
     DeleteGroup,
     MemberHeartbeat,
@@ -79,8 +81,14 @@ class GroupOwner:
     """All groups of one shard; every method takes the time and changes nothing outside."""
 
     def __init__(
-        self, shard: Shard, catalog: Catalog, machines: Machines, fresh_member_id: Callable[[], MemberId]
+        self,
+        shard: Shard,
+        catalog: Catalog,
+        machines: Machines,
+        fresh_member_id: Callable[[], MemberId],
+        begins_classic: bool = False,
     ) -> None:
+        self.classic_door = ClassicDoor(shard, begins_classic=begins_classic)
         self.shard = shard
         self.catalog = catalog
         self.machines = machines
@@ -101,7 +109,10 @@ class GroupOwner:
 
     def beat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> TurnResult:
         """Answer one heartbeat at once."""
-        self._heartbeat(ref, request, now_ms)
+        if self.classic_door.takes(request):
+            self._exchange.tell(ClassicHeartbeat(ref, request))
+        else:
+            self._heartbeat(ref, request, now_ms)
         return self._finish(now_ms)
 
     def recover(self, now_ms: int) -> TurnResult:
@@ -180,6 +191,10 @@ class GroupOwner:
     # ------------------------------------------------------------------ what arrives
 
     def _accept(self, arrival: Arrival, now_ms: int) -> None:
+        request = arrival.request
+        if not isinstance(request, ConsumerGroupHeartbeat) and self.classic_door.takes(request):
+            self._exchange.tell(self.classic_door.command(arrival, request, self._fresh_member_id()))
+            return
         match arrival.request:
             case JoinGroup():
                 self._join(arrival, arrival.request, now_ms)

@@ -17,7 +17,7 @@ from bridge.coordinators.offset_requests import (
     without_groups,
 )
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
-from bridge.engine.queries import subscribed_topics
+from bridge.engine.queries import GroupType, group_type, subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import Via
 from bridge.wire.apis import ApiKey
@@ -98,7 +98,7 @@ class GroupViews:
                 self._delete_offsets(ref, via, request, answer)
 
     def _is_ours(self, group_id: GroupId) -> bool:
-        return group_id in self._shard.groups
+        return group_type(self._shard, group_id) is not None
 
     def _describe(self, ref: RequestRef, via: Via, request: DescribeGroups, answer: Answer) -> None:
         ours = {group_id: self._view(group_id, request) for group_id in request.group_ids if self._is_ours(group_id)}
@@ -125,7 +125,7 @@ class GroupViews:
             merge(None)
 
     def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
-        if request.errors_when_missing:
+        if request.errors_when_missing and group_type(self._shard, group_id) is GroupType.CONSUMER:
             return _missing(group_id, request)
         return describe_classic_view(self._shard, group_id, self._blobs)
 

@@ -1,0 +1,39 @@
+"""Which requests belong to a classic group, run by its members' own leader, and not to a translated member's machine.
+
+It must not know machines, or how a classic group is decided.
+"""
+
+from bridge.coordinators.arrivals import Arrival
+from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, Command
+from bridge.engine.queries import GroupType, group_type, has_members
+from bridge.engine.state import Shard
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.ids import MemberId
+
+ClassicGroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
+
+
+class ClassicDoor:
+    """Sends requests to classic groups: to those that are, and to new ones if groups begin classic (decision 21)."""
+
+    def __init__(self, shard: Shard, *, begins_classic: bool = False) -> None:
+        self._shard = shard
+        self._begins_classic = begins_classic
+
+    def takes(self, request: ClassicGroupRequest) -> bool:
+        """Whether a request is for a classic group; a join to a group without members may begin either kind."""
+        if isinstance(request, JoinGroup) and not has_members(self._shard, request.group_id):
+            return self._begins_classic
+        return group_type(self._shard, request.group_id) is GroupType.CLASSIC
+
+    def command(self, arrival: Arrival, request: ClassicGroupRequest, fresh_id: MemberId) -> Command:
+        """The engine's command for a request that this door takes."""
+        match request:
+            case JoinGroup():
+                return ClassicJoin(ref=arrival.ref, request=request, identity=arrival.client, fresh_id=fresh_id)
+            case SyncGroup():
+                return ClassicSync(arrival.ref, request)
+            case Heartbeat():
+                return ClassicHeartbeat(arrival.ref, request)
+            case LeaveGroup():
+                return ClassicLeave(arrival.ref, request)

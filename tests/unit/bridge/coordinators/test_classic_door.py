@@ -1,0 +1,101 @@
+"""Classic groups that the engine runs itself, beside translated members."""
+
+from dataclasses import replace
+
+from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.classic_door import ClassicDoor
+from bridge.coordinators.exchange import OwnerReply
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.assignors.registry import registry
+from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
+from bridge.engine.queries import GroupType, group_type
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
+from translators.classic_member.states import Limits
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    LeavingMember,
+    MemberAssignment,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, RequestRef
+
+CLIENT = ClientIdentity(client_id="connect", client_host="h")
+GROUP = GroupId("workers")
+JOIN = JoinGroup(
+    group_id=GROUP,
+    member_id=NO_MEMBER_ID,
+    instance_id=None,
+    protocol_type="connect",
+    protocols=(Protocol("sessioned", b"mine"),),
+    session_timeout_ms=10_000,
+    rebalance_timeout_ms=60_000,
+    needs_member_id=False,
+)
+
+
+def _owner(*, begins_classic: bool) -> GroupOwner:
+    shard = Shard(settings=EngineSettings(group_initial_rebalance_delay_ms=0), assignors=registry)
+    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId("fresh"), begins_classic)
+
+
+def _send(owner: GroupOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> OwnerReply:
+    replies = owner.take_turn([Arrival(RequestRef(0, 1, sequence), CLIENT, request)], 0).replies
+    return dict(replies + owner.pass_deadlines(0).replies)[RequestRef(0, 1, sequence)]
+
+
+def test_group_of_another_protocol_type_is_run_by_its_own_leader() -> None:
+    """A Kafka Connect worker joins, leads, syncs, lives and leaves; no machine has a part in it."""
+    owner = _owner(begins_classic=True)
+    joined = _send(owner, JOIN, 1)
+    assert isinstance(joined, JoinGroupReply)
+    assert (joined.error, joined.leader, joined.protocol_name) == (ErrorCode.NONE, joined.member_id, "sessioned")
+    sync = SyncGroup(
+        group_id=GROUP,
+        generation=joined.generation,
+        member_id=joined.member_id,
+        instance_id=None,
+        assignments=(MemberAssignment(joined.member_id, b"all"),),
+    )
+    synced = _send(owner, sync, 2)
+    assert isinstance(synced, SyncGroupReply)
+    assert synced.assignment == b"all"
+    beat = owner.beat(RequestRef(0, 1, 3), Heartbeat(GROUP, joined.generation, joined.member_id, None), 0)
+    assert beat.replies == ((RequestRef(0, 1, 3), HeartbeatReply(ErrorCode.NONE)),)
+    assert group_type(owner.shard, GROUP) is GroupType.CLASSIC
+    assert len(owner.machines) == 0
+    left = _send(owner, LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=joined.member_id),)), 4)
+    assert isinstance(left, LeaveGroupReply)
+    assert [member.error for member in left.members] == [ErrorCode.NONE]
+
+
+def test_door_is_shut_where_groups_begin_as_consumer_groups() -> None:
+    """Decision 21: the default translates."""
+    shard = Shard(settings=EngineSettings(), assignors=registry)
+    assert not ClassicDoor(shard).takes(JOIN)
+    assert ClassicDoor(shard, begins_classic=True).takes(JOIN)
+    assert not ClassicDoor(shard, begins_classic=True).takes(Heartbeat(GROUP, 1, MemberId("m"), None))
+
+
+def test_requests_become_the_commands_of_classic_groups() -> None:
+    """One command for each request."""
+    door = ClassicDoor(Shard(settings=EngineSettings(), assignors=registry), begins_classic=True)
+    ref, fresh = RequestRef(0, 1, 1), MemberId("f")
+    sync = SyncGroup(group_id=GROUP, generation=1, member_id=fresh, instance_id=None)
+    beat = Heartbeat(GROUP, 1, fresh, None)
+    leave = LeaveGroup(group_id=GROUP, members=())
+    arrival = Arrival(ref, CLIENT, JOIN)
+    assert door.command(arrival, JOIN, fresh) == ClassicJoin(ref=ref, request=JOIN, identity=CLIENT, fresh_id=fresh)
+    assert door.command(replace(arrival, request=sync), sync, fresh) == ClassicSync(ref, sync)
+    assert door.command(replace(arrival, request=beat), beat, fresh) == ClassicHeartbeat(ref, beat)
+    assert door.command(replace(arrival, request=leave), leave, fresh) == ClassicLeave(ref, leave)
