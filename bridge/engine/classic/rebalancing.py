@@ -34,7 +34,7 @@ def rebalance_or_complete(turn: Turn, group: ClassicGroup) -> None:
 
 def prepare_rebalance(turn: Turn, group: ClassicGroup) -> None:
     """Call everybody to join: parked SyncGroups get REBALANCE_IN_PROGRESS, an Empty group waits for more members
-    (K1.29 to K1.32).
+    (K1.29 to K1.32), one that nobody is left in is over at once, whatever ids are promised (K1.4: 0 ms).
     """
     was_empty = group.phase is Phase.EMPTY
     for member_id, ref in group.syncing.items():
@@ -45,7 +45,7 @@ def prepare_rebalance(turn: Turn, group: ClassicGroup) -> None:
     turn.notices.append(RebalanceBegun(group.group_id, group.roster.generation))
     if was_empty:
         _begin_delay(turn, group)
-    elif _has_everybody(group):
+    elif _has_everybody(group) or not group.members:
         complete_join_phase(turn, group)
     else:
         turn.write(DeadlineSet(join_key(group.group_id), turn.now_ms + rebalance_timeout_ms(group)))

@@ -19,7 +19,7 @@ from tests.support.engine_bench import (
     topic_id,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
+from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId, TopicName
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit, TxnOffsetCommit
 
 A, B = MemberId("a"), MemberId("b")
@@ -223,3 +223,15 @@ def test_fetch_wants_the_exact_epoch_or_no_identity() -> None:
         ErrorCode.UNKNOWN_MEMBER_ID,
     ]
     assert check_fetch(bench.state, GroupId("other"), A, 3) is ErrorCode.NONE
+
+
+def test_two_commits_of_unknown_topics_end_one_after_the_other() -> None:
+    """Neither holds a partition up, and the end of the first takes nothing from the second."""
+    bench = Bench()
+    topics = (TopicCommit(name=TopicName("unheard"), partitions=(PartitionCommit(partition=0, offset=1),)),)
+    commit = OffsetCommit(group_id=GROUP, generation=-1, member_id=MemberId(""), instance_id=None, topics=topics)
+    for _ in range(2):
+        bench.tell(BeginCommit(bench.ref(), commit))
+    bench.tell(EndCommit(1))
+    bench.tell(EndCommit(2))
+    assert (bench.state.flights, bench.state.in_flight, bench.state.group_flights) == ({}, {}, {})

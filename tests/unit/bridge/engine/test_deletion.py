@@ -2,6 +2,7 @@
 
 from bridge.engine.commands import Command, DeleteGroup, Speaks
 from bridge.engine.outcome import MemberAnswer
+from tests.support.classic_bench import ClassicBench, join_of
 from tests.support.engine_bench import GROUP, Bench, beat_request, join_request
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.errors import ErrorCode
@@ -46,3 +47,13 @@ def test_group_deleted_and_joined_in_one_turn_begins_anew() -> None:
     assert isinstance(message, MemberAnswer)
     assert (message.reply.error, message.reply.member_epoch) == (ErrorCode.NONE, 2)
     assert len(message.reply.assignment or ()) == 6
+
+
+def test_classic_group_is_deleted_when_empty_whatever_is_promised() -> None:
+    """K6.7: a promised id keeps no group alive, a member does."""
+    classic = ClassicBench()
+    classic.promise()
+    seen = [deleted(classic.bench)]
+    classic.join(join_of("", "A"))
+    seen.append(deleted(classic.bench))
+    assert seen == [ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP]

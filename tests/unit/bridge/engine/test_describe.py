@@ -9,6 +9,7 @@ from bridge.engine.describe import (
     group_snapshot,
     list_groups,
 )
+from tests.support.classic_bench import ClassicBench
 from tests.support.engine_bench import FOO, GROUP, Bench, join_request, parts, topic_id
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerMember, DescribedTopicPartitions
@@ -127,3 +128,14 @@ def test_deleted_topic_is_left_out_of_the_description() -> None:
     bench.ask(wish)
     del bench.state.topics[topic_id("foo")]
     assert describe_consumer_group(bench.state, GROUP).members[0].assignment == ()
+
+
+def test_classic_group_listed_by_its_own_type_and_state() -> None:
+    """K6.4: filters on type and state apply to both kinds."""
+    classic = ClassicBench()
+    classic.form("A")
+    state = classic.bench.state
+    listed = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Stable", group_type="classic")
+    filters = [ListGroups(), ListGroups(types=("Classic",), states=(" stable",)), ListGroups(types=("consumer",))]
+    assert [list_groups(state, one) for one in filters] == [(listed,), (listed,), ()]
+    assert describe_consumer_group(state, GROUP).error is ErrorCode.GROUP_ID_NOT_FOUND

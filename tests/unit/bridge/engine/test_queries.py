@@ -3,8 +3,19 @@
 from dataclasses import replace
 
 from bridge.engine.commands import ResolveRegularExpression
-from bridge.engine.queries import group_state, has_news, next_deadline, subscribed_topics
+from bridge.engine.queries import (
+    GroupType,
+    group_state,
+    group_type,
+    has_members,
+    has_news,
+    judge_offset_deletion,
+    next_deadline,
+    subscribed_topics,
+)
+from tests.support.classic_bench import ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 
 
@@ -73,3 +84,51 @@ def test_subscribed_topics_include_those_matched() -> None:
     bench.ask(replace(join_request("b"), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
     assert subscribed_topics(bench.state, GROUP) == frozenset({FOO, BAR})
     assert subscribed_topics(bench.state, GroupId("other")) is None
+
+
+def test_group_type_is_the_door_between_the_kinds() -> None:
+    """K6.8: a group is of one kind; an empty one of either makes way for the other (K1.9, K3.3), one with members
+    doesn't.
+    """
+    classic = ClassicBench()
+    bench = classic.bench
+    seen: list[tuple[GroupType | None, bool]] = []
+
+    def look() -> None:
+        seen.append((group_type(bench.state, GROUP), has_members(bench.state, GROUP)))
+
+    look()
+    (only,) = classic.form("A")
+    look()
+    refused = bench.join("native").reply.error
+    classic.leave((only, "A"))
+    look()
+    bench.join("native")
+    look()
+    bench.leave("native")
+    classic.join(join_of("", "A"))
+    look()
+    classic_type, consumer_type = GroupType.CLASSIC, GroupType.CONSUMER
+    assert refused is ErrorCode.GROUP_ID_NOT_FOUND
+    assert seen == [
+        (None, False),
+        (classic_type, True),
+        (classic_type, False),
+        (consumer_type, True),
+        (classic_type, True),
+    ]
+
+
+def test_offset_deletion_of_a_classic_group_asks_its_type() -> None:
+    """K5.22: 24, 69; 68 for members of another type than consumer; who can't be read subscribes to everything."""
+    classic = ClassicBench()
+    state = classic.bench.state
+    codes = [judge_offset_deletion(state, GroupId("")), judge_offset_deletion(state, GROUP)]
+    classic.form("A")
+    codes.append(judge_offset_deletion(state, GROUP))
+    assert subscribed_topics(state, GROUP) == frozenset({FOO, BAR})
+    connect = ClassicBench()
+    connect.join(replace(join_of("", "A"), protocol_type="connect"))
+    codes.append(judge_offset_deletion(connect.bench.state, GROUP))
+    missing = ErrorCode.GROUP_ID_NOT_FOUND
+    assert codes == [ErrorCode.INVALID_GROUP_ID, missing, ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP]

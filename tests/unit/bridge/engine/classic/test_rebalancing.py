@@ -187,3 +187,12 @@ def test_rebalance_is_noticed_from_begin_to_new_generation() -> None:
     bench.join(join_of("", "A"))
     member = MemberId("A-1")
     assert bench.bench.outcome.notices == (RebalanceBegun(GROUP, 0), GenerationBegun(GROUP, 1, frozenset({member})))
+
+
+def test_rebalance_of_nobody_over_at_once() -> None:
+    """K1.4, K1.36: without members nobody is waited for, not even a promised id."""
+    bench = ClassicBench()
+    (only,) = bench.form("A")
+    promised = bench.promise()
+    bench.leave((only, "A"))
+    assert (bench.phase, list(bench.group.pending)) == (Phase.EMPTY, [promised])

@@ -80,9 +80,10 @@ def test_restart_after_a_departure_rebalances_at_once() -> None:
 def test_restart_after_the_last_departure_leaves_an_empty_group() -> None:
     """The same while a promised id held up the end of the join phase."""
     bench = ClassicBench()
-    (only,) = bench.form("A")
+    first, second = bench.form("A", "B")
     bench.promise()
-    bench.leave((only, "A"))
+    bench.leave((first, "A"))
+    bench.leave((second, "B"))
     assert bench.phase is Phase.PREPARING_REBALANCE
     bench.restart()
     assert (bench.phase, bench.generation) == (Phase.EMPTY, 2)

@@ -114,6 +114,19 @@ def test_leader_that_does_not_sync_is_evicted_and_who_waited_rebalances() -> Non
     assert (bench.group.roster.leader, first in bench.group.members) == (second, False)
 
 
+def test_absent_static_member_that_returns_has_to_sync_in_time() -> None:
+    """K1.41, K1.53: its successor is waited for in its stead."""
+    bench, (first, second) = completing("A", "B")
+    bench.sync(first, "A")
+    newcomer = bench.join_now(join_of("", "B")).member_id
+    assert second not in bench.group.members
+    for _ in range(REBALANCE_MS // 6_000):
+        bench.pass_time(6_000)
+        bench.beat(first, "A")
+        bench.beat(newcomer, "B")
+    assert list(bench.group.members) == [first]
+
+
 def test_sync_deadline_goes_with_the_last_sync() -> None:
     """K1.50: nobody is evicted later."""
     bench, (first, second) = completing("A", "B")
