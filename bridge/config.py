@@ -5,6 +5,7 @@ It must not know which room uses a value.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from bridge.config_faults import ConfigError, Fault, FaultCode
@@ -145,9 +146,8 @@ def allowed(key: Key) -> str:
 
 
 def _nearest(name: str) -> str:
-    parts = set(name.replace("-", ".").split("."))
-    best = max(KEYS, key=lambda known: len(parts & set(known.replace("-", ".").split("."))))
-    return f"the keys of the reference, for example `{best}`"
+    close = get_close_matches(name, KEYS, n=1, cutoff=0.0)
+    return f"the keys of the reference, for example `{close[0]}`"
 
 
 def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> GroupRule:

@@ -3,6 +3,7 @@
 It must not know a group protocol.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
@@ -50,7 +51,7 @@ class Outside:
     seed: int
 
 
-class Actor:
+class Actor(ABC):
     """The part of a client that all share."""
 
     def __init__(self, role: Role, outside: Outside) -> None:
@@ -73,26 +74,26 @@ class Actor:
         return self.outside.ledger.standings[self.role.number]
 
     @property
+    @abstractmethod
     def epoch(self) -> int:
         """The generation or member epoch that the client commits under."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def is_settled(self) -> bool:
         """Whether the client has nothing to do but process and heartbeat."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Begin to live."""
         self.later(self._commit_every_ms, self._commit_again)
 
+    @abstractmethod
     def leave(self) -> None:
         """Close in good order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_commit_refused(self, code: ErrorCode) -> None:
         """Hear that a commit was refused."""
-        raise NotImplementedError
 
     def die(self) -> None:
         """End, without a word."""
