@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bridge.telemetry.schema.terms import (
     Carrier,
+    Cause,
     Conversion,
     Departure,
     News,
@@ -135,6 +136,20 @@ class RebalanceEnded(GroupFact):
 
     kind: ClassVar[str] = "rebalance-ended"
     outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceExplained(GroupFact):
+    """What an ended rebalance comes to: its cause, with the members and events that show it, and who was waited for."""
+
+    kind: ClassVar[str] = "rebalance-explained"
+    cause: Cause
+    caused_by: Names
+    evidence: Names
+    critical_member: str = ""
+    critical_phase: Phase | None = None
+    waited_us: int = 0
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +317,7 @@ Fact = (
     | ConversionRefused
     | RebalanceBegan
     | RebalanceEnded
+    | RebalanceExplained
     | TargetComputed
     | MemberJoined
     | MemberRevived

@@ -98,3 +98,22 @@ class OperatorAction(StrEnum):
     CONVERT = "convert"
     REMOVE_MEMBERS = "remove-members"
     DELETE_GROUP = "delete-group"
+
+
+class Cause(StrEnum):
+    """Why a rebalance happened."""
+
+    FIRST_JOIN = "first-join"
+    JOIN = "join"
+    LEAVE = "leave"
+    SESSION_EXPIRED = "session-expired"
+    REBALANCE_TIMED_OUT = "rebalance-timed-out"
+    SUBSCRIPTION_CHANGED = "subscription-changed"
+    TOPICS_CHANGED = "topics-changed"
+    STATIC_RETURN = "static-return-after-expiry"
+    LEADER_REJOINED = "leader-rejoined"
+    DEPLOY_WAVE = "deploy-wave"
+    OPERATOR = "operator-action"
+    BRIDGE_RESTARTED = "bridge-restarted"
+    COORDINATOR_MOVED = "coordinator-moved"
+    UNKNOWN = "unknown"
