@@ -160,8 +160,8 @@ class Settings:
     embedded_initial_group_type: str = _key(
         "embedded.initial.group.type",
         "consumer",
-        "What a group is that a classic client joins first: `consumer` translates its members, `classic` runs it as "
-        "a broker without KIP-848 does, by its own leader and for every kind of client.",
+        "What a group is that a classic client joins first: `consumer` translates its members where that can be done, "
+        "`classic` runs it as a broker does, by its own leader; clients that can't be translated always get the latter.",
         Bounds(choices=("consumer", "classic")),
     )
     embedded_topics_refresh_ms: int = _key(

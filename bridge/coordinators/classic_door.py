@@ -7,14 +7,18 @@ from bridge.coordinators.arrivals import Arrival
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, Command
 from bridge.engine.queries import GroupType, group_type, has_members
 from bridge.engine.state import Shard
+from translators.classic_member.profile import read_profile
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.errors import Refusal
 from translators.dialects.ids import MemberId
 
 ClassicGroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
 
 
 class ClassicDoor:
-    """Sends requests to classic groups: to those that are, and to new ones if groups begin classic (decision 21)."""
+    """Sends requests to classic groups: to those that are, and to new ones that can't be anything else or, if groups
+    begin classic, shall not (decision 21).
+    """
 
     def __init__(self, shard: Shard, *, begins_classic: bool = False) -> None:
         self._shard = shard
@@ -23,8 +27,13 @@ class ClassicDoor:
     def takes(self, request: ClassicGroupRequest) -> bool:
         """Whether a request is for a classic group; a join to a group without members may begin either kind."""
         if isinstance(request, JoinGroup) and not has_members(self._shard, request.group_id):
-            return self._begins_classic
+            return self._begins_classic or self._was_promised(request) or isinstance(read_profile(request), Refusal)
         return group_type(self._shard, request.group_id) is GroupType.CLASSIC
+
+    def _was_promised(self, request: JoinGroup) -> bool:
+        """Whether an Empty classic group told this client its id before (KIP-394)."""
+        group = self._shard.classic_groups.get(request.group_id)
+        return group is not None and request.member_id in group.pending
 
     def command(self, arrival: Arrival, request: ClassicGroupRequest, fresh_id: MemberId) -> Command:
         """The engine's command for a request that this door takes."""

@@ -1,6 +1,9 @@
 """Classic groups that the engine runs itself, beside translated members."""
 
 from dataclasses import replace
+from itertools import count
+
+import pytest
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
@@ -27,8 +30,9 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, RequestRef
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, RequestRef, TopicName
 
 CLIENT = ClientIdentity(client_id="connect", client_host="h")
 GROUP = GroupId("workers")
@@ -45,8 +49,9 @@ JOIN = JoinGroup(
 
 
 def _owner(*, begins_classic: bool) -> GroupOwner:
+    ids = count(1)
     shard = Shard(settings=EngineSettings(group_initial_rebalance_delay_ms=0), assignors=registry)
-    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId("fresh"), begins_classic)
+    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId(f"fresh-{next(ids)}"), begins_classic)
 
 
 def _send(owner: GroupOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> OwnerReply:
@@ -79,12 +84,61 @@ def test_group_of_another_protocol_type_is_run_by_its_own_leader() -> None:
     assert [member.error for member in left.members] == [ErrorCode.NONE]
 
 
-def test_door_is_shut_where_groups_begin_as_consumer_groups() -> None:
+RANGE = replace(
+    JOIN,
+    protocol_type="consumer",
+    protocols=(Protocol("range", encode_subscription(Subscription(version=0, topics=(TopicName("t"),)))),),
+)
+
+
+def test_group_that_can_be_translated_begins_as_a_consumer_group_unless_told_otherwise() -> None:
     """Decision 21: the default translates."""
     shard = Shard(settings=EngineSettings(), assignors=registry)
-    assert not ClassicDoor(shard).takes(JOIN)
-    assert ClassicDoor(shard, begins_classic=True).takes(JOIN)
+    assert not ClassicDoor(shard).takes(RANGE)
+    assert ClassicDoor(shard, begins_classic=True).takes(RANGE)
     assert not ClassicDoor(shard, begins_classic=True).takes(Heartbeat(GROUP, 1, MemberId("m"), None))
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        pytest.param(JOIN, id="connect"),
+        pytest.param(replace(JOIN, protocol_type="consumer"), id="custom assignor"),
+        pytest.param(replace(RANGE, protocols=(Protocol("range", b"\1"),)), id="unreadable subscription"),
+    ],
+)
+def test_group_that_cannot_be_translated_begins_classic_and_stays_so(join: JoinGroup) -> None:
+    """Its own leader computes; a client that could be translated is then judged by the classic group (K1.39)."""
+    owner = _owner(begins_classic=False)
+    joined = _send(owner, join, 1)
+    assert isinstance(joined, JoinGroupReply)
+    assert (joined.error, joined.leader) == (ErrorCode.NONE, joined.member_id)
+    assert group_type(owner.shard, GROUP) is GroupType.CLASSIC
+    assert owner.classic_door.takes(RANGE)
+
+
+def test_live_consumer_group_takes_no_client_that_cannot_be_translated() -> None:
+    """The same answer as in Kafka (K4.4); the group stays what it is."""
+    owner = _owner(begins_classic=False)
+    joined = _send(owner, RANGE, 1)
+    assert isinstance(joined, JoinGroupReply)
+    assert joined.error is ErrorCode.NONE
+    assert not owner.classic_door.takes(JOIN)
+    refused = _send(owner, JOIN, 2)
+    assert isinstance(refused, JoinGroupReply)
+    assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert group_type(owner.shard, GROUP) is GroupType.CONSUMER
+
+
+def test_promised_id_of_an_empty_classic_group_is_honoured() -> None:
+    """A group of consumers that begins classic tells an id first (KIP-394); the second join finds it."""
+    owner = _owner(begins_classic=True)
+    promised = _send(owner, replace(RANGE, needs_member_id=True), 1)
+    assert isinstance(promised, JoinGroupReply)
+    assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
+    translating = ClassicDoor(owner.shard)
+    assert translating.takes(replace(RANGE, member_id=promised.member_id))
+    assert not translating.takes(replace(RANGE, member_id=MemberId("another")))
 
 
 def test_requests_become_the_commands_of_classic_groups() -> None:
