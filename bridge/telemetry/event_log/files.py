@@ -1,0 +1,71 @@
+"""The files of the event log: their names, their order, and the lines in them.
+
+It must not know who writes them, nor what an event means.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+from bridge.telemetry.event_log.decoding import Flaw, Rejected, decode_line
+from bridge.telemetry.schema.stamps import Event
+
+NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
+LINE_BYTES_MAX = 16_777_216
+"""Longest line that is read; a member with a hundred thousand partitions takes a tenth of it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogFile:
+    """One file: the run of the bridge, and its place in it."""
+
+    boot: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return f"events-{self.boot}-{self.index:06d}.jsonl"
+
+
+def log_file(name: str) -> LogFile | None:
+    """What a file's name says, None for a file that is none of the log's."""
+    found = NAME.fullmatch(name)
+    return LogFile(found["boot"], int(found["index"])) if found else None
+
+
+def event_files(path: Path) -> list[Path]:
+    """The files of a log in the order they were written, by run and index; `path` itself if it is a file.
+
+    Raises OSError if there is nothing to list.
+    """
+    if path.is_file():
+        return [path]
+    found = [(log_file(entry.name), entry) for entry in path.iterdir()]
+    return [entry for known, entry in sorted((known, entry) for known, entry in found if known is not None)]
+
+
+def read_file(path: Path) -> Iterator[Event | Rejected]:
+    """Every line of one file; a last line that lacks its newline is torn, or being written, and is skipped."""
+    with path.open("rb") as file:
+        while line := file.readline(LINE_BYTES_MAX):
+            if line.endswith(b"\n"):
+                yield decode_line(line)
+            elif len(line) == LINE_BYTES_MAX:
+                _skip_line(file)
+                yield Rejected(Flaw.FOREIGN, f"a line longer than {LINE_BYTES_MAX} bytes")
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """All events of a log, or of one file, in order; lines that are none are left out."""
+    for file in event_files(path):
+        for found in read_file(file):
+            if isinstance(found, Event):
+                yield found
+
+
+def _skip_line(file: BufferedReader) -> None:
+    while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
+        pass
