@@ -99,9 +99,12 @@ class KafkaBroker:
         """The class path of this broker's version: its jars and its tools' jars."""
         return self.tools.classpath
 
-    def format(self) -> None:
-        """Write the empty metadata log that KRaft starts from; once in the life of the data directory."""
-        arguments = ("format", "-t", fresh_cluster_id(), "-c", str(self._properties))
+    def format(self, cluster_id: str = "") -> None:
+        """Write the empty metadata log that KRaft starts from, once in the life of the data directory.
+
+        Brokers of one cluster are formatted with one id; without one the broker is a cluster of its own.
+        """
+        arguments = ("format", "-t", cluster_id or fresh_cluster_id(), "-c", str(self._properties))
         result = self.run_tool("kafka.tools.StorageTool", *arguments)
         if result.returncode != 0:
             raise KafkaLaunchError(
