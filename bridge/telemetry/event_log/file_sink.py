@@ -1,0 +1,130 @@
+"""Events in files: one is written at a time, a new one begins when it is big or old, and the oldest are deleted.
+
+It must not know what is in a line.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.telemetry.event_log.files import LogFile, event_files
+from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
+
+LOG = logging.getLogger("epochbridge.telemetry")
+_S = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLimits:
+    """When a file is full, and how much of a log is kept; ages count from the last write of a file."""
+
+    file_bytes_max: int = 67_108_864
+    file_age_max_s: int = 3_600
+    total_bytes_max: int = 1_073_741_824
+    total_age_max_s: int = 604_800
+
+
+class FileSink:
+    """The files of one run, in a folder that other runs may have used."""
+
+    def __init__(self, folder: Path, boot: str, limits: FileLimits, wall_us: Callable[[], int]) -> None:
+        """Begin the first file; raises SinkUnusable."""
+        self.fate = Fate()
+        self._folder = folder
+        self._boot = boot
+        self._limits = limits
+        self._wall_us = wall_us
+        self._index = 0
+        self._is_failing = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._begin()
+            self._clean_up()
+        except OSError as problem:
+            raise SinkUnusable(
+                f"EB-EVENTS-001: events can't be written to {folder}: {problem.strerror or problem}; "
+                "name a folder that this user may write to (--events DIR, events.path), or leave it out"
+            ) from problem
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """See `Sink.write`. A file is never left with half a line in its middle."""
+        data = b"".join([line.data for line in lines])
+        try:
+            self._rotate()
+            self._write_all(data)
+        except OSError as problem:
+            self._fail(problem, len(lines))
+            return
+        self.fate.written += len(lines)
+        if self._is_failing:
+            self._is_failing = False
+            LOG.warning("events are written to %s again; %d were lost", self._folder, self.fate.lost)
+
+    def _fail(self, problem: OSError, count: int) -> None:
+        self.fate.lost += count
+        if not self._is_failing:
+            self._is_failing = True
+            LOG.error(
+                "EB-EVENTS-002: events are lost, %s can't be written: %s; make room or set events.total.bytes.max",
+                self._folder,
+                problem.strerror or problem,
+            )
+
+    def tend(self) -> None:
+        """Nothing is due: a file that is old ends with the next write."""
+
+    def close(self) -> None:
+        """See `Sink.close`."""
+        os.close(self._file)
+
+    def _write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            os.ftruncate(self._file, self._bytes)
+            raise
+        self._bytes += len(data)
+
+    def _rotate(self) -> None:
+        """End the file if it is full or old; an empty one goes on."""
+        limits = self._limits
+        age_us = self._wall_us() - self._began_us
+        if self._bytes and (self._bytes >= limits.file_bytes_max or age_us >= limits.file_age_max_s * _S):
+            former = self._file
+            self._begin()
+            os.close(former)
+            self._clean_up()
+
+    def _begin(self) -> None:
+        path = self._folder / LogFile(self._boot, self._index + 1).name
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._index += 1
+        self._bytes = 0
+        self._began_us = self._wall_us()
+
+    def _clean_up(self) -> None:
+        """Delete the oldest files, of whichever run, until the rest is small and young enough."""
+        limits, now_us = self._limits, self._wall_us()
+        ages = sorted((_facts_of(path) for path in event_files(self._folder)[:-1]), key=lambda known: known.written_us)
+        total = sum(known.size for known in ages)
+        for known in ages:
+            if total <= limits.total_bytes_max and now_us - known.written_us <= limits.total_age_max_s * _S:
+                break
+            known.path.unlink(missing_ok=True)
+            total -= known.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    path: Path
+    size: int
+    written_us: int
+
+
+def _facts_of(path: Path) -> _Known:
+    status = path.stat()
+    return _Known(path, status.st_size, status.st_mtime_ns // 1000)

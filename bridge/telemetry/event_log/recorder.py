@@ -1,0 +1,126 @@
+"""Takes facts where they happen, stamps them, and lets a thread of its own write them.
+
+It must not know what a fact means or where it is written; a slow or failing place costs events, never traffic.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.sinks import Line, Sink
+from bridge.telemetry.schema.facts import Fact
+from bridge.telemetry.schema.stamps import Event, Stamp
+
+LOG = logging.getLogger("epochbridge.telemetry")
+LINGER_S = 0.05
+"""How long the thread lets facts gather before it writes them."""
+TEND_S = 1.0
+BATCH_EVENTS_MAX = 1_000
+CLOSE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Monotonic and wall clock, in microseconds."""
+
+    mono_us: Callable[[], int]
+    wall_us: Callable[[], int]
+
+
+class Recorder:
+    """The event log of one run; `say` may be called from one thread only."""
+
+    def __init__(self, boot: str, clocks: Clocks, sinks: Sequence[Sink], queue_events_max: int) -> None:
+        self.boot = boot
+        self.dropped = 0
+        self.now_us = clocks.mono_us
+        self._clocks = clocks
+        self._sinks = tuple(sinks)
+        self._queue: deque[Event] = deque()
+        self._queue_max = queue_events_max
+        self._number = 0
+        self._wake = threading.Event()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="epochbridge-events", daemon=True)
+        self._thread.start()
+
+    @property
+    def written(self) -> int:
+        """Events that every place took."""
+        return min((sink.fate.written for sink in self._sinks), default=0)
+
+    @property
+    def lost(self) -> int:
+        """Events that some place could not take."""
+        return sum(sink.fate.lost for sink in self._sinks)
+
+    def say(self, fact: Fact, at_us: int | None = None) -> Event | None:
+        """Take a fact that happened now, or at `at_us` of the monotonic clock; None: dropped, too many wait already."""
+        if len(self._queue) >= self._queue_max:
+            self._drop()
+            return None
+        clocks = self._clocks
+        now_us = clocks.mono_us()
+        mono_us = now_us if at_us is None else at_us
+        self._number += 1
+        event = Event(Stamp(self.boot, self._number, clocks.wall_us() - (now_us - mono_us), mono_us), fact)
+        self._queue.append(event)
+        if not self._wake.is_set():
+            self._wake.set()
+        return event
+
+    def close(self) -> None:
+        """Write what waits, for a few seconds at most; nothing may be said afterwards."""
+        self._is_closing = True
+        self._wake.set()
+        self._thread.join(CLOSE_S)
+        if self._thread.is_alive():
+            LOG.error("EB-EVENTS-003: %d events were not written within %.0f s", len(self._queue), CLOSE_S)
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        if self.dropped == 1:
+            LOG.error(
+                "EB-EVENTS-004: more than %d events wait to be written, further ones are dropped and counted; "
+                "raise events.queue.max or write to a faster place",
+                self._queue_max,
+            )
+
+    # ------------------------------------------------------------------ the thread
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            if self._wake.wait(TEND_S):
+                self._pause()
+                self._wake.clear()
+                self._guarded(self._write_waiting)
+            self._guarded(self._tend)
+        self._guarded(self._write_waiting)
+        for sink in self._sinks:
+            self._guarded(sink.close)
+
+    def _pause(self) -> None:
+        if not self._is_closing:
+            threading.Event().wait(LINGER_S)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """A bug costs a batch, not the log."""
+        try:
+            work()
+        except Exception:
+            LOG.exception("EB-EVENTS-005: events could not be written; please report this")
+
+    def _write_waiting(self) -> None:
+        queue = self._queue
+        while queue:
+            events = [queue.popleft() for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
+            lines = [Line(getattr(event.fact, "group_id", ""), encode_event(event)) for event in events]
+            for sink in self._sinks:
+                sink.write(lines)
+
+    def _tend(self) -> None:
+        for sink in self._sinks:
+            sink.tend()

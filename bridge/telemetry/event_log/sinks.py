@@ -1,0 +1,45 @@
+"""What a place that events are written to has to offer, and why one can't be used.
+
+It must not know any such place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+
+class Line(NamedTuple):
+    """One event as it is written: its group ("" for none), and the line with its newline."""
+
+    group_id: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Fate:
+    """What became of events: written, and lost because there was no room or no way to write them."""
+
+    written: int = 0
+    lost: int = 0
+
+
+class Sink(Protocol):
+    """Where lines go; used from one thread only."""
+
+    fate: Fate
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Write lines in order; what can't be written is counted and given up, never raised."""
+        ...
+
+    def tend(self) -> None:
+        """Do what is due though nothing came; called every second or so."""
+        ...
+
+    def close(self) -> None:
+        """Write what is still held, as far as that takes no more than seconds, and let go."""
+        ...
+
+
+class SinkUnusable(Exception):
+    """Events can't be written there; the text says what happened and what to do."""

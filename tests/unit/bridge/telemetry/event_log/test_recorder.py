@@ -1,0 +1,86 @@
+"""Facts get their stamps at once, are written in order by a thread, and never hold anybody up."""
+
+import threading
+from collections.abc import Sequence
+
+from bridge.telemetry.event_log.decoding import decode_line
+from bridge.telemetry.event_log.recorder import Clocks, Recorder
+from bridge.telemetry.event_log.sinks import Fate, Line
+from bridge.telemetry.schema.facts import BridgeStopped, GroupDeleted
+from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.terms import Road
+
+CLOCKS = Clocks(mono_us=lambda: 1_000, wall_us=lambda: 5_000_000)
+
+
+class Memory:
+    def __init__(self) -> None:
+        self.fate = Fate()
+        self.lines: list[Line] = []
+        self.is_closed = False
+        self.may_write = threading.Event()
+        self.may_write.set()
+        self.is_broken = False
+        self.has_begun = threading.Event()
+
+    def write(self, lines: Sequence[Line]) -> None:
+        self.has_begun.set()
+        self.may_write.wait()
+        if self.is_broken:
+            self.is_broken = False
+            raise RuntimeError("a bug")
+        self.lines += lines
+        self.fate.written += len(lines)
+
+    def tend(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_facts_are_stamped_and_written_in_order() -> None:
+    """A fact that was understood late carries the time at which it happened, on both clocks."""
+    memory = Memory()
+    recorder = Recorder("7f", CLOCKS, [memory], 10)
+    fact = GroupDeleted(group_id="g", road=Road.PASSING)
+    said = [recorder.say(BridgeStopped(reason="x")), recorder.say(fact, at_us=400)]
+    recorder.close()
+    expected = [
+        Event(Stamp("7f", 1, 5_000_000, 1_000), BridgeStopped(reason="x")),
+        Event(Stamp("7f", 2, 4_999_400, 400), fact),
+    ]
+    assert said == expected
+    assert [decode_line(line.data) for line in memory.lines] == expected
+    assert [line.group_id for line in memory.lines] == ["", "g"]
+    assert (memory.is_closed, recorder.written, recorder.lost) == (True, 2, 0)
+
+
+def test_full_queue_drops_and_counts_and_leaves_no_gap_in_numbers() -> None:
+    """A place that hangs costs events, not traffic."""
+    memory = Memory()
+    memory.may_write.clear()
+    recorder = Recorder("7f", CLOCKS, [memory], 2)
+    fact = BridgeStopped(reason="x")
+    said = [recorder.say(fact)]
+    memory.has_begun.wait()
+    said += [recorder.say(fact) for _ in range(5)]
+    assert said[3:] == [None] * 3
+    assert recorder.dropped == 3
+    memory.may_write.set()
+    recorder.close()
+    assert [event.stamp.number for event in said if event is not None] == [1, 2, 3]
+    assert len(memory.lines) == 3
+
+
+def test_bug_in_a_place_costs_its_batch_and_the_log_goes_on() -> None:
+    """The thread outlives what it calls."""
+    memory = Memory()
+    memory.is_broken = True
+    recorder = Recorder("7f", CLOCKS, [memory], 10)
+    recorder.say(BridgeStopped(reason="lost"))
+    while memory.is_broken:
+        memory.may_write.wait(0.01)
+    recorder.say(BridgeStopped(reason="kept"))
+    recorder.close()
+    assert len(memory.lines) == 1
