@@ -3,9 +3,7 @@
 It must not know how the bridge makes the views.
 """
 
-import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,16 +11,12 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from bridge.demo.fleet import Fleet
-from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics
 from tests.support.bridge_process import BridgeProcess
 from tests.support.casts import Wardrobe
 from tests.support.group_tool import GroupTool, Row
 from tests.support.kafka import KafkaUnderTest
-from tests.support.story_run import QUICK_SESSION_MS
+from tests.support.settled_fleet import PARTITIONS, Way, settled_fleet
 
-PARTITIONS = 5
 SEATS: Mapping[str, str] = {"old": "confluent-range", "new": "confluent-consumer"}
 
 
@@ -45,29 +39,11 @@ def place(request: pytest.FixtureRequest) -> Place:
     return Place(kafka, bridge, through, beside)
 
 
-@asynccontextmanager
-async def settled_fleet(place: Place, wardrobe: Wardrobe, directory: Path) -> AsyncIterator[Fleet]:
-    """One classic and one KIP-848 member, settled; stopped at the end."""
-    group = f"embedded-tool-{uuid.uuid4().hex[:6]}"
-    target = Target(bootstrap=place.bridge.bootstrap, group=group, topics=(f"{group}-topic",))
-    partitions = await trio.to_thread.run_sync(create_topics, place.kafka.bootstrap, target.topics, PARTITIONS)
-    async with trio.open_nursery() as nursery:
-        fleet = Fleet(nursery, target, partitions, directory)
-        await fleet.start_producer(ProducerSpec(partitions=PARTITIONS))
-        for seat, kind in SEATS.items():
-            await fleet.start(wardrobe.spec(seat, kind, QUICK_SESSION_MS))
-        await fleet.wait_settled()
-        yield fleet
-        await fleet.stop_producers()
-        await fleet.wait_read()
-        await fleet.stop_all()
-
-
 async def test_living_group_is_shown_whole_through_the_bridge_and_without_members_beside_it(
     place: Place, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
     """Decision 22, and done-when 3: the broker never learns of the members, a KIP-848 member included."""
-    async with settled_fleet(place, wardrobe, tmp_path) as fleet:
+    async with settled_fleet(Way(place.kafka.bootstrap, place.bridge.bootstrap), wardrobe, SEATS, tmp_path) as fleet:
         group = fleet.target.group
         offsets, members, state, beside = await asked(
             partial(place.through.describe, group, "--offsets"),
@@ -92,7 +68,7 @@ async def test_group_that_all_left_keeps_its_offsets_until_it_is_deleted(
     place: Place, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
     """Membership lives in the bridge, offsets in the broker; both forget a deleted group."""
-    async with settled_fleet(place, wardrobe, tmp_path) as fleet:
+    async with settled_fleet(Way(place.kafka.bootstrap, place.bridge.bootstrap), wardrobe, SEATS, tmp_path) as fleet:
         group = fleet.target.group
     offsets, state = await asked(
         partial(place.through.describe, group, "--offsets"), partial(place.through.describe, group, "--state")
