@@ -13,6 +13,7 @@ import trio
 
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
+from bridge.app_commands import AppCommands
 from bridge.app_journal import keep_journal
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app_views import AppSnapshots
@@ -21,6 +22,7 @@ from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
+from bridge.coordinators.operators import Operators
 from bridge.coordinators.owner import GroupOwner
 from bridge.engine.queries import GroupType
 from bridge.engine.state import Shard
@@ -111,7 +113,8 @@ async def _run(config: Config, ready: Callable[[str], None]) -> None:
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             readings = Readings(statistics=proxy.statistics, groups=snapshots.counts, passing=passing)
-            sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings))
+            commands = AppCommands(Operators(groups))
+            sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings), commands=commands)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources)
             ready(_ready_line(proxy, admin))
             async for number in signals:

@@ -38,6 +38,9 @@ OWN: Mapping[str, OwnCommand] = {
         "bridge.cli_check", "check_config", "Say what is wrong with a configuration file, or that it is ok."
     ),
     "serve": OwnCommand("bridge.cli_serve", "serve", "Run the bridge until SIGTERM or Ctrl-C."),
+    "verify-regex": OwnCommand(
+        "bridge.cli_regex", "verify_regex", "Print the topics that a subscription's pattern matches."
+    ),
     "version": OwnCommand("bridge.cli", "show_version", "Print the version."),
 }
 

@@ -160,8 +160,9 @@ class Settings:
     embedded_initial_group_type: str = _key(
         "embedded.initial.group.type",
         "consumer",
-        "What a group is that a classic client joins first: `consumer` translates its members where that can be done, "
-        "`classic` runs it as a broker does, by its own leader; clients that can't be translated always get the latter.",
+        "What a group is that a classic client joins first: `consumer` translates its members where that can be "
+        "done, `classic` runs it as a broker does, by its own leader; clients that can't be translated get the "
+        "latter always.",
         Bounds(choices=("consumer", "classic")),
     )
     embedded_topics_refresh_ms: int = _key(

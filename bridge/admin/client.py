@@ -3,6 +3,7 @@
 It must not know how an answer is shown.
 """
 
+import json
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -25,6 +26,11 @@ def ask_group(admin: str, name: str) -> bytes:
     """The JSON of one group; raises NoAnswer, also for a group that the bridge does not coordinate."""
     # Dots too: a group may be called `..`.
     return _ask(admin, "/groups/" + quote(name, safe="").replace(".", "%2E"))
+
+
+def give_order(admin: str, name: str, order: Mapping[str, object]) -> bytes:
+    """The JSON that answers an order; raises NoAnswer, also for a refused one."""
+    return _call("POST", admin, f"/{name}", json.dumps(order).encode())
 
 
 def parse(answer: bytes, admin: str) -> Mapping[str, object]:
@@ -51,10 +57,15 @@ def base_url(admin: str) -> str:
 
 
 def _ask(admin: str, path: str) -> bytes:
+    return _call("GET", admin, path)
+
+
+def _call(method: str, admin: str, path: str, order: bytes | None = None) -> bytes:
     url = base_url(admin) + path
+    headers = {} if order is None else {"content-type": "application/json"}
     try:
         # The environment's proxies are not for loopback.
-        answer = httpx.get(url, timeout=TIMEOUT_S, trust_env=False)
+        answer = httpx.request(method, url, content=order, headers=headers, timeout=TIMEOUT_S, trust_env=False)
     except httpx.TransportError as problem:
         seen = str(problem) or type(problem).__name__
         raise NoAnswer(

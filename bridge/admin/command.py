@@ -13,7 +13,7 @@ from bridge.admin.rows import GROUP_COLUMNS, MEMBER_COLUMNS, NONE, group_lines, 
 
 ADMIN_DEFAULT = "http://127.0.0.1:9190"
 
-_admin_option = click.option(
+admin_option = click.option(
     "--admin",
     metavar="URL",
     default=ADMIN_DEFAULT,
@@ -21,19 +21,19 @@ _admin_option = click.option(
     envvar="EPOCHBRIDGE_ADMIN",
     help="Admin API of the bridge, as URL or HOST:PORT.",
 )
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as it came.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as it came.")
 
 
 @click.command("groups")
-@_json_option
-@_admin_option
+@json_option
+@admin_option
 @click.pass_obj
 def groups(screen: Screen, *, as_json: bool, admin: str) -> None:
     """List the groups that a running bridge coordinates."""
     try:
         answer = ask_groups(admin)
         if as_json:
-            _print_as_is(answer)
+            print_as_is(answer)
         else:
             _show_groups(screen, parse(answer, admin))
     except NoAnswer as problem:
@@ -42,8 +42,8 @@ def groups(screen: Screen, *, as_json: bool, admin: str) -> None:
 
 @click.command("describe")
 @click.argument("group")
-@_json_option
-@_admin_option
+@json_option
+@admin_option
 @click.pass_obj
 def describe(screen: Screen, group: str, *, as_json: bool, admin: str) -> None:
     """Show one group of a running bridge with all its members.
@@ -53,21 +53,22 @@ def describe(screen: Screen, group: str, *, as_json: bool, admin: str) -> None:
     try:
         answer = ask_group(admin, group)
         if as_json:
-            _print_as_is(answer)
+            print_as_is(answer)
         else:
             _show_group(screen, parse(answer, admin))
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
 
 
-def _print_as_is(answer: bytes) -> None:
+def print_as_is(answer: bytes) -> None:
+    """Print the API's JSON for programs."""
     click.echo(answer.decode(errors="replace").rstrip("\n"))
 
 
 def _show_groups(screen: Screen, answer: Mapping[str, object]) -> None:
     rows = group_rows(answer)
     if rows:
-        _show_used(screen, GROUP_COLUMNS, rows)
+        show_used(screen, GROUP_COLUMNS, rows)
     else:
         click.echo("The bridge coordinates no group yet: a group appears with its first member.")
 
@@ -77,10 +78,10 @@ def _show_group(screen: Screen, answer: Mapping[str, object]) -> None:
         screen.show_line(line)
     rows = member_rows(answer)
     if rows:
-        _show_used(screen, MEMBER_COLUMNS, rows)
+        show_used(screen, MEMBER_COLUMNS, rows)
 
 
-def _show_used(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Leave out columns that hold nothing in any row: the table is wide enough without them."""
+def show_used(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Draw a table without the columns that hold nothing in any row: it is wide enough without them."""
     used = [number for number in range(len(columns)) if any(row[number] != NONE for row in rows)]
     screen.show_table([columns[number] for number in used], [[row[number] for number in used] for row in rows])

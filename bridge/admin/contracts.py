@@ -78,6 +78,41 @@ class Snapshots(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """Whom an operator wants out of a group: single members, single seats, or everybody."""
+
+    group: str
+    member_ids: tuple[str, ...] = ()
+    instance_ids: tuple[str, ...] = ()
+    is_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedSeat:
+    """What became of one of them: `error` is Kafka's name of the refusal, "" if the member is out."""
+
+    member_id: str
+    instance_id: str | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovalResult:
+    """What became of a removal; `error` is Kafka's name of what refused it as a whole, "" if it was carried out."""
+
+    error: str
+    seats: tuple[RemovedSeat, ...]
+
+
+class Commands(Protocol):
+    """What the bridge can be told to do; every method answers when it is done and durable."""
+
+    async def remove_members(self, removal: Removal) -> RemovalResult | None:
+        """Let members leave; None if the bridge does not coordinate the group."""
+        ...
+
+
 class Metrics(Protocol):
     """Figures for a machine to collect."""
 
@@ -93,10 +128,11 @@ class Metrics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdminSources:
-    """All that the admin API reads."""
+    """All that the admin API reads, and what it passes orders to."""
 
     snapshots: Snapshots
     metrics: Metrics
+    commands: Commands
 
 
 class Screen(Protocol):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from bridge.admin.contracts import GroupSummary, GroupView
+from bridge.admin.contracts import GroupSummary, GroupView, RemovalResult
 
 Document = Mapping[str, object]
 
@@ -21,6 +21,11 @@ def group_document(group: GroupView) -> Document:
     """The keys of the summary and `members`, by client id and then member id."""
     members = sorted(group.members, key=lambda member: (member.client_id, member.member_id))
     return {**asdict(group.summary), "members": [asdict(member) for member in members]}
+
+
+def removal_document(result: RemovalResult) -> Document:
+    """`{"error": …, "seats": [{"member_id": …, "instance_id": …, "error": …}, …]}`, in the order asked."""
+    return asdict(result)
 
 
 def readiness_document(reasons: Sequence[str]) -> Document:

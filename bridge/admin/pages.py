@@ -3,7 +3,6 @@
 It must not know sockets, nor how the bridge comes to what it shows.
 """
 
-import ipaddress
 from collections.abc import Awaitable, Callable
 
 import trio
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bridge.admin.answers import JSON, NAME_CHARS_SHOWN, is_loopback, show, unknown_group
 from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import (
     Document,
@@ -22,9 +22,9 @@ from bridge.admin.documents import (
     groups_document,
     readiness_document,
 )
+from bridge.admin.orders import LocalOrders, RemovalPage
 
-JSON = "application/json"
-NAME_CHARS_SHOWN = 100
+PAGES = "/livez, /readyz, /groups, /groups/NAME and /metrics; by POST /remove-members"
 Page = Callable[[Request], Awaitable[Response]]
 
 
@@ -42,15 +42,18 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/metrics": MetricsPage(sources),
     }
     guarded = {path: LocalOnly(page) if only_local else page for path, page in pages.items()}
+    orders: dict[str, Page] = {"/remove-members": RemovalPage(sources.commands)}
+    routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]
+    routes += [Route(path, _as_function(LocalOrders(page)), methods=["POST"]) for path, page in orders.items()]
     return Starlette(
-        routes=[Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()],
+        routes=routes,
         exception_handlers={HTTPException: _refuse},
     )
 
 
 async def show_life(_request: Request) -> Response:
     """200 while the process can answer at all."""
-    return await _show({"alive": True})
+    return await show({"alive": True})
 
 
 class Readiness:
@@ -62,7 +65,7 @@ class Readiness:
     async def __call__(self, _request: Request) -> Response:
         """Answer one request."""
         reasons = self._sources.snapshots.readiness()
-        return await _show(readiness_document(reasons), 503 if reasons else 200)
+        return await show(readiness_document(reasons), 503 if reasons else 200)
 
 
 class GroupList:
@@ -88,12 +91,7 @@ class GroupPage:
         name = str(request.path_params["name"])
         group = self._sources.snapshots.group(name)
         if group is None:
-            shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
-            sentence = (
-                f"the bridge coordinates no group {shown!r}; groups that no rule names are the broker's, and a group "
-                "appears with its first member; `epochbridge groups` lists those there are"
-            )
-            return await _show(error_document("EB-ADMIN-004", sentence), 404)
+            return await unknown_group(name)
         return await _show_later(lambda: group_document(group))
 
 
@@ -121,15 +119,7 @@ class LocalOnly:
         if is_loopback(host):
             return await self._page(request)
         sentence = f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only"
-        return await _show(error_document("EB-ADMIN-006", sentence), 403)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return await show(error_document("EB-ADMIN-006", sentence), 403)
 
 
 def _as_function(page: Page) -> Page:
@@ -142,15 +132,11 @@ def _as_function(page: Page) -> Page:
 async def _refuse(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     sentence = (
-        f"{request.method} is not answered here; the admin API only shows, so use GET"
+        f"{request.method} is not answered here; what shows takes GET, what orders takes POST"
         if status == 405
-        else "there is no such page; there are /livez, /readyz, /groups, /groups/NAME and /metrics"
+        else f"there is no such page; there are {PAGES}"
     )
-    return await _show(error_document("EB-ADMIN-005", sentence), status)
-
-
-async def _show(document: Document, status: int = 200) -> Response:
-    return Response(encode(document), status, media_type=JSON)
+    return await show(error_document("EB-ADMIN-005", sentence), status)
 
 
 async def _show_later(make: Callable[[], Document]) -> Response:

@@ -10,6 +10,7 @@ MEMBER_COLUMNS = (
     *("MEMBER", "INSTANCE", "CLIENT", "HOST", "LIBRARY", "PROTOCOL", "STATE", "GENERATION -> EPOCH"),
     *("ASSIGNED", "TARGET", "TO REVOKE"),
 )
+SEAT_COLUMNS = ("MEMBER", "INSTANCE", "OUTCOME")
 GROUP_KEYS = ("group_id", "road", "type", "state", "group_epoch", "assignor", "member_count", "reason")
 NONE = "-"
 
@@ -34,6 +35,14 @@ def group_lines(answer: Answer) -> list[str]:
 def member_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each member, under `MEMBER_COLUMNS`."""
     return [tuple(_member(member)) for member in _mappings(answer.get("members"))]
+
+
+def seat_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each seat of a removal, under `SEAT_COLUMNS`."""
+    return [
+        (_text(seat.get("member_id")), _text(seat.get("instance_id")), str(seat.get("error") or "removed"))
+        for seat in _mappings(answer.get("seats"))
+    ]
 
 
 def _member(member: Answer) -> Iterator[str]:

@@ -13,8 +13,9 @@ from hypercorn.config import Config
 from hypercorn.trio import serve
 from hypercorn.typing import Framework
 
+from bridge.admin.answers import is_loopback
 from bridge.admin.contracts import AdminError, AdminSources
-from bridge.admin.pages import is_loopback, make_application
+from bridge.admin.pages import make_application
 
 LOG = logging.getLogger("epochbridge.admin")
 HTTP_LOG = logging.getLogger("epochbridge.admin.http")

@@ -19,6 +19,7 @@ from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.held import Held
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
+from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
 from bridge.coordinators.recommit import Recommit
@@ -72,7 +73,8 @@ class EmbeddedGroups:
         self.turn_failures = 0
         self.refusals = Refusals()
         self.held = Held()
-        self.ledger = Ledger(deliver)
+        self.own = OwnRequests(deliver)
+        self.ledger = Ledger(self.own.deliver)
         self._clock = clock
         self._deliver = self.ledger.deliver
         self._inbox: list[Arrival | Command] = []

@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import trio
 
 from bridge.admin.server import serve_admin
-from tests.support.admin_views import StillSnapshots, still_sources
+from tests.support.admin_views import ObedientCommands, StillSnapshots, still_sources
 
 
 @contextmanager
-def admin_api(snapshots: StillSnapshots | None = None) -> Iterator[str]:
+def admin_api(snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None) -> Iterator[str]:
     """The address of an admin API over snapshots that stand still."""
     ready = threading.Event()
     bound: list[str] = []
@@ -23,7 +23,7 @@ def admin_api(snapshots: StillSnapshots | None = None) -> Iterator[str]:
 
     async def run() -> None:
         async with trio.open_nursery() as nursery:
-            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", still_sources(snapshots)))
+            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", still_sources(snapshots, commands)))
             stops.append((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
             ready.set()
 

@@ -1,12 +1,21 @@
-"""Groups as the admin API shows them, and a source of snapshots that stands still.
+"""Groups as the admin API shows them, sources that stand still, a servant that obeys, and a screen that remembers.
 
 It must not know HTTP.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bridge.admin.contracts import AdminSources, GroupSummary, GroupView, MemberView, TopicPartitions
+from bridge.admin.contracts import (
+    AdminSources,
+    GroupSummary,
+    GroupView,
+    MemberView,
+    Removal,
+    RemovalResult,
+    RemovedSeat,
+    TopicPartitions,
+)
 
 CLASSIC = MemberView(
     member_id="m-1",
@@ -85,6 +94,47 @@ class StillMetrics:
         return self.body
 
 
-def still_sources(snapshots: StillSnapshots | None = None) -> AdminSources:
+@dataclass(slots=True)
+class ObedientCommands:
+    """Does what it is told for one group, but knows no member called `stranger`; keeps every order."""
+
+    orders: list[Removal] = field(default_factory=list)
+    error: str = ""
+
+    async def remove_members(self, removal: Removal) -> RemovalResult | None:
+        """Everybody named, and the two members of the group for all."""
+        self.orders.append(removal)
+        if removal.group != ORDERS.summary.group_id:
+            return None
+        named = [(name, None) for name in removal.member_ids] + [("", name) for name in removal.instance_ids]
+        seats = [(member.member_id, member.instance_id) for member in ORDERS.members] if removal.is_all else named
+        return RemovalResult(error=self.error, seats=tuple(_seat(*seat) for seat in seats))
+
+
+def _seat(member_id: str, instance_id: str | None) -> RemovedSeat:
+    error = "UNKNOWN_MEMBER_ID" if "stranger" in (member_id, instance_id) else ""
+    return RemovedSeat(member_id=member_id, instance_id=instance_id, error=error)
+
+
+def still_sources(snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None) -> AdminSources:
     """Sources of the API that stand still."""
-    return AdminSources(snapshots=snapshots or StillSnapshots(), metrics=StillMetrics())
+    return AdminSources(
+        snapshots=snapshots or StillSnapshots(), metrics=StillMetrics(), commands=commands or ObedientCommands()
+    )
+
+
+@dataclass
+class RememberingScreen:
+    """Keeps what it is told to show."""
+
+    lines: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def show_line(self, line: str) -> None:
+        """Keep a line."""
+        self.lines.append(line)
+
+    def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Keep a table."""
+        self.columns, self.rows = list(columns), [list(row) for row in rows]

@@ -265,7 +265,11 @@ def commit_request(
 
 @asynccontextmanager
 async def embedded_world(
-    engine: EngineSettings | None = None, settings: EmbeddedSettings | None = None, *, is_open: bool = True
+    engine: EngineSettings | None = None,
+    settings: EmbeddedSettings | None = None,
+    *,
+    is_open: bool = True,
+    begins_classic: bool = False,
 ) -> AsyncIterator[World]:
     """Run the coordinator until the end of the block; no first join waits for others unless told."""
     chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0)
@@ -275,6 +279,7 @@ async def embedded_world(
         Catalog(),
         Machines(Limits()),
         lambda: MemberId(f"fresh-{next(ids)}"),
+        begins_classic,
     )
     broker = FakeBroker()
     replies: dict[RequestRef, Reply] = {}

@@ -1,8 +1,6 @@
 """`groups` and `describe` against a real admin API, with a screen that only remembers."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import click
 from click.testing import CliRunner, Result
@@ -10,24 +8,7 @@ from click.testing import CliRunner, Result
 from bridge.admin.command import describe, groups
 from bridge.admin.documents import encode, group_document, groups_document
 from tests.support.admin_served import admin_api
-from tests.support.admin_views import ORDERS, StillSnapshots
-
-
-@dataclass
-class RememberingScreen:
-    """Keeps what it is told to show."""
-
-    lines: list[str] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-
-    def show_line(self, line: str) -> None:
-        """Keep a line."""
-        self.lines.append(line)
-
-    def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Keep a table."""
-        self.columns, self.rows = list(columns), [list(row) for row in rows]
+from tests.support.admin_views import ORDERS, RememberingScreen, StillSnapshots
 
 
 def run(command: click.Command, *arguments: str, screen: RememberingScreen | None = None) -> Result:

@@ -3,7 +3,15 @@
 import json
 from dataclasses import replace
 
-from bridge.admin.documents import encode, error_document, group_document, groups_document, readiness_document
+from bridge.admin.contracts import RemovalResult, RemovedSeat
+from bridge.admin.documents import (
+    encode,
+    error_document,
+    group_document,
+    groups_document,
+    readiness_document,
+    removal_document,
+)
 from tests.support.admin_views import ORDERS
 
 SUMMARY = {
@@ -79,3 +87,12 @@ def test_error_has_code_and_sentence() -> None:
 def test_text_that_is_no_unicode_is_still_encoded() -> None:
     """A lone surrogate in a client's id does not end the answer."""
     assert encode({"client_id": "a\ud800"}) == b'{"client_id":"a?"}\n'
+
+
+def test_removal_has_a_line_for_every_seat() -> None:
+    """The whole and its parts have errors of their own."""
+    seat = RemovedSeat(member_id="m", instance_id="s", error="FENCED_INSTANCE_ID")
+    assert json.loads(encode(removal_document(RemovalResult(error="", seats=(seat,))))) == {
+        "error": "",
+        "seats": [{"member_id": "m", "instance_id": "s", "error": "FENCED_INSTANCE_ID"}],
+    }

@@ -12,6 +12,7 @@ from bridge.admin.rows import (
     group_rows,
     member_rows,
     partitions_text,
+    seat_rows,
 )
 from tests.support.admin_views import ORDERS
 
@@ -51,6 +52,12 @@ def test_reason_is_a_line_only_if_there_is_one() -> None:
 def test_partitions_are_shown_as_ranges(partitions: list[int], text: str) -> None:
     """A hundred partitions in a row are two numbers."""
     assert partitions_text([{"topic": "t", "partitions": partitions}]) == f"t: {text}"
+
+
+def test_seats_are_removed_or_say_why_not() -> None:
+    """An empty error is success."""
+    seats = [{"member_id": "m", "instance_id": None, "error": ""}, {"instance_id": "s", "error": "UNKNOWN_MEMBER_ID"}]
+    assert seat_rows({"seats": seats}) == [("m", "-", "removed"), ("-", "s", "UNKNOWN_MEMBER_ID")]
 
 
 @pytest.mark.parametrize("answer", [{}, {"groups": 3, "members": "x"}, {"groups": [1], "members": [None]}])

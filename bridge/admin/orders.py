@@ -1,0 +1,113 @@
+"""The pages of the admin API that change something: who may call them, how an order is read, and what answers it.
+
+It must not know sockets, nor how the bridge carries anything out.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bridge.admin.answers import is_loopback, show, unknown_group
+from bridge.admin.contracts import Commands, Removal
+from bridge.admin.documents import error_document, removal_document
+
+JSON = "application/json"
+ORDER_BYTES_MAX = 1_048_576
+_STRANGER = "orders are taken from this machine only, by a loopback address; run the command where the bridge runs"
+
+Page = Callable[[Request], Awaitable[Response]]
+Order = Mapping[str, object]
+
+
+class OrderRefused(Exception):
+    """An order that can't be read; the text says what was seen and what is wanted."""
+
+
+class LocalOrders:
+    """A page for programs on this machine that mean it.
+
+    Only a loopback peer that names a loopback host may give orders, also where the listener can be reached from
+    elsewhere; and only with a body that says it is JSON, which a web page of a stranger can't send (CORS).
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        peer = "" if request.client is None else request.client.host
+        if not is_loopback(peer) or not is_loopback(request.url.hostname or ""):
+            return await show(error_document("EB-ADMIN-007", _STRANGER), 403)
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            return await show(error_document("EB-ADMIN-008", f"orders are {JSON}; say so in content-type"), 415)
+        try:
+            return await self._page(request)
+        except OrderRefused as problem:
+            return await show(error_document("EB-ADMIN-009", str(problem)), 400)
+
+
+class RemovalPage:
+    """Members leave, as an operator orders it."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        removal = read_removal(await read_order(request))
+        result = await self._commands.remove_members(removal)
+        return await unknown_group(removal.group) if result is None else await show(removal_document(result))
+
+
+async def read_order(request: Request) -> Order:
+    """The JSON object in a request's body; raises OrderRefused."""
+    length = request.headers.get("content-length", "")
+    # Somebody who does not say how much comes is not listened to.
+    if not length.isdecimal() or int(length) > ORDER_BYTES_MAX:
+        raise OrderRefused(f"the order is longer than {ORDER_BYTES_MAX} bytes, or does not say how long it is")
+    body = await request.body()
+    try:
+        order: object = json.loads(body)
+    except ValueError as problem:
+        raise OrderRefused(f"the order is no JSON: {problem}") from None
+    if not isinstance(order, dict):
+        raise OrderRefused("the order is no JSON object")
+    return order
+
+
+def read_removal(order: Order) -> Removal:
+    """`{"group": …, "member_ids": […], "instance_ids": […]}` or `{"group": …, "all": true}`; raises OrderRefused."""
+    removal = Removal(
+        group=read_text(order, "group"),
+        member_ids=_texts(order, "member_ids"),
+        instance_ids=_texts(order, "instance_ids"),
+        is_all=read_flag(order, "all"),
+    )
+    if removal.is_all == bool(removal.member_ids or removal.instance_ids):
+        raise OrderRefused("either members are named, by member_ids or instance_ids, or all is true")
+    return removal
+
+
+def read_text(order: Order, key: str) -> str:
+    """A text that has to be there; raises OrderRefused."""
+    value = order.get(key)
+    if isinstance(value, str):
+        return value
+    raise OrderRefused(f"{key!r} has to be a text, and is {value!r:.100}")
+
+
+def read_flag(order: Order, key: str) -> bool:
+    """True or false, false where nothing is said; raises OrderRefused."""
+    value = order.get(key, False)
+    if isinstance(value, bool):
+        return value
+    raise OrderRefused(f"{key!r} has to be true or false, and is {value!r:.100}")
+
+
+def _texts(order: Order, key: str) -> tuple[str, ...]:
+    value = order.get(key, [])
+    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+        return tuple(value)
+    raise OrderRefused(f"{key!r} has to be a list of texts, none of them empty, and is {value!r:.100}")

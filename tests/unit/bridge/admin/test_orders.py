@@ -1,0 +1,99 @@
+"""Orders without a socket: who may give them, and how they are read."""
+
+import json
+
+import httpx
+import pytest
+
+from bridge.admin.contracts import Removal
+from bridge.admin.orders import ORDER_BYTES_MAX, OrderRefused, read_removal
+from bridge.admin.pages import make_application
+from tests.support.admin_views import ObedientCommands, still_sources
+
+JSON = {"content-type": "application/json; charset=utf-8"}
+ALL = json.dumps({"group": "orders-billing", "all": True}).encode()
+
+
+async def order(
+    body: bytes = ALL,
+    *,
+    host: str = "127.0.0.1:9190",
+    peer: str = "127.0.0.1",
+    headers: dict[str, str] | None = None,
+    commands: ObedientCommands | None = None,
+) -> httpx.Response:
+    """One order to an API that anybody may read, by a peer with an address."""
+    application = make_application(still_sources(commands=commands), only_local=False)
+    transport = httpx.ASGITransport(application, client=(peer, 4711))
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
+        return await client.post("/remove-members", content=body, headers=JSON if headers is None else headers)
+
+
+async def test_order_is_carried_out_and_answered_seat_by_seat() -> None:
+    """The order as it was written, the answer in its order."""
+    commands = ObedientCommands()
+    body = json.dumps({"group": "orders-billing", "member_ids": ["m"], "instance_ids": ["stranger"]}).encode()
+    answer = await order(body, commands=commands)
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {
+            "error": "",
+            "seats": [
+                {"member_id": "m", "instance_id": None, "error": ""},
+                {"member_id": "", "instance_id": "stranger", "error": "UNKNOWN_MEMBER_ID"},
+            ],
+        },
+    )
+    assert commands.orders == [Removal(group="orders-billing", member_ids=("m",), instance_ids=("stranger",))]
+
+
+@pytest.mark.parametrize(
+    ("host", "peer", "headers", "status", "code"),
+    [
+        ("127.0.0.1:9190", "10.0.0.9", JSON, 403, "EB-ADMIN-007"),
+        ("bridge.example:9190", "127.0.0.1", JSON, 403, "EB-ADMIN-007"),
+        ("127.0.0.1:9190", "127.0.0.1", {"content-type": "text/plain"}, 415, "EB-ADMIN-008"),
+        ("127.0.0.1:9190", "127.0.0.1", {}, 415, "EB-ADMIN-008"),
+    ],
+)
+async def test_strangers_and_web_pages_give_no_orders(
+    host: str, peer: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    """Also where the listener can be reached from elsewhere; a browser sends no foreign JSON without asking (CORS)."""
+    commands = ObedientCommands()
+    answer = await order(host=host, peer=peer, headers=headers, commands=commands)
+    assert (answer.status_code, answer.json()["code"], commands.orders) == (status, code, [])
+
+
+async def test_unknown_group_is_404() -> None:
+    """As for the page that shows it."""
+    answer = await order(b'{"group": "x", "all": true}')
+    assert (answer.status_code, answer.json()["code"]) == (404, "EB-ADMIN-004")
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b"\xff", b"{}" + b" " * ORDER_BYTES_MAX, b'{"group": 3, "all": true}']
+)
+async def test_what_is_no_order_is_refused(body: bytes) -> None:
+    """400 with what was seen."""
+    answer = await order(body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "EB-ADMIN-009")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"group": "g"},
+        {"group": "g", "all": False},
+        {"group": "g", "all": True, "member_ids": ["m"]},
+        {"group": "g", "all": "yes"},
+        {"group": "g", "member_ids": "m"},
+        {"group": "g", "member_ids": [""]},
+        {"group": "g", "instance_ids": [1]},
+        {"all": True},
+    ],
+)
+def test_removal_names_members_or_all_of_them(written: dict[str, object]) -> None:
+    """Nobody is removed by accident."""
+    with pytest.raises(OrderRefused):
+        read_removal(written)

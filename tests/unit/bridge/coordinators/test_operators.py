@@ -1,0 +1,69 @@
+"""What operators may do, on a running coordinator."""
+
+from trio.testing import MockClock
+
+from bridge.coordinators.operators import NoWay, Operators, everybody
+from tests.support.embedded_world import embedded_world, join_request, native_join
+from tests.support.owned_group import GROUP
+from translators.dialects.classic import JoinGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+
+NONE = ErrorCode.NONE
+
+
+async def test_removed_member_is_gone_and_strangers_are_named(autojump_clock: MockClock) -> None:
+    """KIP-345: every entry has its own code; the client hears 25 and joins again."""
+    async with embedded_world() as world:
+        generation = await world.form("a")
+        operators = Operators(world.groups)
+        reply = await operators.remove_members(GROUP, [MemberId("a"), MemberId("x")], [InstanceId("seat")])
+        assert reply is not None
+        assert [member.error for member in reply.members] == [
+            NONE,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+        ]
+        assert await world.beat(generation) is ErrorCode.UNKNOWN_MEMBER_ID
+        assert len(world.groups.own) == 0
+
+
+async def test_everybody_leaves_whatever_protocol_they_speak(autojump_clock: MockClock) -> None:
+    """Classic and native members of one group."""
+    async with embedded_world() as world:
+        await world.form("a")
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        assert {entry.member_id for entry in everybody(world.groups.owner.shard, GROUP)} == {"a", "n"}
+        reply = await Operators(world.groups).remove_all_members(GROUP)
+        assert reply is not None
+        assert [member.error for member in reply.members] == [NONE, NONE]
+        assert everybody(world.groups.owner.shard, GROUP) == ()
+
+
+async def test_classic_group_is_emptied_too(autojump_clock: MockClock) -> None:
+    """Its own leader computes; whoever is parked is answered."""
+    async with embedded_world(begins_classic=True) as world:
+        promised = await world.ask(join_request(""), JoinGroupReply)
+        assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
+        joined = await world.join(promised.member_id)
+        assert joined.error is NONE
+        reply = await Operators(world.groups).remove_all_members(GROUP)
+        assert reply is not None
+        assert [(member.member_id, member.error) for member in reply.members] == [(joined.member_id, NONE)]
+
+
+async def test_unknown_group_has_nobody_to_remove(autojump_clock: MockClock) -> None:
+    """Not a member that is unknown, but the group."""
+    async with embedded_world() as world:
+        operators = Operators(world.groups)
+        assert await operators.remove_all_members(GroupId("other")) is None
+        assert await operators.remove_members(GroupId("other"), [MemberId("a")], []) is None
+
+
+def test_no_way_leads_nowhere() -> None:
+    """Whoever asks the broker by it hears that the connection is lost."""
+    heard: list[object] = []
+    way = NoWay()
+    way.ask(None, join_request("a"), heard.append)
+    assert (heard, way.highest_version(11)) == ([None], None)
