@@ -1,4 +1,4 @@
-"""The admin clients of librdkafka, which kcat and many a UI stand on, and of kafka-python, asking about an embedded group.
+"""The admin clients of librdkafka, which kcat and UIs stand on, and of kafka-python, asking about an embedded group.
 
 It must not know how the bridge makes the views.
 """
