@@ -150,6 +150,15 @@ class EmbeddedGroups:
                 self._catch_up()
                 self._view(ref, via, request)
 
+    def beat(self, request: Heartbeat) -> bool:
+        """See `session.contracts.Groups`: no turn, no journal, and nobody who watches turns hears of it.
+
+        The answer tells what its client has been told before, by an answer that waited for the journal.
+        """
+        if self._inbox or self.ledger.closed is not None or self._closed() is not None:
+            return False
+        return self.owner.beat_calmly(request, self._clock.now_ms())
+
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
         self.ledger.forget(connection)

@@ -9,6 +9,7 @@ from bridge.coordinators.deadlines import Deadlines
 from bridge.engine.commands import AskRef
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import Event
+from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (
     Absent,
     CompletingRebalance,
@@ -68,6 +69,18 @@ class Machines:
         if taken.state is not before:
             self._keep(key, taken.state)
         return taken.effects
+
+    def beat(self, key: AskRef, generation: int, now_ms: int) -> bool:
+        """Let a member's session go on, if its heartbeat asks for nothing else; False: nothing has happened.
+
+        Its deadline only moves later, and nothing of it has to survive: nobody needs to be told.
+        """
+        before = self._states.get(key)
+        after = None if before is None else beat_calmly(before, generation, now_ms)
+        if after is None:
+            return False
+        self._states[key] = after
+        return True
 
     def begin(self, key: AskRef, state: State) -> None:
         """Put a member here that is already at work."""

@@ -115,6 +115,18 @@ class GroupOwner:
             self._heartbeat(ref, request, now_ms)
         return self._finish(now_ms)
 
+    def beat_calmly(self, request: Heartbeat, now_ms: int) -> bool:
+        """Let a heartbeat count that changes nothing for anybody; False: nothing has happened, it has to be taken.
+
+        A member of a classic group has no machine, and one whose coordinator has news is to hear them.
+        """
+        group_id, member_id = request.group_id, request.member_id
+        if has_news(self.shard, group_id, member_id):
+            return False
+        if request.instance_id is not None and self._check(request) is not ErrorCode.NONE:
+            return False
+        return self.machines.beat(AskRef(group_id, member_id), request.generation, now_ms)
+
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised, see `Exchange.recover`."""
         return self._exchange.recover(now_ms)

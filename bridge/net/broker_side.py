@@ -9,6 +9,7 @@ from typing import Protocol
 import trio
 
 from bridge.net.house import House
+from bridge.net.last_answers import hear_out
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.sender import Sender
 from bridge.net.transport import Transport
@@ -18,6 +19,8 @@ from bridge.session.close_reasons import CloseReason
 from bridge.wire.frames import FrameBytes
 
 TURNS_WITHOUT_CHECKPOINT = 16
+LINGER_S = 5.0
+"""How long the broker has to answer a commit whose client is gone: its own `offsets.commit.timeout.ms`."""
 
 
 class Cluster(Protocol):
@@ -264,6 +267,12 @@ class BrokerSide:
         return True
 
     # -------- the end
+
+    async def linger(self) -> None:
+        """Without a client: wait for the answers to questions, a moment long; what was for the client is dropped."""
+        if self.transport is not None:
+            with trio.move_on_after(LINGER_S):
+                await hear_out(self.transport, self._answers)
 
     def _lost_while_sending(self) -> None:
         self._lost("the broker closed the connection while a request was sent")

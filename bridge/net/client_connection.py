@@ -5,13 +5,14 @@ It must not know what a group is or why a reply is late.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple
 
 import trio
 
+from bridge.net.beat_lane import BeatLane
 from bridge.net.broker_side import BrokerSide, Cluster
 from bridge.net.clock import deadline_in
 from bridge.net.house import LOG, House
+from bridge.net.pieces import LeftOver, Waiting, left_over_of
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
 from bridge.net.sender import Sender
 from bridge.net.transport import PeerGone, Transport
@@ -26,6 +27,7 @@ from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encod
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
+from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import RequestRef
 
 TURNS_WITHOUT_CHECKPOINT = 16
@@ -33,20 +35,6 @@ LAST_WORDS_S = 1.0
 OWN_CORRELATION_ID = 0
 """For questions that stand in no client request's place."""
 API_KEYS: dict[type[object], int] = {api.request_type: api_key for api_key, api in APIS.items()}
-
-
-class Waiting(NamedTuple):
-    """A piece that can't be dealt with before something changes; `decision` is None until it is made."""
-
-    cut: Cut
-    decision: Decision | None
-
-
-class LeftOver(NamedTuple):
-    """A piece that must wait, and the bytes behind it, which are nobody else's."""
-
-    waiting: Waiting
-    rest: memoryview
 
 
 class ClientConnection:
@@ -67,6 +55,7 @@ class ClientConnection:
         self._cluster = cluster
         self._broker = BrokerSide(house, cluster, self, broker_id)
         self._nursery: trio.Nursery | None = None
+        self._lane = BeatLane(house, session)
         self._is_corked = False
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
@@ -93,8 +82,18 @@ class ClientConnection:
         finally:
             self._nursery = None
             self.transport.close()
-            self._broker.close()
-            self._broker.give_up()
+
+    async def linger(self) -> None:
+        """Once the client is gone: hear what the broker says to questions that were asked on its connection.
+
+        A commit whose answer nobody hears would keep its partitions from their next owner (decision 2).
+        """
+        await self._guarded(self._broker.linger)
+
+    def leave_broker(self) -> None:
+        """Close the broker's half; whoever still waits for an answer there hears that none will come."""
+        self._broker.close()
+        self._broker.give_up()
 
     def close(self, reason: CloseReason, detail: str) -> None:
         """End the connection; the first reason counts. What is being sent has a moment to leave."""
@@ -177,6 +176,11 @@ class ClientConnection:
         if not count:
             return count is None
         self._count_received(count)
+        if count == self._lane.frame_bytes and not self.sender.unsent_bytes and self.closed is None:
+            answer = self._lane.answer(bytes(buffer[:count]))
+            if answer is not None:
+                self.sender.send_nowait(answer)
+                return True
         self._left_over = self._take_nowait(buffer[:count], is_shared=True)
         return self._left_over is None and count < len(buffer) and not self.session.requests.bytes_to_pass_on
 
@@ -211,9 +215,7 @@ class ClientConnection:
             waiting = self._deal_nowait(cut)
             if waiting is not None:
                 rest = view[position:]
-                if is_shared:
-                    waiting, rest = Waiting(_kept(waiting.cut), waiting.decision), memoryview(bytes(rest))
-                left_over = LeftOver(waiting, rest)
+                left_over = left_over_of(waiting, rest, is_shared=is_shared)
                 break
         self._is_corked = False
         self.flush()
@@ -245,6 +247,8 @@ class ClientConnection:
     def _carry_out(self, head: Head, decision: Decision) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
         if isinstance(decision, Submitted):
+            if isinstance(decision.request, Heartbeat):
+                self._lane.learn(head, decision.request)
             self._submit(decision)
         elif isinstance(decision, Relayed | Rewritten):
             if not self._broker.is_ready or self.session.outbox.holds_upstream:
@@ -383,8 +387,3 @@ class ClientConnection:
         merged = merge.take_theirs(reply)
         if merged is not None:
             self._put(slot, merged)
-
-
-def _kept(cut: Cut) -> Cut:
-    """The same piece with bytes of its own."""
-    return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))

@@ -129,12 +129,16 @@ class Proxy:
         self._switchboard.plug(number, connection)
         self._house.counters.connections_open += 1
         try:
-            await connection.run()
+            try:
+                await connection.run()
+            finally:
+                del self._connections[number]
+                self._switchboard.unplug(number)
+                self._house.counters.connections_open -= 1
+            self._ended(connection)
+            await connection.linger()
         finally:
-            del self._connections[number]
-            self._switchboard.unplug(number)
-            self._house.counters.connections_open -= 1
-        self._ended(connection)
+            connection.leave_broker()
 
     def _ended(self, connection: ClientConnection) -> None:
         reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")

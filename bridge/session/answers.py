@@ -72,6 +72,11 @@ class AnswerCutter:
         """The answer that comes next, or None when nothing was asked."""
         return self._expected[0] if self._expected else None
 
+    @property
+    def awaits_held(self) -> bool:
+        """Whether an answer is to come that is held whole for whoever asked, rather than streamed to the client."""
+        return any(expected.take is not None for expected in self._expected)
+
     def expect(self, expected: Expected) -> None:
         """An answer to this will come after all that were expected before."""
         self._expected.append(expected)

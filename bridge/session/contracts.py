@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.frames import RequestHeader
+from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 OnAnswer = Callable[[Reply | None], None]
@@ -46,6 +47,13 @@ class Groups(Protocol):
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Take a request; its answer comes through `deliver(ref, reply)`, perhaps before this returns."""
+        ...
+
+    def beat(self, request: Heartbeat) -> bool:
+        """Whether this heartbeat is answered NONE and concerns nobody else: then it counts, at no cost to anyone.
+
+        Otherwise nothing has happened, and it is to be submitted.
+        """
         ...
 
     def disconnected(self, connection: int) -> None:

@@ -20,6 +20,7 @@ from tests.support.classic_members import (
     B,
     C,
     beat,
+    beat_reply,
     completing,
     fenced,
     join_request,
@@ -49,6 +50,7 @@ from translators.classic_member.events import (
     Replaced,
     SyncReceived,
 )
+from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (
     Absent,
     Asked,
@@ -229,6 +231,18 @@ def test_every_event_in_every_state(state: State, event: Event, answer: Answer, 
         assert any(isinstance(effect, Depart) for effect in taken.effects) is (
             isinstance(taken.state, Absent) and not isinstance(state, Absent)
         )
+
+
+@settings(max_examples=300, deadline=None)
+@given(state=states(), generation=st.integers(-1, 6), now_ms=TIMES)
+def test_calm_heartbeat_is_the_step_whose_answer_is_none(state: State, generation: int, now_ms: int) -> None:
+    """The short way of a heartbeat gives what the machine gives, for a member at work that is to hear nothing else."""
+    event = beat(generation, 9)
+    calm, taken = beat_calmly(state, generation, now_ms), step(state, event, now_ms)
+    if isinstance(state, Stable) and taken.effects == (beat_reply(ErrorCode.NONE, 9),):
+        assert calm == taken.state
+    else:
+        assert calm is None
 
 
 @settings(max_examples=300, deadline=None)

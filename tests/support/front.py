@@ -21,6 +21,7 @@ from bridge.session.limits import Limits
 from bridge.wire.codec.registry import Request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
+from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import ClientIdentity, RequestRef
 
 EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
@@ -33,12 +34,21 @@ class RecordedGroups:
     submitted: list[tuple[RequestRef, Request, Via, ClientIdentity]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     fails: bool = False
+    beats: list[Heartbeat] | None = None
+    """Heartbeats that were known again; None: none may be answered without being submitted."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Remember a request."""
         if self.fails:
             raise ValueError("a bug")
         self.submitted.append((ref, request, via, client))
+
+    def beat(self, request: Heartbeat) -> bool:
+        """Answer ordinary heartbeats of those who are at peace, and count them."""
+        if self.beats is None:
+            return False
+        self.beats.append(request)
+        return True
 
     def disconnected(self, connection: int) -> None:
         """Remember an end."""

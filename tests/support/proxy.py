@@ -19,6 +19,7 @@ from bridge.session.counters import Counters
 from bridge.session.directory import Address
 from bridge.wire.codec.registry import Request
 from bridge.wire.frames import RequestHeader
+from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 START_TIMEOUT_S = 30.0
@@ -32,6 +33,10 @@ class NoGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Never called: no rule sends a group here."""
         raise AssertionError(f"{request} of {client} was not to pass")
+
+    def beat(self, request: Heartbeat) -> bool:
+        """Never called: no rule sends a group here."""
+        return False
 
     def disconnected(self, connection: int) -> None:
         """Nothing to forget."""

@@ -35,6 +35,7 @@ from translators.classic_member.replies import (
     refuse_sync,
 )
 from translators.classic_member.states import (
+    Call,
     CallDue,
     Called,
     GainAwaited,
@@ -92,6 +93,16 @@ def world_while_stable(state: Stable, event: WorldEvent, now_ms: int) -> MemberS
             assert_never(event)
 
 
+def beat_calmly(state: State, generation: int, now_ms: int) -> Stable | None:
+    """Give what a heartbeat makes of a member if its answer is NONE and nothing but its session goes on.
+
+    For any other heartbeat None: it has to be stepped. Its client must be the member (`identity.identify_request`).
+    """
+    if not isinstance(state, Stable) or state.tenure.generation != generation:
+        return None
+    return None if isinstance(state.call, CallDue | Called) else _alive(state, state.call, now_ms)
+
+
 def stable_deadline(state: Stable) -> int:
     """Give the time at which something is due."""
     earliest = state.session_deadline_ms
@@ -108,20 +119,23 @@ def stable_deadline(state: Stable) -> int:
 def _heartbeat(state: Stable, event: HeartbeatReceived, now_ms: int) -> MemberStep:
     if event.request.generation != state.tenure.generation:
         return Step(state, (answer_heartbeat(event.ref, ErrorCode.ILLEGAL_GENERATION),))
-    profile, call = state.membership.profile, state.call
-    message = _CALM
+    call, message = state.call, _CALM
     if isinstance(call, CallDue):
-        call, message = Called(now_ms + profile.rebalance_timeout_ms), _CALLED
+        call, message = Called(now_ms + state.membership.profile.rebalance_timeout_ms), _CALLED
     elif isinstance(call, Called):
         message = _CALLED
-    alive = Stable(
+    return Step(_alive(state, call, now_ms), (Reply(event.ref, message),))
+
+
+def _alive(state: Stable, call: Call, now_ms: int) -> Stable:
+    """The same member with a whole session before it."""
+    return Stable(
         membership=state.membership,
         tenure=state.tenure,
         call=call,
         talk=state.talk,
-        session_deadline_ms=now_ms + profile.session_timeout_ms,
+        session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms,
     )
-    return Step(alive, (Reply(event.ref, message),))
 
 
 def _join(state: Stable, event: JoinReceived, now_ms: int) -> MemberStep:

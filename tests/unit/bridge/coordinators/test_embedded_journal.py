@@ -3,6 +3,7 @@
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.embedded import STARTING
 from bridge.coordinators.ledger import RETRY_S
 from bridge.journal.memory import MemoryJournal
 from tests.support.embedded_world import (
@@ -15,9 +16,10 @@ from tests.support.embedded_world import (
 )
 from tests.support.owned_group import GROUP
 from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
-from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId
 from translators.dialects.offsets import OffsetCommitReply
 
 UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -94,3 +96,23 @@ async def test_deleted_group_stays_deleted(autojump_clock: MockClock) -> None:
     async with embedded_world() as world:
         world.groups.keep(journal)
         assert world.groups.owner.shard.groups == {}
+
+
+async def test_heartbeat_at_peace_is_answered_at_once_but_not_while_the_journal_is_closed(
+    autojump_clock: MockClock,
+) -> None:
+    """What was told before may be told again; on a full disk everybody is told to come again."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        assert not world.groups.beat(Heartbeat(GROUP, 1, MemberId("a"), None))
+        world.groups.keep(journal)
+        calm = Heartbeat(GROUP, await world.form(), MemberId("a"), None)
+        written = entries_of(journal)
+        assert world.groups.beat(calm)
+        assert entries_of(journal) == written
+        world.groups.guard(lambda: STARTING)
+        assert not world.groups.beat(calm)
+        world.groups.guard(lambda: None)
+        journal.bytes_max = 0
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        assert not world.groups.beat(calm)

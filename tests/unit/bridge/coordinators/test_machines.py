@@ -6,8 +6,9 @@ from bridge.coordinators.machines import NOBODY, Machines, is_present
 from bridge.engine.commands import AskRef
 from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP
-from translators.classic_member.events import Answered, Granted, JoinReceived, LeaveReceived
+from translators.classic_member.events import Answered, Granted, JoinReceived, LeaveReceived, SyncReceived
 from translators.classic_member.states import Limits
+from translators.dialects.classic import SyncGroup
 from translators.dialects.ids import InstanceId, MemberId, RequestRef
 
 KEY, SEAT = AskRef(GROUP, MemberId("m")), InstanceId("s")
@@ -65,6 +66,22 @@ def test_deadline_taken_out_and_lost_is_noted_again() -> None:
     assert machines.next_deadline_ms() is None
     machines.note_all_deadlines()
     assert machines.next_deadline_ms() == due_ms
+
+
+def test_calm_heartbeat_moves_the_session_on_and_needs_no_new_deadline_entry() -> None:
+    """Nothing of it has to survive; the deadline is looked at when the old one is due, and then stands later."""
+    machines = joined()
+    machines.feed(KEY, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+    assert not machines.beat(KEY, 1, 0)
+    sync = SyncGroup(group_id=GROUP, generation=1, member_id=KEY.member_id, instance_id=SEAT)
+    machines.feed(KEY, SyncReceived(SECOND, sync), 0)
+    machines.watch()
+    assert machines.beat(KEY, 1, 5_000)
+    assert not machines.beat(KEY, 2, 5_000)
+    assert not machines.beat(AskRef(GROUP, MemberId("nobody")), 1, 5_000)
+    assert not machines.take_changed()
+    assert machines.take_due(10_000) == []
+    assert machines.next_deadline_ms() == 15_000
 
 
 def test_members_of_one_group() -> None:

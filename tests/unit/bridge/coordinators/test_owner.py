@@ -1,9 +1,12 @@
 """Machines and engine together: what mixed fleets see."""
 
+from dataclasses import replace
+
 from bridge.engine.settings import EngineSettings
-from tests.support.owned_group import TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from translators.dialects.classic import Heartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import Topic, TopicId, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicPartition
 
 
 def _all(count: int) -> frozenset[TopicPartition]:
@@ -166,3 +169,33 @@ def test_static_seat_passes_between_protocols_unnoticed() -> None:
     back = ClassicClient(group, instance_id="b")
     assert back.join() == owned
     assert first.beat() is ErrorCode.NONE
+
+
+def test_heartbeat_that_changes_nothing_counts_without_a_turn() -> None:
+    """It moves the session on as any other; nothing is said and nothing has to be written."""
+    group = OwnedGroup()
+    client = ClassicClient(group, instance_id="seat")
+    client.join()
+    for _ in range(4):
+        group.wait(6_000)
+        request = Heartbeat(GROUP, client.generation, client.member_id, client.instance_id)
+        assert group.owner.beat_calmly(request, group.now_ms)
+    assert client.beat() is ErrorCode.NONE
+
+
+def test_heartbeat_with_something_to_say_takes_a_turn() -> None:
+    """News, a stale generation, somebody unknown and a seat of another are left to the long way (K4.20, K4.30)."""
+    group = OwnedGroup()
+    client = ClassicClient(group, instance_id="seat")
+    client.join()
+    calm = Heartbeat(GROUP, client.generation, client.member_id, client.instance_id)
+    assert not group.owner.beat_calmly(replace(calm, generation=9), group.now_ms)
+    assert not group.owner.beat_calmly(replace(calm, member_id=MemberId("nobody")), group.now_ms)
+    assert not group.owner.beat_calmly(replace(calm, group_id=GroupId("other")), group.now_ms)
+    assert group.owner.beat_calmly(replace(calm, instance_id=None), group.now_ms)
+    other = ClassicClient(group, instance_id="other")
+    other.begin_join()
+    assert not group.owner.beat_calmly(calm, group.now_ms)
+    assert client.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    taken = replace(calm, member_id=other.member_id, instance_id=client.instance_id)
+    assert not group.owner.beat_calmly(taken, group.now_ms)

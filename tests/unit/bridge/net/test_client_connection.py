@@ -175,12 +175,35 @@ async def test_question_on_a_lost_connection_is_answered_none() -> None:
         got: list[Reply | None] = []
         via.ask(ref, message, got.append)
         await settle()
-        await client.stream.aclose()
+        await broker.hang_up()
         await settle()
         assert got == [None]
         via.ask(ref, message, got.append)
         assert got == [None, None]
         assert front.groups.gone == [1]
+
+
+async def test_question_of_a_client_that_went_is_answered_all_the_same() -> None:
+    """Decision 2: a commit that the broker answers is over then, and does not keep its partitions for a drain."""
+    committed = OffsetCommitReply(topics=())
+    broker = ScriptedBroker(
+        bodies={ApiKey.OFFSET_COMMIT: encode_reply(ApiKey.OFFSET_COMMIT, 7, 0, committed)[8:]}, gate=trio.Event()
+    )
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_COMMIT, 7, 1, "client", commit()))
+        await settle()
+        ref, message, via, _ = front.groups.submitted[0]
+        got: list[Reply | None] = []
+        via.ask(ref, message, got.append)
+        await settle()
+        await client.stream.aclose()
+        await settle()
+        assert (got, front.groups.gone) == ([], [1])
+        assert broker.gate is not None
+        broker.gate.set()
+        await settle()
+        assert got == [committed]
 
 
 async def test_batch_over_two_roads_is_split_and_merged_in_order() -> None:

@@ -44,7 +44,7 @@ from translators.classic_member.events import (
     LeaveReceived,
     Replaced,
 )
-from translators.classic_member.stable import client_while_stable, stable_deadline, world_while_stable
+from translators.classic_member.stable import beat_calmly, client_while_stable, stable_deadline, world_while_stable
 from translators.classic_member.states import (
     Asked,
     CallDue,
@@ -68,6 +68,15 @@ def test_stable_heartbeat_is_calm_and_extends_the_session() -> None:
     """Nothing changed for this member, whatever the group does (architecture 1, line 1)."""
     alive = replace(stable(A), session_deadline_ms=LATER + SESSION_MS)
     assert client_while_stable(stable(A), beat(), LATER) == Step(alive, (beat_reply(ErrorCode.NONE),))
+
+
+def test_stable_calm_heartbeat_extends_the_session_and_any_other_is_left_to_the_step() -> None:
+    """The short way: only what is answered NONE; a call, another generation or another state take the long way."""
+    assert beat_calmly(stable(A), 3, LATER) == replace(stable(A), session_deadline_ms=LATER + SESSION_MS)
+    assert beat_calmly(stable(A), 2, LATER) is None
+    assert beat_calmly(replace(stable(A), call=CallDue()), 3, LATER) is None
+    assert beat_calmly(replace(stable(A), call=Called(LATER)), 3, LATER) is None
+    assert beat_calmly(fenced(ErrorCode.ILLEGAL_GENERATION), 3, LATER) is None
 
 
 def test_stable_heartbeat_of_other_generation_is_illegal() -> None:

@@ -1,0 +1,35 @@
+"""Pieces of requests that can't be dealt with at once, with bytes of their own so that the shared buffer can go on.
+
+It must not know why they wait.
+"""
+
+from typing import NamedTuple
+
+from bridge.session.client_session import Decision
+from bridge.session.requests import Cut, Rejected
+
+
+class Waiting(NamedTuple):
+    """A piece that can't be dealt with before something changes; `decision` is None until it is made."""
+
+    cut: Cut
+    decision: Decision | None
+
+
+class LeftOver(NamedTuple):
+    """A piece that must wait, and the bytes behind it, which are nobody else's."""
+
+    waiting: Waiting
+    rest: memoryview
+
+
+def left_over_of(waiting: Waiting, rest: memoryview, *, is_shared: bool) -> LeftOver:
+    """What is left of received bytes; a shared view is copied."""
+    if not is_shared:
+        return LeftOver(waiting, rest)
+    return LeftOver(Waiting(_kept(waiting.cut), waiting.decision), memoryview(bytes(rest)))
+
+
+def _kept(cut: Cut) -> Cut:
+    """The same piece with bytes of its own."""
+    return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
