@@ -1,4 +1,4 @@
-"""The matrix as a page: `python -m tests.support.matrix_page RESULTS.xml` writes docs/reference/matrix.md.
+"""The matrix as a page: `python -m tests.support.matrix_page RESULTS.xml …` writes docs/reference/matrix.md.
 
 It knows pytest's --junitxml of `--matrix=all`, and must not know how a story is told.
 """
@@ -64,4 +64,5 @@ def current_commit() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render_page(read_results(Path(sys.argv[1])), current_commit()), encoding="utf-8")
+    told = [result for name in sys.argv[1:] for result in read_results(Path(name))]
+    PAGE.write_text(render_page(told, current_commit()), encoding="utf-8")
