@@ -4,14 +4,17 @@ It must not know HTTP, or how a group is decided.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from operator import attrgetter
 
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
+from bridge.app_classic_views import by_topic, member_views
 from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.views import classic_snapshot
 from bridge.engine.commands import AskRef, Speaks
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
 from bridge.engine.model import MemberState
+from bridge.engine.queries import GroupType
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
@@ -20,7 +23,6 @@ from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of
 from translators.dialects.ids import GroupId, TopicIdPartition
 
-GROUP_TYPE = "consumer"
 _NATIVE_STATES = {
     MemberState.STABLE: "Stable",
     MemberState.UNREVOKED_PARTITIONS: "UnrevokedPartitions",
@@ -40,10 +42,10 @@ class AppSnapshots:
     def groups(self) -> Sequence[GroupSummary]:
         """All groups that the bridge coordinates, and those it refuses because they are bypassed."""
         known = [self._summary(snapshot) for snapshot in self._snapshots()]
+        known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
+        served = {summary.group_id for summary in known}
         bypassed = self._groups.gate.bypassed
-        refused = [
-            _refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in self._owner.shard.groups
-        ]
+        refused = [_refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in served]
         return sorted(known + refused, key=attrgetter("group_id"))
 
     def group(self, name: str) -> GroupView | None:
@@ -53,6 +55,9 @@ class AppSnapshots:
         if snapshot is not None:
             members = tuple(self._member(group_id, member) for member in snapshot.members)
             return GroupView(summary=self._summary(snapshot), members=members)
+        classic = self._owner.shard.classic_groups.get(group_id)
+        if classic is not None:
+            return GroupView(summary=self._classic_summary(classic), members=member_views(classic_snapshot(classic)))
         reason = self._groups.gate.bypassed.get(group_id)
         return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
 
@@ -74,6 +79,13 @@ class AppSnapshots:
                 classic_members=classic,
                 consumer_members=len(snapshot.members) - classic,
             )
+        for group in self._owner.shard.classic_groups.values():
+            yield GroupCount(
+                group_id=group.group_id,
+                state=group.phase.value,
+                classic_members=len(group.members),
+                consumer_members=0,
+            )
 
     def _snapshots(self) -> Iterator[GroupSnapshot]:
         for group_id in tuple(self._owner.shard.groups):
@@ -85,13 +97,26 @@ class AppSnapshots:
         return GroupSummary(
             group_id=snapshot.group_id,
             road=Road.EMBEDDED.value,
-            type=GROUP_TYPE,
+            type=GroupType.CONSUMER.value,
             state=snapshot.state,
             group_epoch=snapshot.epoch,
             assignment_epoch=snapshot.assignment_epoch,
             assignor=snapshot.assignor,
             member_count=len(snapshot.members),
             reason=self._groups.gate.bypassed.get(snapshot.group_id),
+        )
+
+    def _classic_summary(self, group: ClassicGroup) -> GroupSummary:
+        return GroupSummary(
+            group_id=group.group_id,
+            road=Road.EMBEDDED.value,
+            type=GroupType.CLASSIC.value,
+            state=group.phase.value,
+            group_epoch=group.roster.generation,
+            assignment_epoch=group.synced.generation,
+            assignor=group.roster.protocol_name or "",
+            member_count=len(group.members),
+            reason=self._groups.gate.bypassed.get(group.group_id),
         )
 
     def _member(self, group_id: GroupId, member: MemberSnapshot) -> MemberView:
@@ -113,11 +138,7 @@ class AppSnapshots:
         )
 
     def _by_topic(self, partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
-        named = sorted(self._owner.catalog.to_names(partitions))
-        return tuple(
-            TopicPartitions(topic, tuple(each.partition for each in group))
-            for topic, group in groupby(named, key=attrgetter("topic"))
-        )
+        return by_topic(self._owner.catalog.to_names(partitions))
 
 
 def _generation(state: State | None) -> int | None:
@@ -130,7 +151,7 @@ def _refused(group_id: GroupId, reason: str) -> GroupSummary:
     return GroupSummary(
         group_id=group_id,
         road=Road.EMBEDDED.value,
-        type=GROUP_TYPE,
+        type=GroupType.CONSUMER.value,
         state="Bypassed",
         group_epoch=0,
         assignment_epoch=0,

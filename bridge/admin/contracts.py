@@ -21,7 +21,7 @@ class MemberView:
     """One member; field names are the keys of the JSON and stay as they are.
 
     `protocol` is "classic" or "consumer"; `library` and `library_version` are "" where the client did not say
-    (KIP-511); `generation` is None for consumer members, who have none.
+    (KIP-511); `generation` is None for consumer members and `member_epoch` for those of classic groups, who have none.
     """
 
     member_id: str
@@ -33,7 +33,7 @@ class MemberView:
     protocol: str
     state: str
     generation: int | None
-    member_epoch: int
+    member_epoch: int | None
     assigned: tuple[TopicPartitions, ...]
     target: tuple[TopicPartitions, ...]
     pending_revocation: tuple[TopicPartitions, ...]
@@ -41,7 +41,11 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSummary:
-    """One group in the list; `reason` says why it is refused or bypassed, None if it is served."""
+    """One group in the list; `reason` says why it is refused or bypassed, None if it is served.
+
+    `type` is "classic" or "consumer"; a classic group's epochs are its generations, and its assignor the protocol that
+    its members agreed on.
+    """
 
     group_id: str
     road: str

@@ -11,7 +11,9 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
 from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
-from translators.dialects.ids import GroupId
+from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
 
 
 @dataclass
@@ -63,6 +65,43 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     assert view.summary.member_count == 2
     assert list(_snapshots(group).counts()) == [
         GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
+    ]
+
+
+def test_classic_group_is_listed_and_counted_beside_the_others() -> None:
+    """Run by its own leader, and yet coordinated by the bridge."""
+    group = OwnedGroup(partitions=2)
+    (ref,) = group.send(
+        JoinGroup(
+            group_id=GroupId("workers"),
+            member_id=MemberId(""),
+            instance_id=None,
+            protocol_type="connect",
+            protocols=(Protocol("sessioned", b""),),
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=60_000,
+            needs_member_id=False,
+        )
+    )
+    group.wait(0)
+    assert group.answer(ref, JoinGroupReply).error is ErrorCode.NONE
+    snapshots = _snapshots(group)
+    (summary,) = snapshots.groups()
+    assert summary == GroupSummary(
+        group_id="workers",
+        road="embedded",
+        type="classic",
+        state="CompletingRebalance",
+        group_epoch=1,
+        assignment_epoch=0,
+        assignor="sessioned",
+        member_count=1,
+    )
+    view = snapshots.group("workers")
+    assert view is not None
+    assert [member.client_id for member in view.members] == ["client"]
+    assert list(snapshots.counts()) == [
+        GroupCount(group_id="workers", state="CompletingRebalance", classic_members=1, consumer_members=0)
     ]
 
 
