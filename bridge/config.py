@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_file import Entry, Written, WrittenFile, read_file
-from bridge.config_keys import KEYS, Key, Settings, Value
+from bridge.config_keys import KEYS, Key, Origin, Settings, Value
 from bridge.migration.route import Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
@@ -111,7 +111,14 @@ def _convert(key: Key, written: Written) -> Value | None:
         return tuple(str(item).strip() for item in items if str(item).strip())
     if isinstance(written, bool):
         return "off" if not written else None
-    return str(written) if isinstance(written, str | int) else None
+    return _choice(key, str(written)) if isinstance(written, str | int) else None
+
+
+def _choice(key: Key, text: str) -> str:
+    """The choice that is meant: for Kafka's own keys case does not matter, as in Kafka."""
+    if key.origin is not Origin.KAFKA:
+        return text
+    return next((choice for choice in key.choices if choice == text.lower()), text)
 
 
 def _convert_bool(written: Written) -> bool | None:

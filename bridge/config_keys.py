@@ -261,6 +261,14 @@ class Settings:
     group_consumer_max_size: int = _key(
         "group.consumer.max.size", INT_MAX, "Most members of a consumer group.", _kafka()
     )
+    group_max_size: int = _key("group.max.size", INT_MAX, "Most members of a classic group.", _kafka())
+    group_consumer_migration_policy: str = _key(
+        "group.consumer.migration.policy",
+        "bidirectional",
+        "Which groups with members may change their kind by themselves: `upgrade` when the first KIP-848 member joins "
+        "a classic group, `downgrade` when the last one leaves a consumer group; an operator may always.",
+        Bounds(choices=("bidirectional", "upgrade", "downgrade", "disabled"), origin=Origin.KAFKA, per_group=True),
+    )
     group_consumer_assignors: Names = _names(
         "group.consumer.assignors",
         ("uniform", "range"),

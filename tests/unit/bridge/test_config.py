@@ -109,3 +109,22 @@ def test_every_key_says_what_it_allows(key: object) -> None:
     found = next(known for known in KEYS.values() if known is key)
     assert allowed(found)
     assert found.text.endswith((".", ")."))
+
+
+@pytest.mark.parametrize("written", ["downgrade", "DOWNGRADE", "Downgrade"])
+def test_kafkas_choices_know_no_case(written: str, tmp_path: Path) -> None:
+    """K3.1: the file of a broker is understood as it is, also for the groups of one rule."""
+    key = "group.consumer.migration.policy"
+    rule = f'groups:\n  - match: "a-*"\n    road: embedded\n    {key}: {written}\n'
+    config = load(_write(tmp_path, rule), {})
+    assert config.settings.group_consumer_migration_policy == "bidirectional"
+    assert config.rules[0].settings(config.settings).group_consumer_migration_policy == "downgrade"
+
+
+def test_own_choices_are_taken_literally(tmp_path: Path) -> None:
+    """There is no other program whose habits would have to be followed."""
+    path = _write(tmp_path, "journal.sync: FULL\ngroup.consumer.migration.policy: both\n")
+    assert _faults(path) == [
+        (FaultCode.OUT_OF_BOUNDS, 1, "journal.sync"),
+        (FaultCode.OUT_OF_BOUNDS, 2, "group.consumer.migration.policy"),
+    ]
