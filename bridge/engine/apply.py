@@ -17,6 +17,7 @@ from bridge.engine.indexes import (
     unindex_current,
     unindex_subscription,
 )
+from bridge.engine.loads import forget_loads, index_topic, rest_loads, seat_loads, unseat_loads
 from bridge.engine.model import Current, DeadlineKey, DeadlineKind, Member, ResolvedPattern
 from bridge.engine.records import (
     AskParked,
@@ -39,7 +40,7 @@ from bridge.engine.records import (
     TopicGone,
     TopicSeen,
 )
-from bridge.engine.state import NO_PARTITIONS, Flight, Group, Partitions, Shard
+from bridge.engine.state import NO_PARTITIONS, Flight, Group, Partitions, Shard, groups_subscribed_to
 from translators.dialects.ids import GroupId
 
 
@@ -93,6 +94,7 @@ def _(record: MemberSubscribed, state: Shard) -> None:
         current = known.current
     group.members[member_id] = Member(record.subscription, current)
     index_subscription(state, group, record.subscription)
+    seat_loads(group, record.subscription)
 
 
 @_write.register
@@ -103,6 +105,7 @@ def _(record: MemberForgotten, state: Shard) -> None:
     unindex_current(state, group, record.member_id, member.current)
     retarget(state, group, record.member_id, NO_PARTITIONS)
     group.target.pop(record.member_id, None)
+    unseat_loads(group, record.member_id)
     for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
         state.deadlines.drop(DeadlineKey(kind, record.group_id, record.member_id))
 
@@ -116,6 +119,7 @@ def _(record: TargetAssigned, state: Shard) -> None:
 def _(record: TargetEpochReached, state: Shard) -> None:
     group = state.groups[record.group_id]
     group.assignment_epoch = record.epoch
+    rest_loads(group, record.assignor)
     group.assignor = record.assignor
     state.deadlines.drop(DeadlineKey(DeadlineKind.TARGET, record.group_id))
 
@@ -134,9 +138,12 @@ def _(record: TopicSeen, state: Shard) -> None:
     known = state.topics.get(topic.topic_id)
     if known is not None and state.topic_ids.get(known.name) == topic.topic_id:
         del state.topic_ids[known.name]
+    if known is not None and known.name != topic.name:
+        forget_loads(state, groups_subscribed_to(state, {known.name, topic.name}))
     state.topics[topic.topic_id] = topic
     state.topic_ids[topic.name] = topic.topic_id
     state.partition_counts[topic.topic_id] = topic.partition_count
+    index_topic(state, topic)
 
 
 @_write.register
@@ -145,11 +152,13 @@ def _(record: TopicGone, state: Shard) -> None:
     del state.partition_counts[record.topic_id]
     if state.topic_ids.get(topic.name) == record.topic_id:
         del state.topic_ids[topic.name]
+    forget_loads(state, groups_subscribed_to(state, {topic.name}))
 
 
 @_write.register
 def _(record: RegularExpressionResolved, state: Shard) -> None:
     state.patterns[record.pattern] = ResolvedPattern(record.topics, record.error)
+    forget_loads(state, state.pattern_users.get(record.pattern, ()))
 
 
 @_write.register

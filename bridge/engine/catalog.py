@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
-from bridge.engine.state import Shard
+from bridge.engine.state import groups_subscribed_to
 from bridge.engine.turn import Turn
 from translators.dialects.ids import GroupId, TopicName
 
@@ -41,18 +41,6 @@ def take_pattern(turn: Turn, command: ResolveRegularExpression) -> None:
     turn.write(RegularExpressionResolved(command.pattern, command.topics, command.error))
     if before != command.topics:
         _move_epochs(turn, state.pattern_users.get(command.pattern, ()))
-
-
-def groups_subscribed_to(state: Shard, names: set[TopicName]) -> set[GroupId]:
-    """The groups in which somebody wants one of these topics, by name or by pattern."""
-    groups: set[GroupId] = set()
-    for name in names:
-        groups |= state.subscribers.get(name, set())
-    for pattern, users in state.pattern_users.items():
-        resolved = state.patterns.get(pattern)
-        if resolved is not None and not names.isdisjoint(resolved.topics):
-            groups |= users
-    return groups
 
 
 def _move_epochs(turn: Turn, group_ids: Iterable[GroupId]) -> None:

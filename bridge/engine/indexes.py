@@ -6,6 +6,7 @@ It must not know records or decisions.
 from collections.abc import Hashable
 from typing import TypeVar
 
+from bridge.engine.loads import move_loads, settle_loads
 from bridge.engine.model import Current, MemberState, Subscription
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, is_in_flight
 from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
@@ -110,17 +111,21 @@ def _held(current: Current) -> set[TopicIdPartition]:
 def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partitions) -> None:
     """Set a member's target; a partition that another target still names moves over."""
     old = group.target.get(member_id, NO_PARTITIONS)
-    for partition in old - partitions:
-        if group.target_owners.get(partition) == member_id:
-            _unwant(group, member_id, partition)
-            del group.target_owners[partition]
-    for partition in partitions - old:
+    lost = [partition for partition in old - partitions if group.target_owners.get(partition) == member_id]
+    gained = partitions - old
+    for partition in lost:
+        _unwant(group, member_id, partition)
+        del group.target_owners[partition]
+    for partition in gained:
         before = group.target_owners.get(partition)
         if before is not None:
             _unwant(group, before, partition)
+            move_loads(group, before, NO_PARTITIONS, (partition,))
         group.target_owners[partition] = member_id
         refresh(state, group, partition)
     group.target[member_id] = partitions
+    move_loads(group, member_id, gained, lost)
+    settle_loads(group, member_id)
 
 
 def refresh(state: Shard, group: Group, partition: TopicIdPartition) -> None:

@@ -4,9 +4,11 @@ It must not know how to decide, and nobody but `apply` writes to them.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from bridge.engine.assignors.interface import Assignor
+from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import Ask, InitialDelay, Member, ResolvedPattern, Subscription
@@ -22,7 +24,9 @@ class Group:
     """One consumer group: durable facts, volatile ones, and indexes that follow from them.
 
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
-    `grantable` what each member's target names and nobody holds; `stable_at` counts STABLE members per epoch.
+    `grantable` what each member's target names and nobody holds; `stable_at` counts STABLE members per epoch. `loads`
+    is what an assignor needs to change only what changed: None until one asks, and again when the topics that members
+    want change other than by growing (`index_loads` builds it from the rest).
     """
 
     group_id: GroupId
@@ -44,6 +48,7 @@ class Group:
     patterns: dict[str, int] = field(default_factory=dict)
     votes: dict[str, int] = field(default_factory=dict)
     stable_at: dict[int, int] = field(default_factory=dict)
+    loads: LoadIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,18 @@ def topic_names_of(state: Shard, subscription: Subscription) -> frozenset[TopicN
         return subscription.names
     resolved = state.patterns.get(subscription.pattern)
     return subscription.names if resolved is None else subscription.names | resolved.topics
+
+
+def groups_subscribed_to(state: Shard, names: AbstractSet[TopicName]) -> set[GroupId]:
+    """The groups in which somebody wants one of these topics, by name or by pattern."""
+    groups: set[GroupId] = set()
+    for name in names:
+        groups |= state.subscribers.get(name, set())
+    for pattern, users in state.pattern_users.items():
+        resolved = state.patterns.get(pattern)
+        if resolved is not None and not names.isdisjoint(resolved.topics):
+            groups |= users
+    return groups
 
 
 def topic_ids_of(state: Shard, names: frozenset[TopicName]) -> frozenset[TopicId]:

@@ -4,6 +4,7 @@ Bounds and optima are computed here from the definitions, by counting or by tryi
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 from hypothesis import given, settings
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
 from bridge.engine.assignors.registry import registry
+from bridge.engine.assignors.uniform import Uniform
+from tests.support.assignments import index_of
+from tests.support.forced_minimum import forced_minimum
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
 TOPICS = [TopicId(bytes(15) + bytes([number])) for number in range(1, 5)]
 NAMES = [MemberId(f"m{number}") for number in range(6)]
-UNIFORM = registry["uniform"]
+UNIFORM = Uniform()
 
 
 @st.composite
@@ -63,6 +67,11 @@ def standing(spec: AssignmentSpec) -> dict[MemberId, set[TopicIdPartition]]:
 def moves(spec: AssignmentSpec, target: Assignment) -> int:
     """Partitions that leave a member which could have kept them."""
     return sum(len(claims - target[name]) for name, claims in standing(spec).items())
+
+
+def worth(spec: AssignmentSpec, target: Assignment) -> tuple[int, int]:
+    """How balanced and how many moves, as the oracle counts."""
+    return squares({name: len(share) for name, share in target.items()}), moves(spec, target)
 
 
 def squares(loads: Mapping[MemberId, int]) -> int:
@@ -132,6 +141,62 @@ def test_uniform_mixed_subscriptions_are_the_best_of_all_assignments(spec: Assig
         for owners in product(*wanting)
     )
     assert (squares({name: len(share) for name, share in target.items()}), moves(spec, target)) == best
+
+
+@settings(max_examples=150, deadline=None)
+@given(specs())
+def test_uniform_moves_what_balance_forces_and_no_more(spec: AssignmentSpec) -> None:
+    """Up to 36 partitions and six members: as balanced as can be, by the fewest moves, says a plain min-cost flow."""
+    owner = {partition: name for name, claim in standing(spec).items() for partition in claim}
+    assert worth(spec, UNIFORM.assign(spec)) == forced_minimum(spec, owner)
+
+
+@settings(max_examples=300)
+@given(specs(members=3, partitions=2, topics=3))
+def test_oracle_finds_the_best_of_all_assignments(spec: AssignmentSpec) -> None:
+    """What the other laws trust is itself held to trying every assignment."""
+    partitions = subscribed(spec)
+    owner = {partition: name for name, claim in standing(spec).items() for partition in claim}
+    wanting = [[name for name, m in spec.members.items() if p.topic_id in m.topics] for p in partitions]
+    best = min(
+        (
+            squares({name: owners.count(name) for name in spec.members}),
+            sum(owner.get(p, name) != name for p, name in zip(partitions, owners, strict=True)),
+        )
+        for owners in product(*wanting)
+    )
+    assert forced_minimum(spec, owner) == best
+
+
+@settings(max_examples=300, deadline=None)
+@given(specs())
+def test_revised_target_is_as_good_as_a_new_one(spec: AssignmentSpec) -> None:
+    """The incremental way: shares of those that change only, every partition once, the same balance and moves."""
+    index = index_of(spec)
+    revised = UNIFORM.revise(index, spec.previous)
+    assert revised is not None
+    target = {name: revised.get(name, spec.previous[name]) for name in spec.members}
+    assert all(share != spec.previous[name] for name, share in revised.items())
+    assert sorted(partition for share in target.values() for partition in share) == subscribed(spec)
+    for name, share in target.items():
+        assert {partition.topic_id for partition in share} <= spec.members[name].topics
+    owner = {partition: name for name, claim in standing(spec).items() for partition in claim}
+    assert worth(spec, target) == forced_minimum(spec, owner)
+
+
+@given(specs(same=True))
+def test_revised_target_of_equal_subscriptions_is_the_computed_one(spec: AssignmentSpec) -> None:
+    """With one subscription both ways make the same choices."""
+    revised = UNIFORM.revise(index_of(spec), spec.previous)
+    assert revised is not None
+    assert {name: revised.get(name, spec.previous[name]) for name in spec.members} == UNIFORM.assign(spec)
+
+
+@given(specs())
+def test_order_of_members_does_not_matter_to_a_revision(spec: AssignmentSpec) -> None:
+    """Equal questions, equal answers."""
+    turned = replace(spec, members=dict(reversed(list(spec.members.items()))))
+    assert UNIFORM.revise(index_of(turned), spec.previous) == UNIFORM.revise(index_of(spec), spec.previous)
 
 
 @given(specs())

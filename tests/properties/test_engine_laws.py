@@ -9,8 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bridge.engine.assignors.incremental import IncrementalAssignor
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.registry import registry
+from bridge.engine.assignors.load_index import LoadIndex
+from bridge.engine.assignors.uniform import Uniform
 from bridge.engine.commands import (
     BeginCommit,
     ChangeTopics,
@@ -24,6 +26,7 @@ from bridge.engine.commands import (
     ResolveRegularExpression,
     Speaks,
 )
+from bridge.engine.loads import index_loads
 from bridge.engine.model import MemberState
 from bridge.engine.outcome import CommitAdmitted, MemberAnswer, Message, Outcome
 from bridge.engine.queries import has_news, next_deadline
@@ -44,6 +47,7 @@ from translators.dialects.ids import (
 )
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
+UNIFORM = Uniform()
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
 SPEAKS = st.sampled_from(list(Speaks))
 TOPICS = st.sampled_from([("foo",), ("bar",), ("foo", "bar"), ("foo", "later")])
@@ -52,7 +56,7 @@ TIMES_MS = st.sampled_from([1, 500, 3_000, 20_000, 50_000])
 
 
 @dataclass(slots=True)
-class Moody:
+class Moody(IncrementalAssignor):
     """The built-in assignor, which fails while it is in the mood for it."""
 
     name: str = "uniform"
@@ -62,7 +66,13 @@ class Moody:
         """Answer, or raise."""
         if self.fails:
             raise RuntimeError("not now")
-        return registry["uniform"].assign(spec)
+        return UNIFORM.assign(spec)
+
+    def revise(self, index: LoadIndex, target: Assignment) -> Assignment | None:
+        """Answer, or raise."""
+        if self.fails:
+            raise RuntimeError("not now")
+        return UNIFORM.revise(index, target)
 
 
 class EngineLaws(RuleBasedStateMachine):
@@ -261,6 +271,14 @@ class EngineLaws(RuleBasedStateMachine):
         """Replaying every record gives the same state, replaying the durable ones the same durable state."""
         assert snapshot(self.bench.replayed()) == snapshot(self.bench.state)
         assert durable(self.bench.replayed(durable_only=True)) == durable(self.bench.state)
+
+    @invariant()
+    def load_index_is_what_a_fresh_one_would_be(self) -> None:
+        """What records have kept in step equals what is built from members, topics and target."""
+        group = self.bench.state.groups.get(GROUP)
+        if group is not None and group.loads is not None:
+            fresh = replace(group, loads=None)
+            assert group.loads.picture() == index_loads(self.bench.state, fresh).picture()
 
     @invariant()
     def target_covers_subscribed_partitions_once(self) -> None:

@@ -6,9 +6,10 @@ It must not know any assignor.
 from collections.abc import Mapping
 
 from bridge.engine.assignors.claims import settle_claims
-from bridge.engine.assignors.cohorts import form_cohorts, link_components
+from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat
 from bridge.engine.assignors.flow import Flow
 from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.load_index import Census, LoadIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
 
@@ -53,3 +54,17 @@ def flow(question: AssignmentSpec) -> Flow:
     """The flow of a question whose members are all in one component."""
     (component,) = link_components(form_cohorts(question))
     return Flow(component, settle_claims(question, component))
+
+
+def index_of(question: AssignmentSpec) -> LoadIndex:
+    """The index of a group that is as the question says; who has no entry in `previous` is a newcomer."""
+    wishes = {name: member.topics for name, member in question.members.items()}
+    return LoadIndex(
+        Census(
+            seats={name: seat(member) for name, member in question.members.items()},
+            wishes=wishes,
+            topics={wish: wish for wish in wishes.values()},
+            partition_counts=question.partition_counts,
+            target={name: share for name, share in question.previous.items() if name in question.members},
+        )
+    )

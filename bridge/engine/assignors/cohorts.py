@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.ladder import Seat, seat_of
 from translators.dialects.ids import MemberId, TopicId
 
 
@@ -22,9 +23,9 @@ Component = tuple[Cohort, ...]
 """Cohorts linked by common topics: what happens in one component concerns no other."""
 
 
-def seat(member: MemberSubscription) -> tuple[bool, str, str]:
+def seat(member: MemberSubscription) -> Seat:
     """Sort key of a member: static ones first by instance id, which keeps a restart's seat, then dynamic (K9.2)."""
-    return (member.instance_id is None, member.instance_id or "", member.member_id)
+    return seat_of(member.member_id, member.instance_id)
 
 
 def seated(members: Mapping[MemberId, MemberSubscription]) -> tuple[MemberId, ...]:

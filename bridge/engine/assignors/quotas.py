@@ -1,53 +1,64 @@
 """Balance for members that want the same topics: all get the floor, and what they hold decides who gets one more.
 
-It knows claims and counts, and must not know that other members want other topics.
+It knows loads and what is held, and must not know that other members want other topics.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bridge.engine.assignors.claims import Claims
 from bridge.engine.assignors.interface import Assignment
+from bridge.engine.assignors.ladder import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicIdPartition
 
 
-def share_evenly(claims: Claims) -> Assignment:
+def share_evenly(claims: Claims, seats: Mapping[MemberId, Seat]) -> Assignment:
     """Spread the partitions so that loads differ by at most one, taking no partition away that balance does not force.
 
     Kafka's homogeneous builder fixes who may hold one more by iteration order and fills member by member (K9.3). Here
     the surplus stays with those who have it, and free partitions are dealt in turn, which also spreads each topic.
     """
-    quotas = set_quotas({member_id: len(held) for member_id, held in claims.held.items()}, len(claims.unclaimed))
-    shares = dict(claims.held)
-    pool = list(claims.unclaimed)
-    for member_id, held in claims.held.items():
-        excess = len(held) - quotas[member_id]
-        if excess > 0:
-            released = _pick_released(held, excess, len(pool))
-            shares[member_id] = held.difference(released)
-            pool.extend(released)
-    for member_id, dealt in _deal(sorted(pool), quotas, shares).items():
-        shares[member_id] = shares[member_id].union(dealt)
-    return shares
+    ladder = Ladder()
+    ladder.fill([(len(held), seats[member_id]) for member_id, held in claims.held.items()])
+    return {**claims.held, **deal(set_quotas(ladder, len(claims.unclaimed)), claims.held, claims.unclaimed)}
 
 
-def set_quotas(loads: Mapping[MemberId, int], unclaimed: int) -> dict[MemberId, int]:
-    """Say how many partitions each member ends up with.
+def set_quotas(ladder: Ladder, unclaimed: int) -> dict[Seat, int]:
+    """Say who ends up with how many partitions, where that is not what it has; O(rungs + changes), n log n for many.
 
     One more than the floor goes first to members that hold so many (it saves a move each), then to those below the
-    floor (they change anyway), last to those at the floor; by seat order where equal.
+    floor (they change anyway), last to those at the floor. Of equals the first seats are left alone if they can be.
     """
-    floor, surplus = divmod(sum(loads.values()) + unclaimed, len(loads))
-    if not surplus:
-        return dict.fromkeys(loads, floor)
-    ranked = sorted(loads, key=lambda member_id: _surplus_rank(loads[member_id], floor))
-    favoured = set(ranked[:surplus])
-    return {member_id: floor + (member_id in favoured) for member_id in loads}
+    floor, surplus = divmod(ladder.total + unclaimed, ladder.size)
+    quotas: dict[Seat, int] = {}
+    for load in sorted(ladder.rungs, key=lambda load: (load <= floor, -load if load > floor else load)):
+        rung = ladder.rungs[load]
+        favoured = min(surplus, len(rung))
+        surplus -= favoured
+        if load == floor:
+            quotas.update(dict.fromkeys(rung[len(rung) - favoured :], floor + 1))
+            continue
+        if load != floor + 1:
+            quotas.update(dict.fromkeys(rung[:favoured], floor + 1))
+        quotas.update(dict.fromkeys(rung[favoured:], floor))
+    return quotas
 
 
-def _surplus_rank(load: int, floor: int) -> tuple[int, int]:
-    if load > floor:
-        return (0, -load)
-    return (1, load)
+def deal(quotas: Mapping[Seat, int], held: Assignment, unclaimed: Iterable[TopicIdPartition]) -> Assignment:
+    """Give those whose quota changed their new share: who has too much releases some, the rest is dealt by seat."""
+    shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
+    pool = list(unclaimed)
+    for seat in sorted(quotas):
+        share = held[seat[2]]
+        excess = len(share) - quotas[seat]
+        if excess > 0:
+            released = _pick_released(share, excess, len(pool))
+            share = share.difference(released)
+            pool.extend(released)
+        shares[seat[2]] = share
+    missing = {seat[2]: quotas[seat] - len(shares[seat[2]]) for seat in sorted(quotas)}
+    for member_id, dealt in _deal_in_turn(sorted(pool), missing).items():
+        shares[member_id] = shares[member_id].union(dealt)
+    return shares
 
 
 def _pick_released(held: frozenset[TopicIdPartition], excess: int, offset: int) -> list[TopicIdPartition]:
@@ -57,11 +68,10 @@ def _pick_released(held: frozenset[TopicIdPartition], excess: int, offset: int) 
     return (ordered[start:] + ordered[:start])[:excess]
 
 
-def _deal(
-    pool: Sequence[TopicIdPartition], quotas: Mapping[MemberId, int], shares: Assignment
+def _deal_in_turn(
+    pool: Sequence[TopicIdPartition], missing: Mapping[MemberId, int]
 ) -> dict[MemberId, list[TopicIdPartition]]:
-    """Hand the pool out in turn, one each per round, until every quota is met."""
-    missing = {member_id: quota - len(shares[member_id]) for member_id, quota in quotas.items()}
+    """Hand the pool out, one each per round, until nobody misses any."""
     waiting = [member_id for member_id, count in missing.items() if count > 0]
     dealt: dict[MemberId, list[TopicIdPartition]] = {member_id: [] for member_id in waiting}
     position = 0

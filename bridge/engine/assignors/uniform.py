@@ -4,14 +4,17 @@ It knows which road fits which component, and must not know how either computes.
 """
 
 from bridge.engine.assignors.claims import NOTHING, settle_claims
-from bridge.engine.assignors.cohorts import Component, form_cohorts, link_components
+from bridge.engine.assignors.cohorts import Component, form_cohorts, link_components, seat
+from bridge.engine.assignors.incremental import IncrementalAssignor
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.mixture import share_along_chains
 from bridge.engine.assignors.quotas import share_evenly
+from bridge.engine.assignors.revision import revise
 from translators.dialects.ids import MemberId, TopicIdPartition
 
 
-class Uniform:
+class Uniform(IncrementalAssignor):
     """Kafka's `uniform`, with its balance and fewer moves (K9.3, K9.4)."""
 
     name: str = "uniform"
@@ -23,6 +26,10 @@ class Uniform:
             target.update(assign_component(spec, component))
         return target
 
+    def revise(self, index: LoadIndex, target: Assignment) -> Assignment | None:
+        """Look only at components that changed, and there only at members that must give or may gain."""
+        return revise(index, target)
+
 
 def assign_component(spec: AssignmentSpec, component: Component) -> Assignment:
     """Compute the target of one component; a caller that knows which components changed need not ask for the others."""
@@ -30,5 +37,5 @@ def assign_component(spec: AssignmentSpec, component: Component) -> Assignment:
         return {member_id: NOTHING for cohort in component for member_id in cohort.members}
     claims = settle_claims(spec, component)
     if len(component) == 1:
-        return share_evenly(claims)
+        return share_evenly(claims, {member_id: seat(spec.members[member_id]) for member_id in component[0].members})
     return share_along_chains(component, claims)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Self
 
+from bridge.engine.assignors.incremental import IncrementalAssignor
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, Assignor, MemberSubscription
+from bridge.engine.loads import index_loads
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
 from bridge.engine.settings import settings_of
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_ids_of, topic_names_of
@@ -45,14 +47,15 @@ def compute_target(state: Shard, group: Group, now_ms: int) -> NewTarget | Faile
     if not group.members:
         return NewTarget((TargetEpochReached(group.group_id, group.epoch, ""),), frozenset())
     name = choose_assignor(state, group)
-    spec = make_spec(state, group)
-    answer = ask_assignor(state.assignors[name], spec)
+    answer = _revise(state, group, name)
+    if answer is None:
+        answer = _assign(state, group, name)
     if isinstance(answer, str):
         return FailedTarget(name, answer)
     changed = tuple(
-        TargetAssigned(group.group_id, member_id, answer.get(member_id, NO_PARTITIONS))
-        for member_id in group.members
-        if group.target.get(member_id) != answer.get(member_id, NO_PARTITIONS)
+        TargetAssigned(group.group_id, member_id, partitions)
+        for member_id, partitions in answer.items()
+        if group.target.get(member_id) != partitions
     )
     moved = frozenset(record.member_id for record in changed if record.partitions or group.target.get(record.member_id))
     ending = (TargetEpochReached(group.group_id, group.epoch, name), TargetComputed(group.group_id, now_ms))
@@ -67,6 +70,25 @@ def choose_assignor(state: Shard, group: Group) -> str:
         return names[0]
     order = {name: position for position, name in enumerate(names)}
     return min(voted, key=lambda name: (-group.votes[name], order.get(name, len(order)), name))
+
+
+def _revise(state: Shard, group: Group, name: str) -> Assignment | str | None:
+    """What changes, from an assignor that made the last target and can tell at that cost, or why it can't."""
+    assignor = state.assignors[name]
+    if group.assignor != name or not isinstance(assignor, IncrementalAssignor):
+        return None
+    answer: Assignment | None = None
+    with _Trap() as trap:
+        answer = assignor.revise(index_loads(state, group), group.target)
+    return answer if trap.fault is None else trap.fault
+
+
+def _assign(state: Shard, group: Group, name: str) -> Assignment | str:
+    """The shares of all members, or why there are none."""
+    answer = ask_assignor(state.assignors[name], make_spec(state, group))
+    if isinstance(answer, str):
+        return answer
+    return {member_id: answer.get(member_id, NO_PARTITIONS) for member_id in group.members}
 
 
 def make_spec(state: Shard, group: Group) -> AssignmentSpec:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from bridge.engine.catalog import groups_subscribed_to
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.outcome import TargetChanged
+from bridge.engine.state import groups_subscribed_to
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request, parts, topic, topic_id
 from translators.dialects.ids import MemberId, Topic
 

@@ -1,37 +1,73 @@
 """Even shares for equal subscriptions, by value; it must not know mixed ones."""
 
+from collections.abc import Mapping
+
 from bridge.engine.assignors.claims import Claims
-from bridge.engine.assignors.quotas import set_quotas, share_evenly
+from bridge.engine.assignors.interface import Assignment
+from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
+from bridge.engine.assignors.quotas import deal, set_quotas, share_evenly
 from tests.support.assignments import parts, shares
 from translators.dialects.ids import MemberId
 
-M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
+
+def ladder(loads: Mapping[str, int]) -> Ladder:
+    """Dynamic members with these loads."""
+    filled = Ladder()
+    filled.fill([(load, named(name)) for name, load in loads.items()])
+    return filled
+
+
+def named(name: str) -> Seat:
+    """A dynamic member's seat."""
+    return seat_of(MemberId(name), None)
+
+
+def quotas(loads: Mapping[str, int], unclaimed: int) -> dict[str, int]:
+    """The changes by name."""
+    return {seat[2]: quota for seat, quota in set_quotas(ladder(loads), unclaimed).items()}
+
+
+def evenly(claims: Claims) -> Assignment:
+    """Shares of dynamic members."""
+    return share_evenly(claims, {member_id: seat_of(member_id, None) for member_id in claims.held})
 
 
 def test_surplus_stays_with_members_that_hold_it() -> None:
     """Kafka gives it to the first members in iteration order instead and moves partitions for it (K9.3)."""
-    assert set_quotas({M1: 2, M2: 2, M3: 3}, 0) == {M1: 2, M2: 2, M3: 3}
+    assert quotas({"m1": 2, "m2": 2, "m3": 3}, 0) == {}
 
 
 def test_surplus_nobody_holds_goes_to_members_that_change_anyway() -> None:
     """A member at the floor is left alone as long as another one must gain."""
-    assert set_quotas({M1: 2, M2: 1, M3: 2}, 2) == {M1: 2, M2: 3, M3: 2}
+    assert quotas({"m1": 2, "m2": 1, "m3": 2}, 2) == {"m2": 3}
 
 
-def test_equal_members_share_by_seat() -> None:
+def test_equal_newcomers_share_by_seat() -> None:
     """No surplus, no choice; with one the first seat has it."""
-    assert set_quotas({M1: 0, M2: 0}, 4) == {M1: 2, M2: 2}
-    assert set_quotas({M1: 0, M2: 0}, 5) == {M1: 3, M2: 2}
+    assert quotas({"m1": 0, "m2": 0}, 4) == {"m1": 2, "m2": 2}
+    assert quotas({"m1": 0, "m2": 0}, 5) == {"m1": 3, "m2": 2}
+
+
+def test_of_equal_members_the_last_seats_are_disturbed() -> None:
+    """Static members sit first, so they keep what they have longest, and gain last."""
+    assert quotas({"m1": 3, "m2": 3, "m3": 3, "m4": 0}, 0) == {"m2": 2, "m3": 2, "m4": 2}
+    assert quotas({"m1": 2, "m2": 2, "m3": 2}, 1) == {"m3": 3}
+
+
+def test_only_released_and_free_partitions_are_dealt() -> None:
+    """Who has its quota is not asked."""
+    held = shares({"m1": "a0 a1", "m2": ""})
+    assert deal({named("m1"): 1, named("m2"): 2}, held, sorted(parts("b0"))) == shares({"m1": "a0", "m2": "a1 b0"})
 
 
 def test_new_group_is_dealt_in_turn_so_each_topic_spreads() -> None:
     """A busy topic does not end on one member."""
     claims = Claims(shares({"m1": "", "m2": ""}), tuple(sorted(parts("a0 a1 b0 b1"))))
-    assert share_evenly(claims) == shares({"m1": "a0 b0", "m2": "a1 b1"})
+    assert evenly(claims) == shares({"m1": "a0 b0", "m2": "a1 b1"})
 
 
 def test_donors_release_only_the_excess() -> None:
     """Two of six move when a third member joins two with three each."""
     held = shares({"m1": "a0 a1 a2", "m2": "b0 b1 b2", "m3": ""})
-    target = share_evenly(Claims(held, ()))
+    target = evenly(Claims(held, ()))
     assert target == shares({"m1": "a1 a2", "m2": "b0 b2", "m3": "a0 b1"})

@@ -1,0 +1,325 @@
+"""What of a group's target an assignor must know to change only what has to change, kept in step record by record.
+
+It knows wishes, seats, loads and which partitions nobody has, and must not know what ought to move.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bridge.engine.assignors.interface import Assignment
+from bridge.engine.assignors.ladder import Ladder, Seat
+from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
+
+NOTHING: frozenset[TopicIdPartition] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Kind:
+    """Topics that the same crowds want: their partitions are interchangeable. `free` are those in nobody's target."""
+
+    number: int
+    crowds: "tuple[Crowd, ...]" = ()
+    free: set[TopicIdPartition] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class Crowd:
+    """Members that want the same topics, by load; `holders` those with partitions of a kind, where kinds differ."""
+
+    number: int
+    topics: frozenset[TopicId]
+    kinds: tuple[Kind, ...] = ()
+    ladder: Ladder = field(default_factory=Ladder)
+    holders: dict[int, Ladder] = field(default_factory=dict)
+    region: "Region | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """Crowds linked by common topics: what happens in one region concerns no other."""
+
+    number: int
+    crowds: tuple[Crowd, ...]
+    kinds: tuple[Kind, ...]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its members want different topics."""
+        return len(self.crowds) > 1
+
+
+@dataclass(slots=True, eq=False)
+class Standing:
+    """One member: its seat and crowd, how many valid partitions its target has, and in a mixed region of which kind."""
+
+    seat: Seat
+    crowd: Crowd
+    load: int = 0
+    units: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """What an index is built from: seats and wishes of all members, topics of each wish, and the target.
+
+    `partition_counts` need not name every topic; a topic it doesn't name has no partitions. Targets are disjoint; they
+    may name partitions that are gone or not wanted any more.
+    """
+
+    seats: Mapping[MemberId, Seat]
+    wishes: Mapping[MemberId, Hashable]
+    topics: Mapping[Hashable, frozenset[TopicId]]
+    partition_counts: Mapping[TopicId, int]
+    target: Assignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """An index as a value: seat, topics, load and units of each member; what is free; who is unsettled; all ladders."""
+
+    members: Mapping[MemberId, tuple[Seat, frozenset[TopicId], int, Mapping[int, int]]]
+    free: frozenset[TopicIdPartition]
+    unsettled: frozenset[MemberId]
+    ladders: tuple[tuple[Ladder, Mapping[int, Ladder]], ...]
+
+
+class LoadIndex:
+    """Loads, holders and free partitions of a group; a function of its members, topics and target.
+
+    Methods that answer False have met a change of structure (a new wish, the last member of an old one, a topic that
+    comes or goes): the index is out of date then and must be built anew. Of the target only valid partitions count:
+    those that exist and that their member wants. `unsettled` members need a new target whatever their load: newcomers
+    without one, and those whose target names what is not valid. `restless` regions changed since the last target.
+    """
+
+    __slots__ = ("_counts", "_crowds", "_kinds", "regions", "restless", "standings", "unsettled")
+
+    def __init__(self, census: Census) -> None:
+        """Count everything; O(members + partitions + topics of all wishes)."""
+        self._counts = {
+            topic: count
+            for topics in census.topics.values()
+            for topic in topics
+            if (count := census.partition_counts.get(topic, 0)) > 0
+        }
+        self._crowds = _form_crowds(census, self._counts)
+        crowds = sorted(set(self._crowds.values()), key=lambda crowd: crowd.number)
+        self._kinds = _sort_topics(crowds)
+        self.regions = _link_regions(crowds)
+        self.restless = dict.fromkeys(self.regions)
+        self.standings: dict[MemberId, Standing] = {}
+        self.unsettled: set[MemberId] = set()
+        self._take_census(census)
+
+    def _take_census(self, census: Census) -> None:
+        taken: set[TopicIdPartition] = set()
+        for member_id, seat in census.seats.items():
+            standing = Standing(seat, self._crowds[census.wishes[member_id]])
+            target = census.target.get(member_id)
+            valid = self.pick_valid(standing, NOTHING if target is None else target)
+            if target is None or len(valid) < len(target):
+                self.unsettled.add(member_id)
+            taken |= valid
+            standing.load = len(valid)
+            if _is_mixed(standing.crowd):
+                self._count_units(standing, valid)
+            self.standings[member_id] = standing
+        for topic, kind in self._kinds.items():
+            every = (TopicIdPartition(topic, number) for number in range(self._counts[topic]))
+            kind.free.update(partition for partition in every if partition not in taken)
+        _fill_ladders(self.standings.values())
+
+    def _count_units(self, standing: Standing, valid: Iterable[TopicIdPartition]) -> None:
+        for partition in valid:
+            number = self._kinds[partition[0]].number
+            standing.units[number] = standing.units.get(number, 0) + 1
+
+    def kind_of(self, partition: TopicIdPartition) -> Kind:
+        """The kind of a valid partition."""
+        return self._kinds[partition[0]]
+
+    def is_valid(self, standing: Standing, partition: TopicIdPartition) -> bool:
+        """Whether the partition exists and the member wants it."""
+        return partition[0] in standing.crowd.topics and partition[1] < self._counts[partition[0]]
+
+    def pick_valid(self, standing: Standing, partitions: frozenset[TopicIdPartition]) -> frozenset[TopicIdPartition]:
+        """What of a target counts; the same object if all of it does."""
+        topics, counts = standing.crowd.topics, self._counts
+        valid = [one for one in partitions if one[0] in topics and one[1] < counts[one[0]]]
+        return partitions if len(valid) == len(partitions) else frozenset(valid)
+
+    def seat(self, seat: Seat, wish: Hashable, target: frozenset[TopicIdPartition] | None) -> bool:
+        """A member came or took another wish; `target` is what it has in the group's target, None for a newcomer."""
+        crowd = self._crowds.get(wish)
+        if crowd is None:
+            return False
+        before = self.standings.get(seat[2])
+        if before is not None:
+            if before.seat == seat and before.crowd is crowd:
+                return True
+            if not self.unseat(seat[2], target or NOTHING):
+                return False
+        standing = Standing(seat, crowd)
+        self.standings[seat[2]] = standing
+        crowd.ladder.add(0, seat)
+        valid = NOTHING if target is None else self.pick_valid(standing, target)
+        if target is None or len(valid) < len(target):
+            self.unsettled.add(seat[2])
+        self.move(seat[2], valid, NOTHING)
+        self._disturb(crowd)
+        return True
+
+    def unseat(self, member_id: MemberId, target: frozenset[TopicIdPartition]) -> bool:
+        """A member goes, and leaves what it has in the group's target to others."""
+        self.move(member_id, NOTHING, target)
+        standing = self.standings.pop(member_id)
+        self.unsettled.discard(member_id)
+        standing.crowd.ladder.remove(standing.load, standing.seat)
+        self._disturb(standing.crowd)
+        return standing.crowd.ladder.size > 0
+
+    def move(self, member_id: MemberId, gained: Iterable[TopicIdPartition], lost: Iterable[TopicIdPartition]) -> None:
+        """A member's target changes by these partitions; those that are not valid for it don't count."""
+        standing = self.standings[member_id]
+        changes: dict[int, int] = {}
+        load = 0
+        for partition in lost:
+            if self.is_valid(standing, partition):
+                kind = self._kinds[partition[0]]
+                kind.free.add(partition)
+                changes[kind.number] = changes.get(kind.number, 0) - 1
+                load -= 1
+        for partition in gained:
+            if self.is_valid(standing, partition):
+                kind = self._kinds[partition[0]]
+                kind.free.discard(partition)
+                changes[kind.number] = changes.get(kind.number, 0) + 1
+                load += 1
+        if changes:
+            self._shift(standing, standing.load + load, changes)
+            self._disturb(standing.crowd)
+
+    def settle(self, member_id: MemberId, target: frozenset[TopicIdPartition]) -> None:
+        """A member has this target now, which is final if all of it is valid."""
+        if self.pick_valid(self.standings[member_id], target) is target:
+            self.unsettled.discard(member_id)
+        else:
+            self.unsettled.add(member_id)
+
+    def grow(self, topic: TopicId, count: int, target_owners: Mapping[TopicIdPartition, MemberId]) -> bool:
+        """A topic has this many partitions now."""
+        known = self._counts.get(topic)
+        if known is None or count < known:
+            return False
+        added = [TopicIdPartition(topic, number) for number in range(known, count)]
+        if any(partition in target_owners for partition in added):
+            return False
+        self._counts[topic] = count
+        kind = self._kinds[topic]
+        kind.free.update(added)
+        self._disturb(kind.crowds[0])
+        return True
+
+    def picture(self) -> "Picture":
+        """All that counts, as a value: two indexes of equal groups have equal pictures, whatever became of them."""
+        return Picture(
+            members={
+                member_id: (one.seat, one.crowd.topics, one.load, dict(one.units))
+                for member_id, one in self.standings.items()
+            },
+            free=frozenset(partition for kind in self._kinds.values() for partition in kind.free),
+            unsettled=frozenset(self.unsettled),
+            ladders=tuple((crowd.ladder, dict(crowd.holders)) for region in self.regions for crowd in region.crowds),
+        )
+
+    def rest(self) -> None:
+        """The group's target is what this index was asked for: no region needs another look until it changes."""
+        self.restless.clear()
+
+    def _disturb(self, crowd: Crowd) -> None:
+        if crowd.region is not None:
+            self.restless[crowd.region] = None
+
+    @staticmethod
+    def _shift(standing: Standing, load: int, changes: Mapping[int, int]) -> None:
+        crowd = standing.crowd
+        if load != standing.load:
+            crowd.ladder.remove(standing.load, standing.seat)
+            crowd.ladder.add(load, standing.seat)
+        if _is_mixed(crowd):
+            for number in standing.units:
+                crowd.holders[number].remove(standing.load, standing.seat)
+            for number, change in changes.items():
+                left = standing.units.pop(number, 0) + change
+                if left:
+                    standing.units[number] = left
+            for number in standing.units:
+                crowd.holders[number].add(load, standing.seat)
+        standing.load = load
+
+
+def _is_mixed(crowd: Crowd) -> bool:
+    return crowd.region is not None and crowd.region.is_mixed
+
+
+def _form_crowds(census: Census, counts: Mapping[TopicId, int]) -> dict[Hashable, Crowd]:
+    """One crowd per set of topics that exist, however it was wished for; numbered by their topics."""
+    topics_of = {
+        wish: frozenset(topic for topic in census.topics[wish] if topic in counts)
+        for wish in dict.fromkeys(census.wishes.values())
+    }
+    ordered = sorted(set(topics_of.values()), key=sorted)
+    crowds = {topics: Crowd(number, topics) for number, topics in enumerate(ordered)}
+    return {wish: crowds[topics] for wish, topics in topics_of.items()}
+
+
+def _sort_topics(crowds: Iterable[Crowd]) -> dict[TopicId, Kind]:
+    wanting: dict[TopicId, list[Crowd]] = {}
+    for crowd in crowds:
+        for topic in crowd.topics:
+            wanting.setdefault(topic, []).append(crowd)
+    kinds: dict[tuple[int, ...], Kind] = {}
+    by_topic: dict[TopicId, Kind] = {}
+    for topic in sorted(wanting):
+        numbers = tuple(crowd.number for crowd in wanting[topic])
+        if numbers not in kinds:
+            kinds[numbers] = Kind(len(kinds), tuple(wanting[topic]))
+            for crowd in wanting[topic]:
+                crowd.kinds += (kinds[numbers],)
+                crowd.holders[kinds[numbers].number] = Ladder()
+        by_topic[topic] = kinds[numbers]
+    return by_topic
+
+
+def _link_regions(crowds: Iterable[Crowd]) -> tuple[Region, ...]:
+    """Regions in order of their first crowd; a crowd without topics is a region of its own."""
+    regions: list[Region] = []
+    for first in crowds:
+        if first.region is not None:
+            continue
+        reached = {first: None}
+        waiting = [first]
+        while waiting:
+            near = {crowd: None for kind in waiting.pop().kinds for crowd in kind.crowds if crowd not in reached}
+            reached |= near
+            waiting.extend(near)
+        inside = tuple(sorted(reached, key=lambda crowd: crowd.number))
+        kinds = {kind.number: kind for crowd in inside for kind in crowd.kinds}
+        region = Region(len(regions), inside, tuple(kinds[number] for number in sorted(kinds)))
+        for crowd in inside:
+            crowd.region = region
+        regions.append(region)
+    return tuple(regions)
+
+
+def _fill_ladders(standings: Iterable[Standing]) -> None:
+    rungs: dict[Crowd, list[tuple[int, Seat]]] = {}
+    holders: dict[tuple[Crowd, int], list[tuple[int, Seat]]] = {}
+    for standing in standings:
+        rungs.setdefault(standing.crowd, []).append((standing.load, standing.seat))
+        for number in standing.units:
+            holders.setdefault((standing.crowd, number), []).append((standing.load, standing.seat))
+    for crowd, seats in rungs.items():
+        crowd.ladder.fill(seats)
+    for (crowd, number), seats in holders.items():
+        crowd.holders[number].fill(seats)

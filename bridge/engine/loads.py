@@ -1,0 +1,101 @@
+"""A group's load index kept in step with its members, topics and targets for `apply`, and built when an assignor asks.
+
+It must not know records, nor what an assignor does with it.
+"""
+
+from collections.abc import Hashable, Iterable
+
+from bridge.engine.assignors.ladder import Seat, seat_of
+from bridge.engine.assignors.load_index import Census, LoadIndex
+from bridge.engine.model import Subscription
+from bridge.engine.state import (
+    NO_PARTITIONS,
+    Group,
+    Shard,
+    groups_subscribed_to,
+    topic_ids_of,
+    topic_names_of,
+)
+from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
+
+
+def index_loads(state: Shard, group: Group) -> LoadIndex:
+    """What assignors know of the group beyond its members and targets; built from these if it is not at hand.
+
+    This is a memo, no state: the law is that it equals one built anew, so replay can do without it.
+    """
+    if group.loads is None:
+        wishes = {member_id: _wish(member.subscription) for member_id, member in group.members.items()}
+        first = {wish: member_id for member_id, wish in wishes.items()}
+        topics: dict[Hashable, frozenset[TopicId]] = {
+            wish: topic_ids_of(state, topic_names_of(state, group.members[member_id].subscription))
+            for wish, member_id in first.items()
+        }
+        group.loads = LoadIndex(
+            Census(
+                seats={member_id: _seat(member.subscription) for member_id, member in group.members.items()},
+                wishes=wishes,
+                topics=topics,
+                partition_counts=state.partition_counts,
+                target=group.target,
+            )
+        )
+    return group.loads
+
+
+def seat_loads(group: Group, subscription: Subscription) -> None:
+    """A member came or told something new."""
+    loads, member_id = group.loads, subscription.member_id
+    if loads is not None and not loads.seat(_seat(subscription), _wish(subscription), group.target.get(member_id)):
+        group.loads = None
+
+
+def unseat_loads(group: Group, member_id: MemberId) -> None:
+    """A member is gone, and its target is empty."""
+    if group.loads is not None and not group.loads.unseat(member_id, NO_PARTITIONS):
+        group.loads = None
+
+
+def index_topic(state: Shard, topic: Topic) -> None:
+    """A topic was seen, perhaps with more partitions than before."""
+    for group_id in groups_subscribed_to(state, {topic.name}):
+        group = state.groups[group_id]
+        loads = group.loads
+        if loads is not None and not loads.grow(topic.topic_id, topic.partition_count, group.target_owners):
+            group.loads = None
+
+
+def forget_loads(state: Shard, group_ids: Iterable[GroupId]) -> None:
+    """The topics that members of these groups want are others now."""
+    for group_id in group_ids:
+        state.groups[group_id].loads = None
+
+
+def move_loads(
+    group: Group, member_id: MemberId, gained: Iterable[TopicIdPartition], lost: Iterable[TopicIdPartition]
+) -> None:
+    """A member's target names partitions that it didn't, or no longer some that it did."""
+    if group.loads is not None:
+        group.loads.move(member_id, gained, lost)
+
+
+def settle_loads(group: Group, member_id: MemberId) -> None:
+    """A member's target is complete."""
+    if group.loads is not None:
+        group.loads.settle(member_id, group.target[member_id])
+
+
+def rest_loads(group: Group, assignor: str) -> None:
+    """The group's target is new; balanced by another assignor than the last it may be anything."""
+    if assignor != group.assignor:
+        group.loads = None
+    elif group.loads is not None:
+        group.loads.rest()
+
+
+def _seat(subscription: Subscription) -> Seat:
+    return seat_of(subscription.member_id, subscription.instance_id)
+
+
+def _wish(subscription: Subscription) -> tuple[frozenset[TopicName], str | None]:
+    return (subscription.names, subscription.pattern)

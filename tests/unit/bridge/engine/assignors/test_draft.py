@@ -1,0 +1,54 @@
+"""A mixed region while it is being rearranged: who stands for whom, and what a unit costs."""
+
+from bridge.engine.assignors.draft import Draft
+from tests.support.assignments import index_of, spec
+from translators.dialects.ids import MemberId
+
+M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
+QUESTION = spec({"a": 3, "b": 2}, {"m1": "a", "m2": "ab", "m3": "ab"}, {"m1": "a0 a1", "m2": "a2", "m3": "b0"})
+A, B = 0, 1
+NARROW, WIDE = 0, 1
+
+
+def draft() -> Draft:
+    """Nothing touched yet."""
+    index = index_of(QUESTION)
+    return Draft(index.regions[0], index.standings)
+
+
+def test_draft_counts_free_units_by_kind() -> None:
+    """Only b1 is nobody's."""
+    assert draft().free == {A: 0, B: 1}
+
+
+def test_untouched_members_stand_for_their_crowd() -> None:
+    """The poorest to gain, the richest holder to give, of equals the last in seat order."""
+    fresh = draft()
+    assert (fresh.poorest(NARROW), fresh.poorest(WIDE)) == ((2, M1), (1, M3))
+    assert (fresh.richest_holder(NARROW, A), fresh.richest_holder(WIDE, A)) == ((2, M1), (1, M2))
+
+
+def test_touched_member_stands_for_itself_only() -> None:
+    """It has been given or has given something, so it costs something else than others."""
+    fresh = draft()
+    fresh.touch(M1)
+    fresh.touch(M3)
+    assert (fresh.poorest(NARROW), fresh.poorest(WIDE)) == (None, (1, M2))
+    assert fresh.richest_holder(WIDE, B) is None
+
+
+def test_unit_given_away_is_owed_and_one_gained_costs_nothing_to_pass_on() -> None:
+    """A move is counted once, and taken back when the unit comes back."""
+    member = draft().touch(M1)
+    assert (member.take_cost(A), member.is_owed(A)) == (1, False)
+    member.change(A, -1)
+    assert (member.units, member.is_owed(A)) == ({A: 1}, True)
+    member.change(A, 2)
+    assert (member.take_cost(A), member.is_owed(A)) == (0, False)
+
+
+def test_member_is_touched_once() -> None:
+    """What it did before is remembered."""
+    fresh = draft()
+    fresh.touch(M2).change(A, -1)
+    assert fresh.touch(M2).units == {}

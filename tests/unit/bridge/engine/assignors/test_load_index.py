@@ -1,0 +1,136 @@
+"""Loads, holders and free partitions of small groups, and what makes an index out of date."""
+
+from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
+from bridge.engine.assignors.load_index import NOTHING, LoadIndex
+from tests.support.assignments import index_of, parts, spec, topic
+from translators.dialects.ids import MemberId
+
+M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
+EVEN = spec({"a": 4}, {"m1": "a", "m2": "a"}, {"m1": "a0 a1", "m2": "a2"})
+MIXED = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab"}, {"m1": "a0 a1", "m2": "b0"})
+
+
+def seat(name: str) -> Seat:
+    """A dynamic member's seat."""
+    return seat_of(MemberId(name), None)
+
+
+def free(index: LoadIndex) -> frozenset[object]:
+    """What nobody has."""
+    return frozenset(index.picture().free)
+
+
+def loads(index: LoadIndex) -> dict[str, int]:
+    """Loads by name."""
+    return {name: one.load for name, one in index.standings.items()}
+
+
+def test_members_of_one_wish_stand_on_one_ladder() -> None:
+    """Everybody's load, and what nobody has."""
+    index = index_of(EVEN)
+    assert (loads(index), free(index)) == ({"m1": 2, "m2": 1}, parts("a3"))
+    assert index.regions[0].crowds[0].ladder == Ladder({2: [seat("m1")], 1: [seat("m2")]}, size=2, total=3)
+    assert not index.regions[0].is_mixed
+
+
+def test_topics_wanted_by_the_same_crowds_are_one_kind() -> None:
+    """Their partitions are interchangeable, so a search need not tell them apart."""
+    index = index_of(spec({"a": 1, "b": 1, "c": 1}, {"m1": "ab", "m2": "abc"}))
+    kinds = {topic(letter): index.kind_of(next(iter(parts(f"{letter}0")))) for letter in "abc"}
+    assert kinds[topic("a")] is kinds[topic("b")] is not kinds[topic("c")]
+
+
+def test_members_that_share_no_topic_are_regions_apart() -> None:
+    """What happens in one concerns no other; topics that don't exist link nobody."""
+    index = index_of(spec({"a": 1, "b": 1}, {"m1": "ax", "m2": "bx", "m3": "ax"}))
+    assert [[sorted(crowd.topics) for crowd in region.crowds] for region in index.regions] == [
+        [[topic("a")]],
+        [[topic("b")]],
+    ]
+
+
+def test_partitions_that_are_gone_or_unwanted_do_not_count() -> None:
+    """Their members need a new target, as newcomers do."""
+    index = index_of(spec({"a": 1}, {"m1": "a", "m2": "a"}, {"m1": "a0 a1 b0"}))
+    assert (loads(index), index.unsettled) == ({"m1": 1, "m2": 0}, {"m1", "m2"})
+
+
+def test_newcomer_with_a_known_wish_takes_a_seat() -> None:
+    """It has nothing and needs a target, even an empty one (K2.29)."""
+    index = index_of(EVEN)
+    index.rest()
+    assert index.seat(seat("m3"), EVEN.members[M1].topics, None)
+    assert (loads(index)["m3"], index.unsettled, list(index.restless)) == (0, {"m3"}, list(index.regions))
+
+
+def test_unknown_wish_makes_the_index_out_of_date() -> None:
+    """Kinds would be others."""
+    assert not index_of(EVEN).seat(seat("m3"), frozenset({topic("b")}), None)
+
+
+def test_last_member_of_a_wish_makes_the_index_out_of_date() -> None:
+    """Kinds would be others; one of several does not."""
+    assert index_of(EVEN).unseat(M1, parts("a0 a1"))
+    assert not index_of(MIXED).unseat(M1, parts("a0 a1"))
+
+
+def test_leaver_frees_what_it_had() -> None:
+    """Nobody has it until the next target."""
+    index = index_of(EVEN)
+    index.unseat(M1, parts("a0 a1"))
+    assert (loads(index), free(index)) == ({"m2": 1}, parts("a0 a1 a3"))
+
+
+def test_member_with_another_wish_keeps_what_it_still_wants() -> None:
+    """The rest is free, and its target must be told anew."""
+    question = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab", "m3": "ab"}, {"m1": "", "m2": "a0 b0", "m3": "a1 b1"})
+    index = index_of(question)
+    assert index.seat(seat("m2"), question.members[M1].topics, parts("a0 b0"))
+    assert (loads(index), free(index), index.unsettled) == ({"m1": 0, "m3": 2, "m2": 1}, parts("b0"), {"m2"})
+
+
+def test_moved_partition_changes_loads_and_holders() -> None:
+    """Holders are kept by kind and load where kinds differ."""
+    index = index_of(MIXED)
+    index.move(M1, NOTHING, parts("a1"))
+    index.move(M2, parts("a1"), NOTHING)
+    index.settle(M2, parts("a1 b0"))
+    after = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab"}, {"m1": "a0", "m2": "a1 b0"})
+    assert index.picture() == index_of(after).picture()
+
+
+def test_member_is_settled_by_a_target_of_valid_partitions_only() -> None:
+    """A seat that was taken over may bring partitions that are gone."""
+    index = index_of(spec({"a": 1}, {"m1": "a"}))
+    index.settle(M1, parts("a1"))
+    assert index.unsettled == {"m1"}
+    index.settle(M1, parts("a0"))
+    assert index.unsettled == set()
+
+
+def test_grown_topic_has_free_partitions() -> None:
+    """Only a topic that is known and did not shrink can be kept in step."""
+    index = index_of(EVEN)
+    assert index.grow(topic("a"), 6, {})
+    assert free(index) == parts("a3 a4 a5")
+    assert not index.grow(topic("a"), 5, {})
+    assert not index.grow(topic("b"), 5, {})
+    assert not index.grow(topic("a"), 7, dict.fromkeys(parts("a6"), M1))
+
+
+def test_valid_target_is_picked_as_the_same_object() -> None:
+    """So that "nothing changed" is cheap to see."""
+    index = index_of(EVEN)
+    whole = parts("a0 a1")
+    assert index.is_valid(index.standings[M1], next(iter(whole)))
+    assert index.pick_valid(index.standings[M1], whole) is whole
+    assert index.pick_valid(index.standings[M1], parts("a0 b0 a9")) == parts("a0")
+
+
+def test_rested_index_has_no_region_to_look_at() -> None:
+    """Until something changes there."""
+    index = index_of(EVEN)
+    index.rest()
+    assert index.restless == {}
+    index.move(M2, parts("a3"), NOTHING)
+    assert list(index.restless) == list(index.regions)

@@ -1,0 +1,97 @@
+"""Tests of when a group has a load index, and of what makes it forget it."""
+
+from dataclasses import replace
+
+from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.loads import index_loads
+from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request, topic, topic_id
+from translators.dialects.ids import MemberId
+
+A, B = MemberId("a"), MemberId("b")
+
+
+def indexed() -> Bench:
+    """Two members of the same wish, and an index since the second came."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    return bench
+
+
+def fits(bench: Bench) -> bool:
+    """Whether the group has an index that equals a fresh one."""
+    loads = bench.group.loads
+    return loads is not None and loads.picture() == index_loads(bench.state, replace(bench.group, loads=None)).picture()
+
+
+def test_group_gets_an_index_with_its_second_target() -> None:
+    """The first one is computed in full, which nothing is gained by indexing."""
+    bench = Bench()
+    bench.join("a")
+    assert bench.group.loads is None
+    bench.join("b")
+    assert fits(bench)
+
+
+def test_index_is_the_same_object_as_long_as_it_fits() -> None:
+    """Joins, leaves and growing topics cost what they change."""
+    bench = indexed()
+    loads = bench.group.loads
+    bench.join("c")
+    bench.leave("a")
+    bench.tell(ChangeTopics((topic("foo", 9),)))
+    assert bench.group.loads is loads
+    assert fits(bench)
+    assert len(bench.target("b") | bench.target("c")) == 9
+
+
+def test_index_is_asked_for_once() -> None:
+    """It is a memo."""
+    bench = indexed()
+    assert index_loads(bench.state, bench.group) is bench.group.loads
+
+
+def test_other_topics_make_the_index_anew() -> None:
+    """A topic that goes, and one that was wished for and appears."""
+    bench = indexed()
+    loads = bench.group.loads
+    bench.tell(ChangeTopics((), (topic_id("foo"),)))
+    assert bench.group.loads is not loads
+    loads = bench.group.loads
+    bench.tell(ChangeTopics((topic("foo", 4),)))
+    assert bench.group.loads is not loads
+    assert fits(bench)
+
+
+def test_renamed_topic_makes_the_index_anew() -> None:
+    """The id is known, the wish is not."""
+    bench = indexed()
+    loads = bench.group.loads
+    bench.tell(ChangeTopics((replace(topic("foo", 6), name=BAR),)))
+    assert bench.group.loads is not loads
+
+
+def test_pattern_that_matches_something_else_makes_the_index_anew() -> None:
+    """Its members want other topics."""
+    bench = Bench()
+    for member in ("a", "b"):
+        bench.ask(replace(join_request(member), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    bench.tell(ResolveRegularExpression("b.*", frozenset({FOO, BAR})))
+    assert fits(bench)
+    assert len(bench.target("a") | bench.target("b")) == 9
+
+
+def test_other_assignor_makes_the_index_useless() -> None:
+    """Its target is balanced by other rules."""
+    bench = indexed()
+    bench.ask(
+        replace(beat_request("a", bench.current("a").epoch), server_assignor="range", subscribed_topic_names=(BAR,))
+    )
+    assert (bench.group.assignor, bench.group.loads) == ("range", None)
+
+
+def test_replayed_group_has_no_index_until_it_is_asked_for() -> None:
+    """A restart need not pay for it."""
+    group = indexed().replayed().groups[GROUP]
+    assert (list(group.members), group.loads) == ([A, B], None)
