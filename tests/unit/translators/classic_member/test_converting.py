@@ -1,0 +1,140 @@
+"""Members on their way between classic groups and translated ones."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.classic_members import (
+    GENERATION,
+    LIMITS,
+    NOW,
+    SEAT,
+    SESSION_MS,
+    A,
+    B,
+    beat,
+    beat_reply,
+    completing,
+    fenced,
+    granted,
+    leaving,
+    membership,
+    parts,
+    preparing,
+    profile,
+    ref,
+    stable,
+    sync_reply,
+    synced,
+    tenure,
+)
+from translators.classic_member.converting import Returner, Settler, begin_completing, begin_stable, take_leave
+from translators.classic_member.effects import DepartReason
+from translators.classic_member.events import DeadlinePassed
+from translators.classic_member.states import Absent, Asked, Silent, Stable, State
+from translators.classic_member.step import next_deadline, step
+from translators.classic_member.tenure import Vacant
+from translators.dialects.errors import ErrorCode
+
+SETTLER = Settler(
+    seat=SEAT,
+    profile=profile(),
+    generation=GENERATION,
+    epoch=7,
+    held=parts(A, B),
+    session_deadline_ms=NOW + 1_234,
+)
+
+
+def test_settled_member_notices_nothing() -> None:
+    """Decision 7: generation and assignment go on, and so does the session that was running."""
+    begun = begin_stable(SETTLER, NOW)
+    assert (begun.membership, begun.tenure) == (membership(parts(A, B)), tenure(A, B))
+    assert begun.session_deadline_ms == NOW + 1_234
+    assert step(begun, beat(), NOW).effects == (beat_reply(ErrorCode.NONE),)
+
+
+def test_settled_member_tells_its_coordinator_at_once_what_it_has() -> None:
+    """The first question is due; the same assignment as an answer changes nothing."""
+    begun = begin_stable(SETTLER, NOW)
+    assert next_deadline(begun) == NOW
+    asked = step(begun, DeadlinePassed(), NOW)
+    answered = step(asked.state, granted(parts(A, B)), NOW).state
+    assert step(answered, beat(), NOW).effects == (beat_reply(ErrorCode.NONE),)
+
+
+def test_settled_member_that_loses_hears_of_it() -> None:
+    """A partition of somebody else's by now."""
+    asked = step(begin_stable(SETTLER, NOW), DeadlinePassed(), NOW)
+    answered = step(asked.state, granted(parts(A)), NOW).state
+    assert step(answered, beat(), NOW).effects == (beat_reply(ErrorCode.REBALANCE_IN_PROGRESS),)
+
+
+def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile() -> None:
+    """An eager member holds nothing, and its SyncGroup brings it all: one stop, not two."""
+    begun = begin_completing(replace(SETTLER, held=parts()), NOW + 60_000, NOW)
+    asked = step(begun, DeadlinePassed(), NOW)
+    answered = step(asked.state, granted(parts(A)), NOW)
+    done = step(answered.state, synced(), NOW)
+    assert done.effects == (sync_reply(A),)
+    assert isinstance(done.state, Stable)
+    assert next_deadline(begun) == NOW
+
+
+def test_member_at_work_returns_with_what_it_was_shown() -> None:
+    """Decision 8: the generation stays good, and nothing is left to be settled."""
+    returner = take_leave(stable(A), NOW)
+    assert returner == Returner(
+        membership=membership(parts(A)),
+        generation=GENERATION,
+        handed=parts(A),
+        using=parts(A),
+        joining=None,
+        session_deadline_ms=NOW + SESSION_MS,
+    )
+    assert returner.is_settled
+
+
+@pytest.mark.parametrize(
+    ("state", "using"),
+    [
+        (replace(stable(A), membership=membership(parts(A, B))), (A,)),
+        (replace(stable(A, B), membership=membership(parts(A))), (A, B)),
+        (replace(stable(A), tenure=replace(tenure(A, B), handed=parts(A))), (A, B)),
+    ],
+    ids=["gains", "loses", "lets go"],
+)
+def test_member_with_a_change_before_it_is_not_settled(state: Stable, using: tuple[object, ...]) -> None:
+    """Decision 8: with unfinished moves a rebalance follows."""
+    returner = take_leave(state, NOW)
+    assert returner is not None
+    assert (set(returner.using), returner.is_settled) == (set(using), False)
+
+
+def test_parked_member_returns_with_its_join() -> None:
+    """Whoever waits is answered by the classic group; a newcomer was shown no generation."""
+    known = take_leave(preparing(Asked(), tenure(A, B)), NOW)
+    newcomer = take_leave(preparing(Asked(), Vacant()), NOW)
+    assert known is not None
+    assert newcomer is not None
+    assert (known.joining, known.generation, known.handed) == (ref(), GENERATION, parts(A, B))
+    assert (newcomer.joining, newcomer.generation, newcomer.handed) == (ref(), 0, parts())
+    assert known.session_deadline_ms == NOW + SESSION_MS
+    assert not known.is_settled
+
+
+def test_member_before_its_sync_returns_with_its_generation() -> None:
+    """Its SyncGroup is answered by the classic group."""
+    returner = take_leave(completing(A), NOW)
+    assert returner is not None
+    assert (returner.generation, returner.handed, returner.joining) == (GENERATION, parts(A), None)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [Absent(LIMITS), leaving(DepartReason.LEFT, Silent()), fenced(ErrorCode.ILLEGAL_GENERATION)],
+    ids=lambda state: type(state).__name__,
+)
+def test_member_that_is_gone_does_not_return(state: State) -> None:
+    """Its client joins anew."""
+    assert take_leave(state, NOW) is None
