@@ -1,0 +1,68 @@
+"""The commands `analytics …`: their options, and how their outcomes are told.
+
+It must not know Spark: a job is loaded when it is asked for, so that `--help` works without the extra `spark`.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from bridge.analytics.analytics_error import AnalyticsError
+
+EXTRA = "spark"
+
+
+@click.group("analytics")
+def analytics() -> None:
+    """Tables, a stream and a report over event logs, by Spark."""
+
+
+def parse_settings(_context: click.Context, _parameter: click.Parameter, pairs: Sequence[str]) -> Mapping[str, str]:
+    """Read NAME=VALUE pairs; raise click.BadParameter for one that names no setting of Spark's."""
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise click.BadParameter(f"{pair!r} is no NAME=VALUE of Spark's, such as spark.driver.memory=8g")
+        settings[name] = value
+    return settings
+
+
+_master_option = click.option(
+    "--master", metavar="URL", help="Spark master; local[*] by default, and under spark-submit what that says."
+)
+_setting_option = click.option(
+    "--setting",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=parse_settings,
+    help="A setting of Spark, such as spark.driver.memory=8g; may be repeated.",
+)
+_out_option = click.option("--out", metavar="DIR", required=True, help="Directory of the tables.")
+
+
+@analytics.command("run")
+@click.option("--events", metavar="PATH", required=True, help="Folder of an event log, or one of its files.")
+@_out_option
+@_master_option
+@_setting_option
+def run(*, events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
+    """Make all tables from the files of an event log."""
+    call("job_run", events, out, master, settings)
+
+
+def call(job: str, *arguments: object) -> None:
+    """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
+    try:
+        main = import_module(f"bridge.analytics.{job}").main
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(
+            f"EB-ANALYTICS-000: analytics needs {missing.name}, which is not installed; "
+            f"run `pip install 'epochbridge[{EXTRA}]'`"
+        ) from missing
+    try:
+        main(*arguments)
+    except AnalyticsError as problem:
+        raise click.ClickException(str(problem)) from problem

@@ -1,0 +1,68 @@
+"""Which events came more than once, found without sorting them: 64 numbers of a run share one word of bits.
+
+It must not know files or batches; the same rows give the same choice, whatever their order.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+from bridge.analytics.reading import DETAIL, LINE, REASON, SOURCE
+
+DUPLICATE = "duplicate"
+WORD, WORD_BITS = "word", 64
+_PLACE = "place"
+_IS_OLD = "is_old"
+
+
+def with_word(rows: DataFrame) -> DataFrame:
+    """Rows with the word their number falls into."""
+    return rows.withColumn(WORD, f.floor(f.col("number") / f.lit(WORD_BITS)))
+
+
+def doubtful_words(events: DataFrame, highest: DataFrame) -> DataFrame:
+    """The words (`boot`, `word`) in which a number came twice, or that reach back to what earlier batches brought.
+
+    `highest` has `boot` and the `highest` number known of it. A run numbers its events without gaps, so in a log
+    without duplicates no word is doubtful, and finding that out costs one hash aggregate of longs.
+    """
+    bit = f.expr(f"shiftleft(1L, cast(pmod(number, {WORD_BITS}) as int))")
+    words = (
+        with_word(events.select("boot", "number"))
+        .groupBy("boot", WORD)
+        .agg(f.bit_or(bit).alias("bits"), f.count("*").alias("n"), f.min("number").alias("lowest"))
+    )
+    told = words.join(f.broadcast(highest), "boot", "left")
+    is_twice = f.col("n") != f.bit_count("bits")
+    is_late = f.col("lowest") <= f.coalesce("highest", f.lit(-1))
+    return told.where(is_twice | is_late).select("boot", WORD)
+
+
+def highest_numbers(events: DataFrame) -> DataFrame:
+    """The `highest` number of each `boot`."""
+    return events.groupBy("boot").agg(f.max("number").alias("highest"))
+
+
+def split_doubtful(rows: DataFrame, words: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Parsed rows outside and inside the doubtful words."""
+    marked = with_word(rows).join(f.broadcast(words.withColumn("is_doubtful", f.lit(True))), ["boot", WORD], "left")
+    inside = f.coalesce("is_doubtful", f.lit(False))
+    return marked.where(~inside), marked.where(inside)
+
+
+def numbered_copies(doubtful: DataFrame, old: DataFrame) -> DataFrame:
+    """Doubtful rows with a reason against all but the first copy of each, and against those in `old` (`boot`, `number`).
+
+    Copies are alike, so which one counts as the first must only be the same every time: the smallest source.
+    """
+    known = old.select("boot", "number").distinct().withColumn(_IS_OLD, f.lit(True))
+    order = Window.partitionBy("boot", "number").orderBy(SOURCE, LINE)
+    placed = doubtful.join(known, ["boot", "number"], "left").withColumn(_PLACE, f.row_number().over(order))
+    return placed.withColumns({REASON: f.when(_is_surplus(), DUPLICATE), DETAIL: f.when(_is_surplus(), _words())})
+
+
+def _is_surplus() -> Column:
+    return (f.col(_PLACE) > 1) | f.coalesce(_IS_OLD, f.lit(False))
+
+
+def _words() -> Column:
+    return f.concat(f.lit("event "), f.col("event_id"), f.lit(" came before"))

@@ -1,0 +1,137 @@
+"""The job `run`: files of an event log to all tables, once.
+
+It must not know how a table is made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.intake import Intake
+from bridge.analytics.progress import Say, bar
+from bridge.analytics.reading import LINE, SOURCE
+from bridge.analytics.session import SessionSettings, open_session
+from bridge.analytics.store import Store
+from bridge.analytics.tables import EVENTS, REJECTED, TABLES
+
+FILES = "events-*.jsonl"
+STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
+"""The intake, every derived table, and the clocks."""
+BATCH_OF_RUN = 0
+NO_INPUT = "EB-ANALYTICS-001"
+NO_INPUT_STEP = "name the folder that `epochbridge serve --events` or `demo --events` wrote"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many rows each table has, and how many inputs were set aside for each reason."""
+
+    rows: dict[str, int]
+    rejected: dict[str, int]
+
+
+def run(events: str, out: str, settings: SessionSettings) -> Outcome:
+    """Make all tables anew; raise AnalyticsError with one sentence if input or output can't be had."""
+    require_input(events)
+    require_output(out)
+    spark = open_session(settings)
+    store = open_store(spark, out)
+    if store.has_stream():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-004: a stream writes the tables in {out}, and a run would begin them anew; "
+            "name another --out, or remove that directory first"
+        )
+    with bar(spark.sparkContext, STEP_COUNT) as say:
+        make_tables(store, event_lines(spark, events), say)
+    return outcome(store)
+
+
+def main(events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
+    """Run, and print what came of it."""
+    for line in told(run(events, out, SessionSettings(master=master, settings=settings)), out):
+        click.echo(line)
+
+
+def told(found: Outcome, out: str) -> list[str]:
+    """The outcome in lines: tables with their rows, then what was set aside and why."""
+    lines = [f"{name:<12}{count:>12,}" for name, count in found.rows.items()]
+    aside = ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) or "nothing"
+    return [*lines, f"set aside: {aside}", f"tables are in {out}"]
+
+
+def make_tables(store: Store, lines: DataFrame, say: Say) -> None:
+    """Every table from these lines, in place of what there was."""
+    say(EVENTS.name)
+    for table in TABLES.values():
+        store.clear(table)
+    Intake(store, {}).take(lines, BATCH_OF_RUN)
+    derive(store, BATCH_OF_RUN, say)
+
+
+def derive(store: Store, last_batch: int, say: Say) -> None:
+    """Every derived table from the events up to a batch."""
+    for name, step in Derivation(store, last_batch).steps():
+        say(name)
+        step()
+
+
+def event_lines(spark: SparkSession, path: str) -> DataFrame:
+    """The lines of the files of a log with the names of their files; `path` is a folder, or one file."""
+    try:
+        lines = spark.read.option("pathGlobFilter", FILES if not path.endswith(".jsonl") else "*").text(path)
+    except AnalysisException as problem:
+        raise AnalyticsError(f"{NO_INPUT}: {path} can't be read ({problem.getCondition()}); {NO_INPUT_STEP}") from problem
+    return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
+
+
+def require_input(path: str) -> None:
+    """Raise AnalyticsError if a local path holds no event file."""
+    if "://" in path:
+        return
+    found = Path(path)
+    if found.is_file() or any(found.glob(FILES)):
+        return
+    what = f"has no file {FILES}" if found.is_dir() else "does not exist"
+    raise AnalyticsError(f"{NO_INPUT}: {path} {what}; {NO_INPUT_STEP}")
+
+
+def require_output(path: str) -> None:
+    """Raise AnalyticsError if a local directory can't be made or written to; before Spark starts, for that is slow."""
+    if "://" in path:
+        return
+    probe = Path(path) / "_probe"
+    try:
+        probe.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as problem:
+        raise AnalyticsError(_unwritable(path, str(problem.strerror or problem))) from problem
+
+
+def open_store(spark: SparkSession, out: str) -> Store:
+    """The store below `out`, an absolute path if it is local; raise AnalyticsError if it can't be written."""
+    store = Store(spark, out if "://" in out else str(Path(out).resolve()))
+    try:
+        store.make_root()
+    except Py4JJavaError as problem:
+        raise AnalyticsError(_unwritable(out, str(problem.java_exception))) from problem
+    return store
+
+
+def _unwritable(path: str, why: str) -> str:
+    return f"EB-ANALYTICS-003: {path} can't be written to: {why}; name another --out, or make that one writable"
+
+
+def outcome(store: Store) -> Outcome:
+    """Count what is in the store."""
+    rejected = store.read(REJECTED).groupBy("reason").agg(f.sum("count").alias("n")).orderBy("reason").collect()
+    rows = {name: store.read(table).count() for name, table in TABLES.items()}
+    return Outcome(rows, {row["reason"]: row["n"] for row in rejected})

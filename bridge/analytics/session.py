@@ -1,0 +1,54 @@
+"""The Spark session that all jobs share, and the settings they rely on.
+
+It must not know any job.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from bridge.analytics.environment import is_submitted, provide_java
+
+RELIED_ON: Mapping[str, str] = {
+    # Days are UTC days wherever the job runs.
+    "spark.sql.session.timeZone": "UTC",
+    # Without this Spark sorts every row by date before it writes.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+    # Events carry int64; a wrong cast has to fail, not to wrap.
+    "spark.sql.ansi.enabled": "true",
+}
+ON_ONE_MACHINE: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "3g",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.log.level": "ERROR",
+}
+MASTER = "local[*]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """Where to run, and Spark settings of the user's own, which come last."""
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def open_session(wanted: SessionSettings) -> SparkSession:
+    """Start Spark, or join the session that spark-submit prepared; raise AnalyticsError if there is no Java."""
+    builder = SparkSession.builder.appName("epochbridge analytics")
+    settings = dict(RELIED_ON)
+    if not is_submitted():
+        provide_java()
+        settings = {**ON_ONE_MACHINE, "spark.pyspark.python": sys.executable, **settings}
+        builder = builder.master(wanted.master or MASTER)
+    elif wanted.master is not None:
+        builder = builder.master(wanted.master)
+    for name, value in {**settings, **wanted.settings}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

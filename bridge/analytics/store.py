@@ -1,0 +1,89 @@
+"""Where the tables lie: one directory of Parquet files for each, below one root.
+
+It must not know how a table is made; a path may be local or of any file system that Spark knows.
+"""
+
+from dataclasses import dataclass
+
+from py4j.java_gateway import JavaObject
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from bridge.analytics.spark_types import table_schema
+from bridge.analytics.tables import BATCH, DATE, Table
+
+NEXT = "_next"
+CHECKPOINT = "_checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The tables below a root."""
+
+    spark: SparkSession
+    root: str
+
+    def path(self, *names: str) -> str:
+        """A path below the root."""
+        return "/".join((self.root.rstrip("/"), *names))
+
+    def read(self, table: Table) -> DataFrame:
+        """The table by its own schema: columns that older files lack are null, further ones are left out.
+
+        A table that was never written is empty.
+        """
+        schema = table_schema(table)
+        try:
+            return self.spark.read.schema(schema).parquet(self.path(table.name))
+        except AnalysisException as problem:
+            if problem.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return self.spark.createDataFrame([], schema)
+
+    def clear(self, table: Table) -> None:
+        """Remove a table."""
+        self._delete(self.path(table.name))
+
+    def clear_batch(self, table: Table, batch: int) -> None:
+        """Remove what a batch has written to a table, if an attempt before this one did."""
+        for found in self._find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
+            self._delete(found)
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows of one batch, in directories of their own."""
+        rows.write.mode("append").partitionBy(DATE, BATCH).parquet(self.path(table.name))
+
+    def replace(self, table: Table, rows: DataFrame) -> None:
+        """Put new rows in the place of the old ones; whoever reads finds the old until all the new are there."""
+        fresh, final = self.path(NEXT, table.name), self.path(table.name)
+        rows.write.mode("overwrite").partitionBy(DATE).parquet(fresh)
+        self._delete(final)
+        self._files().rename(self._path(fresh), self._path(final))
+
+    def has_stream(self) -> bool:
+        """Whether a stream writes here."""
+        return bool(self._files().exists(self._path(self.path(CHECKPOINT))))
+
+    def make_root(self) -> None:
+        """Create the root, and prove that files can be made there; raise what Java raises if not."""
+        probe = self._path(self.path("_probe"))
+        self._files().mkdirs(self._path(self.root))
+        self._files().create(probe, True).close()
+        self._files().delete(probe, False)
+
+    def _find(self, pattern: str) -> list[str]:
+        found = self._files().globStatus(self._path(pattern)) or []
+        return [str(status.getPath().toString()) for status in found]
+
+    def _delete(self, path: str) -> None:
+        self._files().delete(self._path(path), True)
+
+    def _path(self, text: str) -> JavaObject:
+        jvm = self.spark.sparkContext._jvm
+        assert jvm is not None
+        return jvm.org.apache.hadoop.fs.Path(text)
+
+    def _files(self) -> JavaObject:
+        context = self.spark.sparkContext._jsc
+        assert context is not None
+        return self._path(self.root).getFileSystem(context.hadoopConfiguration())
