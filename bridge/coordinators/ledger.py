@@ -181,6 +181,8 @@ class Ledger:
                 await self._journal.compact(self._condense)
             except JournalUnavailable as problem:
                 LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
+            except Exception:
+                LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")
 
 
 @dataclass(frozen=True, slots=True)

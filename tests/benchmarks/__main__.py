@@ -1,4 +1,4 @@
-"""Runs the benchmarks that are named, or all, against one real Kafka, and prints a table for each.
+"""Runs the benchmarks that are named, or all, most of them against one real Kafka, and prints a table for each.
 
 It must not know how anything is measured; a figure that misses its target is no failure, one that can't be had is.
 """
@@ -9,21 +9,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import psutil
 
 from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
+from tests.benchmarks.engine import measure_engine
 from tests.benchmarks.figures import Figure, table
 from tests.benchmarks.fleet import FleetError
 from tests.benchmarks.heartbeats import measure_heartbeats
 from tests.benchmarks.idle import measure_idle
+from tests.benchmarks.journal import measure_journal
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.startup import measure_startup
 
-BENCHMARKS: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
+IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
+    "engine": measure_engine,
+    "journal": measure_journal,
+}
+"""Those that need no broker."""
+WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "startup": measure_startup,
     "idle": measure_idle,
     "relay": measure_relay,
@@ -34,24 +42,32 @@ BENCHMARKS: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run and print; 1 if a figure could not be measured."""
+    known = [*IN_PROCESS, *WITH_BROKER]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all if none")
-    names = parser.parse_args(arguments).benchmarks or list(BENCHMARKS)
-    unknown = sorted(set(names) - set(BENCHMARKS))
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; all if none")
+    names = parser.parse_args(arguments).benchmarks or known
+    unknown = sorted(set(names) - set(known))
     if unknown:
-        parser.error(f"no benchmark is named {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark is named {unknown[0]!r}; there are {', '.join(known)}")
+    print(_machine(), flush=True)
     failures = 0
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, bench_broker(Path(folder)) as broker:
-        print(_machine(broker), flush=True)
-        for name in names:
-            failures += not _run(name, broker, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        folder = Path(directory)
+        for name in [name for name in names if name in IN_PROCESS]:
+            failures += not _run(name, partial(IN_PROCESS[name], folder))
+        with_broker = [name for name in names if name in WITH_BROKER]
+        if with_broker:
+            with bench_broker(folder) as broker:
+                print(f"Apache Kafka {broker.version}", flush=True)
+                for name in with_broker:
+                    failures += not _run(name, partial(WITH_BROKER[name], broker, folder))
     return min(failures, 1)
 
 
-def _run(name: str, broker: BenchBroker, folder: Path) -> bool:
+def _run(name: str, measure: Callable[[], list[Figure]]) -> bool:
     begin = time.monotonic()
     try:
-        figures = BENCHMARKS[name](broker, folder)
+        figures = measure()
     except (BenchmarkError, FleetError) as error:
         print(f"\n## {name}\n\nnot measured: {error}", flush=True)
         return False
@@ -59,11 +75,11 @@ def _run(name: str, broker: BenchBroker, folder: Path) -> bool:
     return True
 
 
-def _machine(broker: BenchBroker) -> str:
+def _machine() -> str:
     """What the figures depend on; also how busy the machine was with other things."""
     busy = ", ".join(f"{load:.1f}" for load in psutil.getloadavg())
     return (
-        f"Apache Kafka {broker.version}; Python {platform.python_version()}; {platform.system()} {platform.release()}; "
+        f"Python {platform.python_version()}; {platform.system()} {platform.release()}; "
         f"{psutil.cpu_count()} CPUs, {psutil.virtual_memory().total / 1e9:.0f} GB; load before the start {busy}"
     )
 
