@@ -117,6 +117,13 @@ class Settings:
         "Largest commit or fetch of offsets that the bridge itself reads.",
         _within(1024),
     )
+    wire_elements_max: int = _key(
+        "wire.elements.max",
+        100_000,
+        "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions; each "
+        "takes up to 400 bytes while it is read.",
+        _within(1024),
+    )
     wire_answer_bytes_max: int = _key(
         "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", _within(1024)
     )

@@ -85,7 +85,7 @@ class ClientSession:
         self.identity = ClientIdentity(client_id="", client_host=client_host)
         self.says_it_authenticates = False
         self.limits = rules.limits
-        self._groups = GroupRequests(rules.router)
+        self._groups = GroupRequests(rules.router, rules.limits.elements_max)
         self._passing = passing
 
     @property
@@ -182,7 +182,8 @@ class ClientSession:
         header = head.header
         found = self._groups.read(header, head.data)
         if isinstance(found, Misread):
-            return Rejected(CloseReason.MALFORMED_REQUEST, found.detail)
+            reason = CloseReason.TOO_MANY_ELEMENTS if found.is_too_much else CloseReason.MALFORMED_REQUEST
+            return Rejected(reason, found.detail)
         if isinstance(found, Embedded):
             slot = self._reserve(header)
             if found.may_ask:
@@ -196,7 +197,10 @@ class ClientSession:
 
     def _unsupported(self, head: Head) -> Decision:
         header = head.header
-        refusal = self._groups.unsupported(header, head.data)
+        try:
+            refusal = self._groups.unsupported(header, head.data)
+        except MalformedFrame as error:
+            return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
         if refusal is None:
             return _not_offered(header, None)
         slot = self._reserve(header)

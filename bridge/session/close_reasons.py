@@ -48,6 +48,10 @@ class CloseReason(Enum):
         "SaslHandshake v0 is followed by bytes without a frame; use a client that sends SaslHandshake v1",
     )
     DRAINED = ("EB-NET-017", "the bridge is shutting down")
+    TOO_MANY_ELEMENTS = (
+        "EB-NET-018",
+        "a group request has more elements than are read of one; raise wire.elements.max if it is genuine",
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
 from bridge.session.batches import Merge, split
+from bridge.session.limits import ELEMENTS_MAX
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,
@@ -17,7 +18,7 @@ from bridge.wire.codec.registry import (
     group_ids,
     peek_group_id,
 )
-from bridge.wire.errors import MalformedFrame
+from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
 from translators.dialects.errors import ErrorCode
@@ -56,16 +57,18 @@ class Embedded(NamedTuple):
 
 
 class Misread(NamedTuple):
-    """The request can't be read."""
+    """The request can't be read, or is more than is read of one."""
 
     detail: str
+    is_too_much: bool = False
 
 
 class GroupRequests:
     """Reads the group requests of one connection."""
 
-    def __init__(self, router: Router) -> None:
+    def __init__(self, router: Router, elements_max: int = ELEMENTS_MAX) -> None:
         self._router = router
+        self._elements_max = elements_max
 
     def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded | Misread:
         """Find the road of a request; `data` is one whole request."""
@@ -78,30 +81,35 @@ class GroupRequests:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
                 return Embedded(read_heartbeat(version, bytes(data), start), may_ask=False)
-            return Embedded(decode_request(key, version, data[start:], start), key in MAY_ASK)
+            return Embedded(self._decode(header, data), key in MAY_ASK)
+        except TooManyElements as error:
+            return Misread(str(error), is_too_much=True)
         except MalformedFrame as error:
             return Misread(str(error))
 
     def unsupported(self, header: RequestHeader, data: bytes | memoryview) -> bytes | None:
         """The UNSUPPORTED_VERSION answer to a request of a `pass` group that the broker can't read; None: none fits."""
-        key, version, start = header.api_key, header.api_version, header.body_offset
+        key, version = header.api_key, header.api_version
         lowest, highest = SUPPORTED[key]
         if not lowest <= version <= highest:
             return None
-        refusal = error_reply(decode_request(key, version, data[start:], start), ErrorCode.UNSUPPORTED_VERSION)
+        refusal = error_reply(self._decode(header, data), ErrorCode.UNSUPPORTED_VERSION)
         return encode_reply(key, version, header.correlation_id, refusal)
 
     def _read_batch(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded:
         """Requests that name several groups or none; nothing is decoded while every group passes."""
         if not self._router.takes_groups():
             return Passes(())
-        start = header.body_offset
-        request = decode_request(header.api_key, header.api_version, data[start:], start)
+        request = self._decode(header, data)
         ours, theirs = split(request, self._is_ours)
         if ours is None:
             return Passes(group_ids(request))
         merge = None if theirs is None else Merge(request, theirs, self._is_ours)
         return Embedded(ours, may_ask=True, merge=merge)
+
+    def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
+        start = header.body_offset
+        return decode_request(header.api_key, header.api_version, data[start:], start, self._elements_max)
 
     def _is_ours(self, group_id: GroupId) -> bool:
         return self._router.road(group_id) is not Road.PASS

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 KIB = 1024
 MIB = 1024 * 1024
+ELEMENTS_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,8 @@ class Limits:
     """Largest request of a group API, which is held whole until it is decided."""
     offsets_frame_bytes_max: int = 16 * MIB
     """Largest OffsetCommit, TxnOffsetCommit, OffsetFetch or OffsetDelete, which are held whole too."""
+    elements_max: int = ELEMENTS_MAX
+    """Elements of all arrays of one held request together; one with more closes the connection."""
     rewritten_answer_bytes_max: int = 64 * MIB
     """Largest answer that is held whole because addresses in it change (Metadata of a big cluster)."""
     inflight_requests_max: int = 1_000

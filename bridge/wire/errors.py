@@ -27,3 +27,7 @@ class MalformedFrame(Exception):
     def __str__(self) -> str:
         where = f"{self.api} v{self.version}" if self.version >= 0 else self.api
         return f"{self.code}: malformed frame: {where}, field {self.field}, byte {self.offset}: {self.reason}"
+
+
+class TooManyElements(MalformedFrame):
+    """Bytes that may be right, with more elements than are read of one request."""

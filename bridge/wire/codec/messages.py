@@ -11,12 +11,13 @@ from functools import cache
 from typing import NamedTuple
 
 from bridge.wire.apis import ApiKey, api_name, response_header_version
+from bridge.wire.codec.allowance import TooMany, allow
 from bridge.wire.codec.primitives import Fault, read_uvarint
 from bridge.wire.codec.reader import ReadRecord, compile_reader
 from bridge.wire.codec.record import Fields, Record
 from bridge.wire.codec.schema import MESSAGE_NAMES, Direction, load_message
 from bridge.wire.codec.writer import WriteFields, compile_writer
-from bridge.wire.errors import MalformedFrame
+from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, request_frame, response_frame
 
 READABLE: dict[int, tuple[int, int]] = {
@@ -40,6 +41,15 @@ READABLE: dict[int, tuple[int, int]] = {
 }
 """Api -> lowest and highest version that can be read and written."""
 
+
+class Place(NamedTuple):
+    """Where a body begins in its frame, for the error, and how many elements are read of it; None reads all."""
+
+    offset: int = 0
+    elements_max: int | None = None
+
+
+WHEREVER = Place()
 _VERSION_OFFSET = 6
 _REPLY_BODY_OFFSET = 4
 
@@ -79,9 +89,10 @@ def reply_frame(api_key: int, version: int, correlation_id: int, fields: Fields)
     return response_frame(api_key, version, correlation_id, body)
 
 
-def read_request_fields(api_key: int, version: int, body: FrameBytes, offset: int = 0) -> Record:
-    """Read the body of a request. Raises MalformedFrame."""
-    return read_fields(api_key, version, Direction.REQUEST, body, offset)
+def read_request_fields(api_key: int, version: int, body: FrameBytes, place: Place = WHEREVER) -> Record:
+    """Read the body of a request. Raises MalformedFrame, TooManyElements for one that is more than is read."""
+    buf = bytes(body) if place.elements_max is None else allow(body, place.elements_max)
+    return _read_exactly(_Which(api_key, version, Direction.REQUEST), buf, 0, place.offset)
 
 
 def whole_request_frame(
@@ -105,6 +116,9 @@ def _read_exactly(which: _Which, buf: bytes, at: int, offset: int) -> Record:
     """Read from `at` to the end of `buf`, which begins at `offset` of its frame."""
     try:
         record, end = _reader(*which)(buf, at)
+    except TooMany as fault:
+        api = api_name(which.api_key)
+        raise TooManyElements(api, which.version, fault.field(), offset + fault.offset, fault.reason) from fault
     except Fault as fault:
         raise which.malformed(fault.field(), offset + fault.offset, fault.reason) from fault
     if end != len(buf):

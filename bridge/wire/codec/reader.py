@@ -8,6 +8,7 @@ from itertools import groupby
 from struct import Struct
 from typing import cast
 
+from bridge.wire.codec.allowance import AllowedBytes, part_of
 from bridge.wire.codec.primitives import (
     Fault,
     Read,
@@ -186,6 +187,7 @@ def _array_reader(field: Field, version: int, *, flexible: bool, nullable: bool)
     )
     read_size: ReadSize = read_compact_size if flexible else read_int32_size
     least = max(smallest_bytes(element, version, flexible=flexible), 1)
+    are_structs = element.kind == "struct"
 
     def read_array(buf: bytes, at: int) -> tuple[object, int]:
         count, start = read_size(buf, at)
@@ -195,6 +197,8 @@ def _array_reader(field: Field, version: int, *, flexible: bool, nullable: bool)
             return None, start
         if count * least > len(buf) - start:
             raise Fault(at, f"{count} elements claimed, {len(buf) - start} bytes left")
+        if isinstance(buf, AllowedBytes):
+            buf.allowance.take(count, at, are_structs=are_structs)
         return read_elements(buf, start, count)
 
     return read_array
@@ -266,7 +270,7 @@ def _read_tag(known: dict[int, _Step], record: Record, buf: bytes, at: int) -> i
         raise fault_of_cut(buf, start, size)
     step = known.get(tag)
     if step is not None:
-        found = step(record, buf[:end], start)
+        found = step(record, part_of(buf, end), start)
         if found != end:
             raise Fault(found, f"{end - found} bytes of tag {tag} are left after its value")
     return end

@@ -19,7 +19,7 @@ from bridge.wire.codec.heartbeat import HEARTBEAT
 from bridge.wire.codec.join_group import JOIN_GROUP
 from bridge.wire.codec.leave_group import LEAVE_GROUP
 from bridge.wire.codec.list_groups import LIST_GROUPS
-from bridge.wire.codec.messages import read_reply_fields, read_request_fields, reply_frame, whole_request_frame
+from bridge.wire.codec.messages import Place, read_reply_fields, read_request_fields, reply_frame, whole_request_frame
 from bridge.wire.codec.offset_commit import OFFSET_COMMIT
 from bridge.wire.codec.offset_delete import OFFSET_DELETE
 from bridge.wire.codec.offset_fetch import OFFSET_FETCH
@@ -73,13 +73,17 @@ _FIRST_OFFSET_FETCH_OF_MANY = 8
 _STRING_READERS = {compact: string_reader(compact=compact, nullable=False) for compact in (False, True)}
 
 
-def decode_request(api_key: int, version: int, body: FrameBytes, offset: int = 0) -> Request:
+def decode_request(
+    api_key: int, version: int, body: FrameBytes, offset: int = 0, elements_max: int | None = None
+) -> Request:
     """Read the body of a request; `offset` is where it begins in its frame, for the error alone.
 
-    Raises MalformedFrame for bytes that aren't exactly one such request, and for an api or version not in SUPPORTED.
+    With `elements_max` raises TooManyElements for a request with more elements, or with many that are tiny. Raises
+    MalformedFrame for bytes that aren't exactly one such request, and for an api or version not in SUPPORTED.
     """
     api = _api(api_key, version)
-    return cast("Request", api.decode_request(read_request_fields(api_key, version, body, offset), version))
+    record = read_request_fields(api_key, version, body, Place(offset, elements_max))
+    return cast("Request", api.decode_request(record, version))
 
 
 def encode_reply(api_key: int, version: int, correlation_id: int, reply: Reply) -> bytes:

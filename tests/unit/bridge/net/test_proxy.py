@@ -39,6 +39,10 @@ BAD_INPUT = {
         request(ApiKey.JOIN_GROUP, 6, 1, b"\x80\x80\x80\x01" + bytes(2_000_000)),
         CloseReason.GROUP_FRAME_TOO_LARGE,
     ),
+    "tiny members": (
+        request(ApiKey.LEAVE_GROUP, 3, 1, b"\x00\x0aembedded-x\x00\x03\x00\x00" + b"\x00\x00\xff\xff" * 0x30000),
+        CloseReason.TOO_MANY_ELEMENTS,
+    ),
 }
 
 

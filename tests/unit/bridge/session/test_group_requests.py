@@ -65,6 +65,16 @@ def test_malformed_request_of_an_embedded_group_is_misread_with_its_place() -> N
     assert GroupRequests(ROUTER).read(header, frame + b"\x00") == Passes((THEIRS,))
 
 
+def test_request_with_more_elements_than_are_read_is_told_apart() -> None:
+    """It may be genuine: the operator can raise the limit."""
+    leave = LeaveGroup(group_id=OURS, members=(LeavingMember(member_id=MemberId("m")),) * 3)
+    header, frame = framed(ApiKey.LEAVE_GROUP, 4, leave)
+    assert GroupRequests(ROUTER, elements_max=3).read(header, frame) == Embedded(leave, may_ask=False)
+    found = GroupRequests(ROUTER, elements_max=2).read(header, frame)
+    assert isinstance(found, Misread)
+    assert found.is_too_much
+
+
 def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:
     """Decision 18: offered because of embedded groups, but this group passes to a broker without the api."""
     header, frame = framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS,)))
