@@ -6,7 +6,7 @@ It must not know records or decisions.
 from collections.abc import Hashable
 from typing import TypeVar
 
-from bridge.engine.loads import move_loads, settle_loads
+from bridge.engine.loads import retarget_loads, steal_loads
 from bridge.engine.model import Current, MemberState, Subscription
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, is_in_flight
 from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
@@ -34,9 +34,11 @@ def count_down(counts: dict[Key, int], key: Key) -> None:
 
 def index_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
     """Enter a member's names, pattern, vote and seat."""
-    for name in subscription.names:
-        count_up(group.names, name)
-        state.subscribers.setdefault(name, set()).add(group.group_id)
+    count_up(group.wishes, subscription.names)
+    if group.wishes[subscription.names] == 1:
+        for name in subscription.names:
+            count_up(group.names, name)
+            state.subscribers.setdefault(name, set()).add(group.group_id)
     if subscription.pattern is not None:
         count_up(group.patterns, subscription.pattern)
         state.pattern_users.setdefault(subscription.pattern, set()).add(group.group_id)
@@ -48,10 +50,12 @@ def index_subscription(state: Shard, group: Group, subscription: Subscription) -
 
 def unindex_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
     """Take a member's names, pattern, vote and seat out again."""
-    for name in subscription.names:
-        count_down(group.names, name)
-        if name not in group.names:
-            _forget_user(state.subscribers, name, group.group_id)
+    count_down(group.wishes, subscription.names)
+    if subscription.names not in group.wishes:
+        for name in subscription.names:
+            count_down(group.names, name)
+            if name not in group.names:
+                _forget_user(state.subscribers, name, group.group_id)
     pattern = subscription.pattern
     if pattern is not None:
         count_down(group.patterns, pattern)
@@ -111,8 +115,11 @@ def _held(current: Current) -> set[TopicIdPartition]:
 def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partitions) -> None:
     """Set a member's target; a partition that another target still names moves over."""
     old = group.target.get(member_id, NO_PARTITIONS)
-    lost = [partition for partition in old - partitions if group.target_owners.get(partition) == member_id]
     gained = partitions - old
+    lost = old - partitions
+    stolen = [partition for partition in lost if group.target_owners.get(partition) != member_id]
+    if stolen:
+        lost = lost.difference(stolen)
     for partition in lost:
         _unwant(group, member_id, partition)
         del group.target_owners[partition]
@@ -120,12 +127,11 @@ def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partit
         before = group.target_owners.get(partition)
         if before is not None:
             _unwant(group, before, partition)
-            move_loads(group, before, NO_PARTITIONS, (partition,))
+            steal_loads(group, before, partition)
         group.target_owners[partition] = member_id
         refresh(state, group, partition)
     group.target[member_id] = partitions
-    move_loads(group, member_id, gained, lost)
-    settle_loads(group, member_id)
+    retarget_loads(group, member_id, gained, lost)
 
 
 def refresh(state: Shard, group: Group, partition: TopicIdPartition) -> None:

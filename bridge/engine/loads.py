@@ -11,6 +11,7 @@ from bridge.engine.model import Subscription
 from bridge.engine.state import (
     NO_PARTITIONS,
     Group,
+    Partitions,
     Shard,
     groups_subscribed_to,
     topic_ids_of,
@@ -71,18 +72,16 @@ def forget_loads(state: Shard, group_ids: Iterable[GroupId]) -> None:
         state.groups[group_id].loads = None
 
 
-def move_loads(
-    group: Group, member_id: MemberId, gained: Iterable[TopicIdPartition], lost: Iterable[TopicIdPartition]
-) -> None:
+def steal_loads(group: Group, member_id: MemberId, partition: TopicIdPartition) -> None:
+    """Another member's target names the partition too, before this one's is told anew."""
+    if group.loads is not None:
+        group.loads.lose(member_id, partition)
+
+
+def retarget_loads(group: Group, member_id: MemberId, gained: Partitions, lost: Partitions) -> None:
     """A member's target names partitions that it didn't, or no longer some that it did."""
     if group.loads is not None:
-        group.loads.move(member_id, gained, lost)
-
-
-def settle_loads(group: Group, member_id: MemberId) -> None:
-    """A member's target is complete."""
-    if group.loads is not None:
-        group.loads.settle(member_id, group.target[member_id])
+        group.loads.retarget(member_id, group.target[member_id], gained, lost)
 
 
 def rest_loads(group: Group, assignor: str) -> None:

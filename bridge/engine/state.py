@@ -24,7 +24,8 @@ class Group:
     """One consumer group: durable facts, volatile ones, and indexes that follow from them.
 
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
-    `grantable` what each member's target names and nobody holds; `stable_at` counts STABLE members per epoch. `loads`
+    `grantable` what each member's target names and nobody holds; `wishes` counts members per set of names,
+    `names` such sets per name; `stable_at` counts STABLE members per epoch. `loads`
     is what an assignor needs to change only what changed: None until one asks, and again when the topics that members
     want change other than by growing (`index_loads` builds it from the rest).
     """
@@ -44,6 +45,7 @@ class Group:
     target_owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
     grantable: dict[MemberId, set[TopicIdPartition]] = field(default_factory=dict)
     instances: dict[InstanceId, MemberId] = field(default_factory=dict)
+    wishes: dict[frozenset[TopicName], int] = field(default_factory=dict)
     names: dict[TopicName, int] = field(default_factory=dict)
     patterns: dict[str, int] = field(default_factory=dict)
     votes: dict[str, int] = field(default_factory=dict)

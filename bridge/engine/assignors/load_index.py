@@ -10,7 +10,8 @@ from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
-NOTHING: frozenset[TopicIdPartition] = frozenset()
+Partitions = frozenset[TopicIdPartition]
+NOTHING: Partitions = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +117,7 @@ class LoadIndex:
         for member_id, seat in census.seats.items():
             standing = Standing(seat, self._crowds[census.wishes[member_id]])
             target = census.target.get(member_id)
-            valid = self.pick_valid(standing, NOTHING if target is None else target)
+            valid = self._pick_valid(standing, NOTHING if target is None else target)
             if target is None or len(valid) < len(target):
                 self.unsettled.add(member_id)
             taken |= valid
@@ -138,17 +139,17 @@ class LoadIndex:
         """The kind of a valid partition."""
         return self._kinds[partition[0]]
 
-    def is_valid(self, standing: Standing, partition: TopicIdPartition) -> bool:
-        """Whether the partition exists and the member wants it."""
-        return partition[0] in standing.crowd.topics and partition[1] < self._counts[partition[0]]
+    def valid(self, member_id: MemberId, target: Assignment) -> Partitions:
+        """What of a member's target counts; the same object if all of it does."""
+        share = target.get(member_id, NOTHING)
+        return self._pick_valid(self.standings[member_id], share) if member_id in self.unsettled else share
 
-    def pick_valid(self, standing: Standing, partitions: frozenset[TopicIdPartition]) -> frozenset[TopicIdPartition]:
-        """What of a target counts; the same object if all of it does."""
+    def _pick_valid(self, standing: Standing, partitions: Partitions) -> Partitions:
         topics, counts = standing.crowd.topics, self._counts
         valid = [one for one in partitions if one[0] in topics and one[1] < counts[one[0]]]
         return partitions if len(valid) == len(partitions) else frozenset(valid)
 
-    def seat(self, seat: Seat, wish: Hashable, target: frozenset[TopicIdPartition] | None) -> bool:
+    def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
         """A member came or took another wish; `target` is what it has in the group's target, None for a newcomer."""
         crowd = self._crowds.get(wish)
         if crowd is None:
@@ -162,49 +163,68 @@ class LoadIndex:
         standing = Standing(seat, crowd)
         self.standings[seat[2]] = standing
         crowd.ladder.add(0, seat)
-        valid = NOTHING if target is None else self.pick_valid(standing, target)
+        valid = NOTHING if target is None else self._pick_valid(standing, target)
         if target is None or len(valid) < len(target):
             self.unsettled.add(seat[2])
         self.move(seat[2], valid, NOTHING)
         self._disturb(crowd)
         return True
 
-    def unseat(self, member_id: MemberId, target: frozenset[TopicIdPartition]) -> bool:
+    def unseat(self, member_id: MemberId, target: Partitions) -> bool:
         """A member goes, and leaves what it has in the group's target to others."""
-        self.move(member_id, NOTHING, target)
-        standing = self.standings.pop(member_id)
+        standing = self.standings[member_id]
+        self.move(member_id, NOTHING, self._pick_valid(standing, target))
+        del self.standings[member_id]
         self.unsettled.discard(member_id)
         standing.crowd.ladder.remove(standing.load, standing.seat)
         self._disturb(standing.crowd)
         return standing.crowd.ladder.size > 0
 
-    def move(self, member_id: MemberId, gained: Iterable[TopicIdPartition], lost: Iterable[TopicIdPartition]) -> None:
-        """A member's target changes by these partitions; those that are not valid for it don't count."""
+    def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
+        """A member has this target now, which differs by these partitions; what is not valid doesn't count."""
         standing = self.standings[member_id]
-        changes: dict[int, int] = {}
-        load = 0
-        for partition in lost:
-            if self.is_valid(standing, partition):
-                kind = self._kinds[partition[0]]
-                kind.free.add(partition)
-                changes[kind.number] = changes.get(kind.number, 0) - 1
-                load -= 1
-        for partition in gained:
-            if self.is_valid(standing, partition):
-                kind = self._kinds[partition[0]]
-                kind.free.discard(partition)
-                changes[kind.number] = changes.get(kind.number, 0) + 1
-                load += 1
-        if changes:
-            self._shift(standing, standing.load + load, changes)
-            self._disturb(standing.crowd)
-
-    def settle(self, member_id: MemberId, target: frozenset[TopicIdPartition]) -> None:
-        """A member has this target now, which is final if all of it is valid."""
-        if self.pick_valid(self.standings[member_id], target) is target:
-            self.unsettled.discard(member_id)
-        else:
+        if member_id in self.unsettled:
+            lost = self._pick_valid(standing, lost)
+        valid = self._pick_valid(standing, gained) if gained else gained
+        if len(valid) < len(gained):
             self.unsettled.add(member_id)
+        elif member_id in self.unsettled and self._pick_valid(standing, target) is target:
+            self.unsettled.discard(member_id)
+        self.move(member_id, valid, lost)
+
+    def lose(self, member_id: MemberId, partition: TopicIdPartition) -> None:
+        """Another member's target names the partition too, before this one's is told anew."""
+        self.move(member_id, NOTHING, self._pick_valid(self.standings[member_id], frozenset((partition,))))
+
+    def move(self, member_id: MemberId, gained: Partitions, lost: Partitions) -> None:
+        """A member got and lost partitions, all of them valid."""
+        standing = self.standings[member_id]
+        crowd = standing.crowd
+        if gained or lost:
+            if _is_mixed(crowd):
+                self._shift_units(standing, gained, lost)
+            else:
+                free = crowd.kinds[0].free
+                free.update(lost)
+                free.difference_update(gained)
+                _shift(standing, standing.load + len(gained) - len(lost))
+            self._disturb(crowd)
+
+    def _shift_units(self, standing: Standing, gained: Partitions, lost: Partitions) -> None:
+        holders = standing.crowd.holders
+        for number in standing.units:
+            holders[number].remove(standing.load, standing.seat)
+        for partition in lost:
+            kind = self._kinds[partition[0]]
+            kind.free.add(partition)
+            _count(standing.units, kind.number, -1)
+        for partition in gained:
+            kind = self._kinds[partition[0]]
+            kind.free.discard(partition)
+            _count(standing.units, kind.number, 1)
+        _shift(standing, standing.load + len(gained) - len(lost))
+        for number in standing.units:
+            holders[number].add(standing.load, standing.seat)
 
     def grow(self, topic: TopicId, count: int, target_owners: Mapping[TopicIdPartition, MemberId]) -> bool:
         """A topic has this many partitions now."""
@@ -240,22 +260,18 @@ class LoadIndex:
         if crowd.region is not None:
             self.restless[crowd.region] = None
 
-    @staticmethod
-    def _shift(standing: Standing, load: int, changes: Mapping[int, int]) -> None:
-        crowd = standing.crowd
-        if load != standing.load:
-            crowd.ladder.remove(standing.load, standing.seat)
-            crowd.ladder.add(load, standing.seat)
-        if _is_mixed(crowd):
-            for number in standing.units:
-                crowd.holders[number].remove(standing.load, standing.seat)
-            for number, change in changes.items():
-                left = standing.units.pop(number, 0) + change
-                if left:
-                    standing.units[number] = left
-            for number in standing.units:
-                crowd.holders[number].add(load, standing.seat)
+
+def _shift(standing: Standing, load: int) -> None:
+    if load != standing.load:
+        standing.crowd.ladder.remove(standing.load, standing.seat)
+        standing.crowd.ladder.add(load, standing.seat)
         standing.load = load
+
+
+def _count(units: dict[int, int], number: int, change: int) -> None:
+    left = units.pop(number, 0) + change
+    if left:
+        units[number] = left
 
 
 def _is_mixed(crowd: Crowd) -> bool:

@@ -47,7 +47,8 @@ def deal(quotas: Mapping[Seat, int], held: Assignment, unclaimed: Iterable[Topic
     """Give those whose quota changed their new share: who has too much releases some, the rest is dealt by seat."""
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
     pool = list(unclaimed)
-    for seat in sorted(quotas):
+    seats = sorted(quotas)
+    for seat in seats:
         share = held[seat[2]]
         excess = len(share) - quotas[seat]
         if excess > 0:
@@ -55,7 +56,7 @@ def deal(quotas: Mapping[Seat, int], held: Assignment, unclaimed: Iterable[Topic
             share = share.difference(released)
             pool.extend(released)
         shares[seat[2]] = share
-    missing = {seat[2]: quotas[seat] - len(shares[seat[2]]) for seat in sorted(quotas)}
+    missing = {seat[2]: quotas[seat] - len(shares[seat[2]]) for seat in seats}
     for member_id, dealt in _deal_in_turn(sorted(pool), missing).items():
         shares[member_id] = shares[member_id].union(dealt)
     return shares

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bridge.engine.assignors.chain_search import Chain, ChainSearch
 from bridge.engine.assignors.draft import Draft, Touched
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.load_index import NOTHING, LoadIndex, Region
+from bridge.engine.assignors.load_index import LoadIndex, Region
 from bridge.engine.assignors.quotas import deal, set_quotas
 from translators.dialects.ids import MemberId, TopicIdPartition
 
@@ -31,12 +31,8 @@ def revise(index: LoadIndex, target: Assignment) -> Assignment | None:
             return None
         shares.update(revised)
     for member_id in index.unsettled - shares.keys():
-        shares[member_id] = _valid(index, member_id, target)
+        shares[member_id] = index.valid(member_id, target)
     return shares
-
-
-def _valid(index: LoadIndex, member_id: MemberId, target: Assignment) -> frozenset[TopicIdPartition]:
-    return index.pick_valid(index.standings[member_id], target.get(member_id, NOTHING))
 
 
 def _revise_even(index: LoadIndex, region: Region, target: Assignment) -> Assignment:
@@ -45,7 +41,7 @@ def _revise_even(index: LoadIndex, region: Region, target: Assignment) -> Assign
         return {}
     free = region.kinds[0].free
     quotas = set_quotas(ladder, len(free))
-    held = {seat[2]: _valid(index, seat[2], target) for seat in quotas}
+    held = {seat[2]: index.valid(seat[2], target) for seat in quotas}
     return deal(quotas, held, sorted(free))
 
 
@@ -84,7 +80,7 @@ def _deal_names(index: LoadIndex, draft: Draft, target: Assignment) -> Assignmen
     changed = sorted((one for one in draft.touched.values() if one.units != one.claimed), key=lambda one: one.seat)
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
     for one in changed:
-        share = _valid(index, one.seat[2], target)
+        share = index.valid(one.seat[2], target)
         released = list(_pick_released(index, places, one, share))
         shares[one.seat[2]] = share.difference(partition for _, partition in released)
         for place, partition in released:

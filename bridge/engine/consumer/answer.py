@@ -31,7 +31,7 @@ def next_current(state: Shard, group: Group, ask: Ask) -> Current:
         target=group.target.get(ask.member_id, NO_PARTITIONS),
         owned=ask.owned,
         is_free=lambda partition: is_free_for(state, group, ask.member_id, partition),
-        topics=_topic_ids(state, member) if ask.has_new_topics else None,
+        topics=_topic_ids(state, member) if ask.has_new_topics and current.assigned else None,
     )
     return reconcile(current, around)
 

@@ -92,9 +92,8 @@ def test_member_with_another_wish_keeps_what_it_still_wants() -> None:
 def test_moved_partition_changes_loads_and_holders() -> None:
     """Holders are kept by kind and load where kinds differ."""
     index = index_of(MIXED)
-    index.move(M1, NOTHING, parts("a1"))
-    index.move(M2, parts("a1"), NOTHING)
-    index.settle(M2, parts("a1 b0"))
+    index.retarget(M1, parts("a0"), NOTHING, parts("a1"))
+    index.retarget(M2, parts("a1 b0"), parts("a1"), NOTHING)
     after = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab"}, {"m1": "a0", "m2": "a1 b0"})
     assert index.picture() == index_of(after).picture()
 
@@ -102,10 +101,18 @@ def test_moved_partition_changes_loads_and_holders() -> None:
 def test_member_is_settled_by_a_target_of_valid_partitions_only() -> None:
     """A seat that was taken over may bring partitions that are gone."""
     index = index_of(spec({"a": 1}, {"m1": "a"}))
-    index.settle(M1, parts("a1"))
-    assert index.unsettled == {"m1"}
-    index.settle(M1, parts("a0"))
-    assert index.unsettled == set()
+    index.retarget(M1, parts("a1"), parts("a1"), NOTHING)
+    assert (index.unsettled, loads(index)) == ({"m1"}, {"m1": 0})
+    index.retarget(M1, parts("a0"), parts("a0"), parts("a1"))
+    assert (index.unsettled, loads(index)) == (set(), {"m1": 1})
+
+
+def test_partition_named_by_another_target_is_lost_at_once() -> None:
+    """The records of one target come one by one; who gains may come first."""
+    index = index_of(EVEN)
+    index.lose(M1, next(iter(parts("a1"))))
+    index.move(M2, parts("a1"), NOTHING)
+    assert (loads(index), free(index)) == ({"m1": 1, "m2": 2}, parts("a3"))
 
 
 def test_grown_topic_has_free_partitions() -> None:
@@ -118,13 +125,12 @@ def test_grown_topic_has_free_partitions() -> None:
     assert not index.grow(topic("a"), 7, dict.fromkeys(parts("a6"), M1))
 
 
-def test_valid_target_is_picked_as_the_same_object() -> None:
+def test_valid_target_is_told_as_the_same_object() -> None:
     """So that "nothing changed" is cheap to see."""
-    index = index_of(EVEN)
-    whole = parts("a0 a1")
-    assert index.is_valid(index.standings[M1], next(iter(whole)))
-    assert index.pick_valid(index.standings[M1], whole) is whole
-    assert index.pick_valid(index.standings[M1], parts("a0 b0 a9")) == parts("a0")
+    question = spec({"a": 2}, {"m1": "a", "m2": "a"}, {"m1": "a0 a1", "m2": "a5 b0"})
+    index = index_of(question)
+    assert index.valid(M1, question.previous) is question.previous[M1]
+    assert (index.valid(M2, question.previous), index.valid(M2, {})) == (NOTHING, NOTHING)
 
 
 def test_rested_index_has_no_region_to_look_at() -> None:
