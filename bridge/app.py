@@ -14,6 +14,7 @@ import trio
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
 from bridge.app_commands import AppCommands
+from bridge.app_events import Watch, watched
 from bridge.app_journal import keep_journal
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app_views import AppSnapshots
@@ -35,6 +36,7 @@ from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
+from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from bridge.telemetry.passing import PassingLog
 from translators.dialects.errors import ErrorCode, Refusal
@@ -91,20 +93,31 @@ async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, backstage
 
 
 async def _run(config: Config, ready: Callable[[str], None]) -> None:
+    clock = TrioClock()
+    owner = make_owner(config, clock.now_ms())
+    try:
+        with watched(config, owner) as watch:
+            await _serve_groups(config, ready, owner, watch)
+    except SinkUnusable as problem:
+        raise AppError(str(problem)) from problem
+
+
+async def _serve_groups(config: Config, ready: Callable[[str], None], owner: GroupOwner, watch: Watch) -> None:
     settings = proxy_settings(config)
     clock = TrioClock()
     counters = Counters()
     switchboard = Switchboard(counters)
     questions = OwnQuestions()
-    owner = make_owner(config, clock.now_ms())
-    groups = EmbeddedGroups(owner, questions, clock, switchboard.deliver, embedded_settings(config))
+    groups = EmbeddedGroups(owner, questions, clock, watch.over_answers(switchboard.deliver), embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
     passing = PassingLog()
-    backstage = Backstage(groups=groups, passing=passing, switchboard=switchboard, counters=counters)
+    observed = watch.over_requests(groups)
+    backstage = Backstage(groups=observed, passing=passing, switchboard=switchboard, counters=counters)
     try:
         journal = keep_journal(config, groups)
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
+    watch.begin()
     with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)

@@ -18,6 +18,12 @@ from bridge.config_sources import embedded_rules, read_environment
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("json", "console")
 LOG_VARIABLES = "EPOCHBRIDGE_LOG"
+QUICK_KEYS = (
+    ("bootstrap", "bootstrap"),
+    ("listen", "listen"),
+    ("admin", "admin.listen"),
+    ("events", "events.path"),
+)
 
 
 @click.command("serve")
@@ -26,6 +32,7 @@ LOG_VARIABLES = "EPOCHBRIDGE_LOG"
 @click.option("--listen", metavar="HOST:PORT", help="Where clients bootstrap; brokers get the ports after it.")
 @click.option("--embedded", "globs", multiple=True, metavar="GLOB", help="Coordinate groups that match; repeatable.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting; repeatable.")
+@click.option("--events", metavar="DIR", help="Write the event log to files in this folder.")
 @click.option("--admin", metavar="HOST:PORT|off", help="Where the admin API listens.")
 @click.option(
     "--log-format",
@@ -86,7 +93,7 @@ def with_code(problem: AppError) -> str:
 
 
 def _named(quick: "dict[str, str | tuple[str, ...] | None]") -> Iterator[str]:
-    for option, key in (("bootstrap", "bootstrap"), ("listen", "listen"), ("admin", "admin.listen")):
+    for option, key in QUICK_KEYS:
         if quick.get(option) is not None:
             yield f"{key}={quick[option]}"
 

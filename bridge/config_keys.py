@@ -234,6 +234,42 @@ class Settings:
         "Start with a damaged journal: what is whole of it goes on, the damaged file is kept beside it.",
     )
 
+    # ------------------------------------------------------------------ the event log
+    events_path: str = _key("events.path", "", "Folder for the files of the event log; empty: none are written.")
+    events_queue_max: int = _key(
+        "events.queue.max", 100_000, "Events that may wait to be written; further ones are dropped.", _within()
+    )
+    events_file_bytes_max: int = _key(
+        "events.file.bytes.max", 67_108_864, "Size at which the next event file begins.", _within(1024)
+    )
+    events_file_age_ms: int = _key(
+        "events.file.age.ms", 3_600_000, "Age at which the next event file begins.", _within(1000)
+    )
+    events_total_bytes_max: int = _key(
+        "events.total.bytes.max",
+        1_073_741_824,
+        "Size of all event files together; beyond it the oldest are deleted.",
+        _within(1024, 2**50),
+    )
+    events_total_age_ms: int = _key(
+        "events.total.age.ms", 604_800_000, "Age beyond which event files are deleted.", _within(1000, 2**50)
+    )
+    events_topic: str = _key(
+        "events.topic", "", "Topic that events are sent to as well; empty: none. Needs the extra `events`."
+    )
+    events_bootstrap: Names = _names(
+        "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."
+    )
+    events_spool_path: str = _key(
+        "events.spool.path", "epochbridge-events-spool", "Folder that keeps events while the topic is away."
+    )
+    events_spool_bytes_max: int = _key(
+        "events.spool.bytes.max",
+        268_435_456,
+        "Size of what is kept there; beyond it events for the topic are dropped.",
+        _within(65_536, 2**50),
+    )
+
     # ------------------------------------------------------------------ Kafka's own
     group_min_session_timeout_ms: int = _key(
         "group.min.session.timeout.ms", 6_000, "Least session timeout of a classic member.", _kafka()

@@ -14,6 +14,7 @@ from bridge.coordinators.durability import Scribe
 from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
 from bridge.coordinators.leaving import Departures
 from bridge.coordinators.machines import Machines, is_present
+from bridge.coordinators.watching import Unwatched, Watcher
 from bridge.engine.advance import advance
 from bridge.engine.commands import AskRef, Command, Speaks
 from bridge.engine.model import Member
@@ -37,7 +38,7 @@ from translators.classic_member.events import (
     LeaveReceived,
     Refused,
 )
-from translators.classic_member.states import PreparingRebalance
+from translators.classic_member.states import Leaving, PreparingRebalance
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -72,6 +73,7 @@ class Exchange:
         self.scribe = Scribe(shard, machines)
         self.departures = Departures()
         self.ghosts = Ghosts()
+        self.watcher: Watcher = Unwatched()
         self._switching: dict[RequestRef, AskRef] = {}
         self._asked: dict[AskRef, int] = {}
         self._numbers = count(1)
@@ -134,6 +136,7 @@ class Exchange:
         """Let the engine carry out commands, and write down what has to survive."""
         outcome = advance(self.shard, commands, now_ms)
         self.scribe.note(outcome.records)
+        self.watcher.advanced(outcome)
         return outcome
 
     def settle(self, now_ms: int) -> None:
@@ -212,6 +215,9 @@ class Exchange:
             if not isinstance(effect.message, JoinGroupReply):
                 self.suspect(key, effect.ref, effect.message.error, now_ms)
         elif isinstance(effect, Ask):
+            state = self.machines.get(key)
+            if isinstance(state, Leaving):
+                self.watcher.departs(key, state.reason)
             number = self._asked[key] = next(self._numbers)
             asked = to_command(effect.inquiry, self.machines.client_of(key), self.catalog, number)
             self._commands.append(asked)
@@ -233,6 +239,7 @@ class Exchange:
             return
         if effect.reason is DepartReason.REPLACED and member.current.epoch == STATIC_LEAVE_EPOCH:
             return
+        self.watcher.departs(key, effect.reason)
         self._say_farewell(key, member)
 
     def dismiss(self, key: AskRef) -> None:

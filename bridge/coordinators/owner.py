@@ -15,6 +15,7 @@ from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
+from bridge.coordinators.watching import Watcher
 from bridge.engine.commands import (
     AskRef,
     BeginCommit,
@@ -97,6 +98,10 @@ class GroupOwner:
             shard.settings.group_min_session_timeout_ms, shard.settings.group_max_session_timeout_ms
         )
         self._exchange = Exchange(shard, catalog, machines)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let somebody hear what the engine does from now on."""
+        self._exchange.watcher = watcher
 
     def take_turn(self, arrivals: Iterable[Arrival | Command], now_ms: int) -> TurnResult:
         """Carry out everything that is queued, as one batch, until nobody has anything left to ask."""

@@ -49,12 +49,16 @@ def free_place() -> BridgePlace:
     raise DemoError(f"EB-DEMO-005: no {needed} free ports in a row between {PORT_FIRST} and {PORT_LAST} on {HOST}.")
 
 
-def serve_command(upstream: str, group: str, place: BridgePlace) -> Sequence[str]:
-    """`epochbridge serve` in front of `upstream` (HOST:PORT, or several joined by commas), coordinating `group`."""
+def serve_command(upstream: str, group: str, place: BridgePlace, events: str | None = None) -> Sequence[str]:
+    """`epochbridge serve` in front of `upstream` (HOST:PORT, or several joined by commas), coordinating `group`.
+
+    With `events` it writes its event log to that folder.
+    """
     return [
         *(sys.executable, "-m", "bridge", "serve"),
         *("--bootstrap", upstream.partition(",")[0], "--listen", place.listen, "--admin", place.admin),
         *("--embedded", group),
+        *(() if events is None else ("--events", events)),
         *(word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")),
     ]
 

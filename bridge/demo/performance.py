@@ -72,7 +72,7 @@ async def _with_bridge(programme: Programme, upstream: str | None, stage: Stage,
         else:
             await stack.enter_async_context(borrow_topic(upstream, name, programme.partitions))
             stage.say(f"Kafka is at {upstream}.")
-        place = await stack.enter_async_context(run_bridge(upstream, name, directory))
+        place = await stack.enter_async_context(run_bridge(upstream, name, directory, programme.events))
         stage.say(
             f"The bridge runs in front of it at {place.listen}, where all clients connect; it coordinates the group "
             f"{name!r} itself, all else goes through to Kafka. Its view: http://{place.admin}/groups/{name}"
@@ -83,10 +83,12 @@ async def _with_bridge(programme: Programme, upstream: str | None, stage: Stage,
 
 
 @asynccontextmanager
-async def run_bridge(upstream: str, group: str, directory: Path) -> AsyncIterator[BridgePlace]:
+async def run_bridge(
+    upstream: str, group: str, directory: Path, events: str | None = None
+) -> AsyncIterator[BridgePlace]:
     """Run `epochbridge serve` in front of a cluster, with one embedded group; its log is in `directory`."""
     place = free_place()
-    command = serve_command(upstream, group, place)
+    command = serve_command(upstream, group, place, events)
     async with run_service(Service(name="the bridge", command=command, log=directory / "bridge.log")):
         yield place
 

@@ -8,6 +8,7 @@ class Programme:
     """Counts of members and partitions, the length of the story, and what is shown.
 
     At most one of `bootstrap` (HOST:PORT) and `kafka` ("4.3", "3.9") is set; with neither the mock cluster serves.
+    `events` is the folder for the bridge's event log.
     """
 
     members: int
@@ -16,3 +17,4 @@ class Programme:
     bootstrap: str | None = None
     kafka: str | None = None
     tui: bool = True
+    events: str | None = None

@@ -117,7 +117,7 @@ class Recorder:
         queue = self._queue
         while queue:
             events = [queue.popleft() for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
-            lines = [Line(getattr(event.fact, "group_id", ""), encode_event(event)) for event in events]
+            lines = [Line(event, encode_event(event)) for event in events]
             for sink in self._sinks:
                 sink.write(lines)
 

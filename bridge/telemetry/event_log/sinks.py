@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from bridge.telemetry.schema.stamps import Event
+
 
 class Line(NamedTuple):
-    """One event as it is written: its group ("" for none), and the line with its newline."""
+    """One event, and the line it is written as, newline included."""
 
-    group_id: str
+    event: Event
     data: bytes
+
+    @property
+    def group_id(self) -> str:
+        """The group that it is about, "" for none."""
+        return str(getattr(self.event.fact, "group_id", ""))
 
 
 @dataclass(slots=True)

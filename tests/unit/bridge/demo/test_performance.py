@@ -36,7 +36,9 @@ def test_signal_during_the_run_ends_it_and_what_it_started(monkeypatch: pytest.M
     seen: list[str] = []
 
     @asynccontextmanager
-    async def run_bridge(upstream: str, group: str, directory: Path) -> AsyncIterator[BridgePlace]:
+    async def run_bridge(
+        upstream: str, group: str, directory: Path, events: str | None = None
+    ) -> AsyncIterator[BridgePlace]:
         seen.append(upstream)
         os.kill(os.getpid(), signal.SIGTERM)
         yield BridgePlace(listen=upstream, admin="127.0.0.1:1")

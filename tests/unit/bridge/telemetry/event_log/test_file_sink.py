@@ -8,8 +8,11 @@ import pytest
 
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.sinks import Line, SinkUnusable
+from bridge.telemetry.schema.facts import BridgeStopped
+from bridge.telemetry.schema.stamps import Event, Stamp
 
-LINES = [Line("g", b'{"a":1}\n'), Line("g", b'{"a":2}\n')]
+EVENT = Event(Stamp("7f", 1, 2, 3), BridgeStopped(reason="test"))
+LINES = [Line(EVENT, b'{"a":1}\n'), Line(EVENT, b'{"a":2}\n')]
 
 
 class Wall:

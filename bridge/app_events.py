@@ -1,0 +1,120 @@
+"""The event log that the configuration names: where it is written, and where the bridge is overheard for it.
+
+It must not know what is overheard or how an event looks.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from secrets import token_hex
+
+from bridge.config import Config
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.state import Shard
+from bridge.session.contracts import Groups
+from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
+from bridge.telemetry.event_log.recorder import Clocks, Recorder
+from bridge.telemetry.event_log.sinks import Sink
+from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
+
+BOOT_BYTES = 4
+_NS_PER_US = 1_000
+
+
+class Watch:
+    """Where the bridge is overheard; this one hears nothing."""
+
+    def over_requests(self, groups: Groups) -> Groups:
+        """Who takes the requests of embedded groups."""
+        return groups
+
+    def over_answers(self, deliver: Deliver) -> Deliver:
+        """Who takes their answers."""
+        return deliver
+
+    def begin(self) -> None:
+        """The groups are as a journal had them, or empty; clients may come."""
+
+
+class EventWatch(Watch):
+    """Overhears everything for an event log."""
+
+    def __init__(self, recorder: Recorder, follower: Follower, owner: GroupOwner) -> None:
+        self._recorder = recorder
+        self._follower = follower
+        self._owner = owner
+        self._guard = Guard()
+
+    def over_requests(self, groups: Groups) -> Groups:
+        """See `Watch`."""
+        return ObservedGroups(groups, self._follower, self._guard, self._recorder.now_us)
+
+    def over_answers(self, deliver: Deliver) -> Deliver:
+        """See `Watch`."""
+        return overhear(deliver, self._follower, self._guard, self._recorder.now_us)
+
+    def begin(self) -> None:
+        """See `Watch`."""
+        is_revived = bool(self._owner.shard.groups or self._owner.shard.classic_groups)
+        self._recorder.say(BridgeStarted(bridge_version=version("epochbridge"), is_revived=is_revived))
+        self._guard.run(lambda: self._follower.revived(self._recorder.now_us()))
+        self._owner.watch(EngineWatcher(self._follower, self._guard, self._recorder.now_us))
+
+    def end(self, reason: str) -> None:
+        """The bridge ends."""
+        self._guard.run(lambda: self._follower.stopped(self._recorder.now_us()))
+        self._recorder.say(BridgeStopped(reason=reason))
+
+
+@contextmanager
+def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
+    """Write the event log that the configuration names, if any, until the end of the context; raises SinkUnusable."""
+    boot = f"{int(time.time()):x}{token_hex(BOOT_BYTES)}"
+    sinks = list(_sinks(config, boot))
+    if not sinks:
+        yield Watch()
+        return
+    recorder = Recorder(boot, _clocks(), sinks, config.settings.events_queue_max)
+    follower = Follower(boot, recorder.say, lambda _: None, _namer(owner.shard), owner.shard)
+    watch = EventWatch(recorder, follower, owner)
+    try:
+        yield watch
+        watch.end("asked to")
+    except BaseException as problem:
+        watch.end(f"{type(problem).__name__}")
+        raise
+    finally:
+        recorder.close()
+
+
+def _sinks(config: Config, boot: str) -> Iterator[Sink]:
+    if config.settings.events_path:
+        yield FileSink(Path(config.settings.events_path), boot, file_limits(config), _clocks().wall_us)
+
+
+def file_limits(config: Config) -> FileLimits:
+    """How event files are rotated and kept."""
+    settings = config.settings
+    return FileLimits(
+        file_bytes_max=settings.events_file_bytes_max,
+        file_age_max_s=settings.events_file_age_ms // 1000,
+        total_bytes_max=settings.events_total_bytes_max,
+        total_age_max_s=settings.events_total_age_ms // 1000,
+    )
+
+
+def _clocks() -> Clocks:
+    return Clocks(mono_us=_us(time.monotonic_ns), wall_us=_us(time.time_ns))
+
+
+def _us(clock_ns: Callable[[], int]) -> Callable[[], int]:
+    return lambda: clock_ns() // _NS_PER_US
+
+
+def _namer(shard: Shard) -> Namer:
+    return Namer(lambda topic_id: shard.topics[topic_id].name if topic_id in shard.topics else None)

@@ -1,0 +1,32 @@
+"""Who may watch the embedded groups: a seam that costs nothing while nobody does.
+
+It must not know who watches, nor let a watcher change anything.
+"""
+
+from typing import Protocol
+
+from bridge.engine.commands import AskRef
+from bridge.engine.outcome import Outcome
+from translators.classic_member.effects import DepartReason
+
+
+class Watcher(Protocol):
+    """Hears what the engine did and why machines gave their members up; must not raise."""
+
+    def advanced(self, outcome: Outcome) -> None:
+        """The engine carried out commands; its records are applied."""
+        ...
+
+    def departs(self, key: AskRef, reason: DepartReason) -> None:
+        """A classic client's member is about to leave the engine."""
+        ...
+
+
+class Unwatched:
+    """Nobody watches."""
+
+    def advanced(self, outcome: Outcome) -> None:
+        """See `Watcher`."""
+
+    def departs(self, key: AskRef, reason: DepartReason) -> None:
+        """See `Watcher`."""

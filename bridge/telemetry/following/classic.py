@@ -1,0 +1,251 @@
+"""Follows the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers, on every road.
+
+It must not know who answers; where the engine tells of epochs (`is_led`) generations say nothing about rebalances.
+"""
+
+from collections.abc import Mapping
+
+from bridge.telemetry.following.reading import read_assignment, read_join
+from bridge.telemetry.following.telling import Teller, group_words, input_words, member_words
+from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Join, MemberTrack, Partitions
+from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
+from bridge.telemetry.schema.terms import Carrier, Departure, News, Phase, Protocol
+from translators.dialects.classic import (
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    LeavingMember,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, MemberId
+
+GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
+"""Answers after which a member is no more."""
+_AT_REST = frozenset((None, Phase.STABLE, Phase.AWAITING_RELEASE))
+
+
+class ClassicFollower:
+    """Classic members of groups."""
+
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+
+    # ------------------------------------------------------------------ JoinGroup
+
+    def join_came(self, group: GroupTrack, ref: object, request: JoinGroup, client: ClientIdentity, at_us: int) -> None:
+        """A JoinGroup came; it is told of as soon as it is known whose it is and what rebalance it belongs to."""
+        join = Join(
+            member_id=request.member_id,
+            instance_id=request.instance_id,
+            protocol=Protocol.CLASSIC,
+            inputs=read_join(request, client),
+            at_us=at_us,
+        )
+        if group.rebalance is not None and join.member_id in group.members:
+            self.tell_join(group, join, join.member_id)
+        else:
+            group.joins[ref] = join
+
+    def tell_known_joins(self, group: GroupTrack) -> None:
+        """Tell of the joins of members that are known."""
+        for ref, join in tuple(group.joins.items()):
+            if join.protocol is Protocol.CLASSIC and join.member_id in group.members:
+                del group.joins[ref]
+                self.tell_join(group, join, join.member_id)
+
+    def tell_join(self, group: GroupTrack, join: Join, member_id: MemberId) -> MemberTrack:
+        """A join is this member's."""
+        teller, at_us = self._teller, join.at_us
+        member = group.members.get(member_id)
+        if member is None:
+            member = MemberTrack(
+                member_id=member_id, protocol=join.protocol, instance_id=join.instance_id, inputs=join.inputs
+            )
+            teller.join(group, member, self._replace(group, member, at_us), at_us)
+        else:
+            before, member.inputs = member.inputs, join.inputs
+            words = member_words(group, member)
+            fact = MemberRejoined(**words, **input_words(join.inputs), is_leader=group.leader == member_id)
+            teller.tell(group, fact, at_us)
+            if join.inputs.differs_from(before):
+                teller.tell(group, MemberSubscribed(**words, **input_words(join.inputs)), at_us)
+            teller.end_phase(group, member, at_us)
+            member.former = member.assigned
+            teller.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
+        teller.begin_phase(group, member, Phase.JOINING, at_us)
+        group.unsettled.add(member_id)
+        return member
+
+    def _replace(self, group: GroupTrack, newcomer: MemberTrack, at_us: int) -> str:
+        """Who had the newcomer's static seat, "" for nobody; one that is still there is replaced."""
+        former_id = None if newcomer.instance_id is None else group.seats.get(newcomer.instance_id)
+        if former_id is None or former_id == newcomer.member_id:
+            return ""
+        former = group.members.get(former_id)
+        if former is not None:
+            self._teller.leave(group, former, Departure.REPLACED, at_us)
+        return former_id
+
+    def join_answered(self, group: GroupTrack, ref: object, reply: JoinGroupReply, at_us: int) -> None:
+        """A JoinGroup was answered."""
+        join = group.joins.pop(ref, None)
+        if reply.error is ErrorCode.NONE:
+            self._joined(group, join, reply, at_us)
+            return
+        member = group.members.get(reply.member_id)
+        if member is None and join is not None:
+            member = group.members.get(join.member_id)
+        if member is not None and reply.error is not ErrorCode.MEMBER_ID_REQUIRED:
+            self.refused(group, member, reply.error, Carrier.JOIN_GROUP, at_us)
+        self._teller.look(group, at_us)
+
+    def _joined(self, group: GroupTrack, join: Join | None, reply: JoinGroupReply, at_us: int) -> None:
+        if not group.is_led:
+            self._reach(group, reply.generation, at_us if join is None else join.at_us)
+        member = group.members.get(reply.member_id)
+        if join is not None:
+            member = self.tell_join(group, join, reply.member_id)
+        if member is None:
+            return
+        member.generation = reply.generation
+        group.leader, group.assignor = reply.leader, reply.protocol_name or ""
+        self._teller.begin_phase(group, member, Phase.SYNCING, at_us)
+        if reply.members and not group.is_led:
+            self._reconcile(group, {one.member_id for one in reply.members}, at_us)
+        self._teller.settle(group, member, at_us)
+
+    def _reach(self, group: GroupTrack, generation: int, came_us: int) -> None:
+        """A generation was handed out; one that is not new belongs to no new rebalance (a static member's return)."""
+        if generation == group.epoch:
+            return
+        if group.rebalance is None or group.rebalance.is_joined:
+            began_us = min((came_us, *(join.at_us for join in group.joins.values())))
+            self._teller.begin_rebalance(group, began_us, generation)
+        group.epoch = generation
+        if group.rebalance is not None:
+            group.rebalance.is_joined = True
+        self.tell_known_joins(group)
+
+    def _reconcile(self, group: GroupTrack, member_ids: set[MemberId], at_us: int) -> None:
+        """The leader was told who is in the generation: whoever is not was dropped by the coordinator."""
+        for member in tuple(group.members.values()):
+            if member.member_id not in member_ids:
+                was_called = member.phase is Phase.REVOKING
+                departure = Departure.REBALANCE_TIMED_OUT if was_called else Departure.SESSION_EXPIRED
+                self._teller.leave(group, member, departure, at_us)
+
+    # ------------------------------------------------------------------ SyncGroup
+
+    def sync_came(self, group: GroupTrack, request: SyncGroup, at_us: int) -> None:
+        """A SyncGroup came; the leader's holds the target of the generation."""
+        if request.assignments and not group.is_led:
+            shares = {each.member_id: read_assignment(each.assignment) for each in request.assignments}
+            readable = {member_id: share for member_id, share in shares.items() if share is not None}
+            # Nothing can be told of assignments that are not those of the consumer protocol.
+            if len(readable) == len(shares):
+                self._tell_target(group, request.protocol_name or group.assignor, readable, at_us)
+
+    def _tell_target(self, group: GroupTrack, assignor: str, shares: Mapping[MemberId, Partitions], at_us: int) -> None:
+        book = group.targets
+        for member_id in tuple(book.shares):
+            if member_id not in shares:
+                book.leave(member_id)
+        for member_id, share in shares.items():
+            book.assign(member_id, share)
+        owned = NO_PARTITIONS.union(*shares.values())
+        topics = {group.members[member_id].inputs.topics for member_id in shares if member_id in group.members}
+        moves = book.turn(owned, len(owned), is_alike=len(topics) == 1)
+        fact = TargetComputed(
+            **group_words(group),
+            assignor=assignor,
+            moved=moves.moved,
+            forced_minimum=moves.forced_minimum,
+            member_count=len(shares),
+            partition_count=len(owned),
+        )
+        self._teller.tell(group, fact, at_us)
+
+    def sync_answered(self, group: GroupTrack, request: SyncGroup, reply: SyncGroupReply, at_us: int) -> None:
+        """A SyncGroup was answered."""
+        member = group.members.get(request.member_id)
+        if member is None:
+            return
+        if reply.error is not ErrorCode.NONE:
+            self.refused(group, member, reply.error, Carrier.SYNC_GROUP, at_us)
+            return
+        if not group.is_led:
+            member.reached = request.generation
+        member.generation = request.generation
+        teller = self._teller
+        teller.end_phase(group, member, at_us)
+        assigned = read_assignment(reply.assignment)
+        if assigned is not None:
+            if assigned - member.assigned:
+                teller.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
+            if teller.swap(group, member, assigned, at_us):
+                teller.inform(group, member, News.REVOKE, Carrier.SYNC_GROUP, at_us)
+                teller.begin_phase(group, member, Phase.REVOKING, at_us)
+                teller.settle(group, member, at_us)
+                return
+        teller.rest(group, member, at_us)
+
+    # ------------------------------------------------------------------ Heartbeat and LeaveGroup
+
+    def refused(self, group: GroupTrack, member: MemberTrack, error: ErrorCode, carrier: Carrier, at_us: int) -> None:
+        """A member's request was answered with an error: it is called to join, or no member any more."""
+        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+            if carrier is not Carrier.HEARTBEAT or member.phase in _AT_REST:
+                self._call(group, member, carrier, at_us)
+        elif error in GONE:
+            self._teller.inform(group, member, News.FENCED, carrier, at_us)
+            self._teller.leave(group, member, _departure(error, member), at_us)
+            self._teller.look(group, at_us)
+        elif error is ErrorCode.ILLEGAL_GENERATION:
+            self._teller.inform(group, member, News.FENCED, carrier, at_us)
+
+    def _call(self, group: GroupTrack, member: MemberTrack, carrier: Carrier, at_us: int) -> None:
+        teller = self._teller
+        if not group.is_led and (group.rebalance is None or group.rebalance.is_joined):
+            teller.begin_rebalance(group, at_us)
+            self.tell_known_joins(group)
+        gives_up = member.assigned if member.is_eager else frozenset()
+        teller.inform(group, member, News.REVOKE if gives_up else News.REJOIN, carrier, at_us)
+        teller.demand(group, member, gives_up, at_us)
+        teller.begin_phase(group, member, Phase.REVOKING, at_us)
+        group.unsettled.add(member.member_id)
+
+    def leave_came(self, group: GroupTrack, request: LeaveGroup) -> None:
+        """A LeaveGroup came: the reasons it gives are kept until its members are gone."""
+        for entry in request.members:
+            member = _leaver(group, entry)
+            if member is not None:
+                member.parting_words = entry.reason
+
+    def leave_answered(self, group: GroupTrack, request: LeaveGroup, reply: LeaveGroupReply, at_us: int) -> None:
+        """A LeaveGroup was answered."""
+        if reply.error is not ErrorCode.NONE:
+            return
+        refused = {(left.member_id, left.instance_id) for left in reply.members if left.error is not ErrorCode.NONE}
+        for entry in request.members:
+            member = _leaver(group, entry)
+            if member is not None and (entry.member_id, entry.instance_id) not in refused:
+                departure = Departure.LEFT if entry.member_id else Departure.REMOVED
+                self._teller.leave(group, member, departure, at_us)
+        self._teller.look(group, at_us)
+
+
+def _leaver(group: GroupTrack, entry: LeavingMember) -> MemberTrack | None:
+    member_id = entry.member_id
+    if not member_id and entry.instance_id is not None:
+        member_id = group.seats.get(entry.instance_id, member_id)
+    return group.members.get(member_id)
+
+
+def _departure(error: ErrorCode, member: MemberTrack) -> Departure:
+    """What must have happened to a member that its coordinator does not know any more."""
+    if error is ErrorCode.FENCED_INSTANCE_ID:
+        return Departure.FENCED
+    return Departure.REBALANCE_TIMED_OUT if member.phase is Phase.REVOKING else Departure.SESSION_EXPIRED

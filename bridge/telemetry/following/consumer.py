@@ -1,0 +1,126 @@
+"""Follows the consumer protocol: ConsumerGroupHeartbeat and its answer, on every road.
+
+It must not know who answers; where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
+"""
+
+from bridge.telemetry.following.classic import ClassicFollower
+from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.reading import read_report
+from bridge.telemetry.following.telling import Teller, input_words, member_words
+from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
+from bridge.telemetry.schema.facts import MemberSubscribed
+from bridge.telemetry.schema.terms import Carrier, Departure, News, Phase, Protocol
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ClientIdentity,
+)
+
+GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID))
+_NEW = Inputs()
+
+
+class ConsumerFollower:
+    """Members that speak the consumer protocol."""
+
+    def __init__(self, teller: Teller, classic: ClassicFollower, name: Namer) -> None:
+        self._teller = teller
+        self._classic = classic
+        self._name = name
+
+    def report_came(
+        self, group: GroupTrack, ref: object, request: ConsumerGroupHeartbeat, client: ClientIdentity, at_us: int
+    ) -> None:
+        """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
+        member = group.members.get(request.member_id)
+        owned = NO_PARTITIONS if request.owned is None else self._name(request.owned)
+        inputs = read_report(request, client, _NEW if member is None else member.inputs, owned)
+        if request.member_epoch == JOIN_EPOCH:
+            group.joins[ref] = Join(
+                member_id=request.member_id,
+                instance_id=request.instance_id,
+                protocol=Protocol.CONSUMER,
+                inputs=inputs,
+                at_us=at_us,
+            )
+        elif member is not None and request.member_epoch > JOIN_EPOCH:
+            self._hear(group, member, inputs, at_us)
+
+    def _hear(self, group: GroupTrack, member: MemberTrack, inputs: Inputs, at_us: int) -> None:
+        before, member.inputs = member.inputs, inputs
+        if inputs.differs_from(before):
+            fact = MemberSubscribed(**member_words(group, member), **input_words(inputs))
+            self._teller.tell(group, fact, at_us)
+        if inputs.owned is not None and member.told:
+            self._teller.release(group, member, member.told - inputs.owned, at_us)
+            if not member.told and member.phase is Phase.REVOKING:
+                self._teller.rest(group, member, at_us)
+
+    def report_answered(
+        self,
+        group: GroupTrack,
+        ref: object,
+        request: ConsumerGroupHeartbeat,
+        reply: ConsumerGroupHeartbeatReply,
+        at_us: int,
+    ) -> None:
+        """A heartbeat was answered."""
+        join = group.joins.pop(ref, None)
+        member = group.members.get(reply.member_id or request.member_id)
+        if reply.error is not ErrorCode.NONE:
+            if member is not None and reply.error in GONE:
+                self._fence(group, member, reply.error, at_us)
+        elif request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
+            if member is not None:
+                is_back = request.member_epoch == STATIC_LEAVE_EPOCH
+                self._teller.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
+        else:
+            self._lives(group, join, request, reply, at_us)
+        self._teller.look(group, at_us)
+
+    def _lives(
+        self,
+        group: GroupTrack,
+        join: Join | None,
+        request: ConsumerGroupHeartbeat,
+        reply: ConsumerGroupHeartbeatReply,
+        at_us: int,
+    ) -> None:
+        teller = self._teller
+        if not group.is_led and reply.member_epoch > group.epoch:
+            began_us = at_us if join is None else join.at_us
+            teller.begin_rebalance(group, began_us, reply.member_epoch)
+        member_id = reply.member_id or request.member_id
+        member = group.members.get(member_id)
+        if join is not None:
+            member = self._classic.tell_join(group, join, member_id)
+        if member is None:
+            return
+        member.protocol = Protocol.CONSUMER
+        member.member_epoch = reply.member_epoch
+        if not group.is_led:
+            member.reached = reply.member_epoch
+        if reply.assignment is not None:
+            self._assign(group, member, self._name(reply.assignment), at_us)
+        if member.phase is not Phase.REVOKING:
+            teller.rest(group, member, at_us)
+        else:
+            teller.settle(group, member, at_us)
+
+    def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
+        teller = self._teller
+        if assigned - member.assigned:
+            teller.inform(group, member, News.ASSIGN, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+        had_told = member.told
+        lost = teller.swap(group, member, assigned, at_us)
+        if lost - had_told:
+            teller.inform(group, member, News.REVOKE, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+            teller.begin_phase(group, member, Phase.REVOKING, at_us)
+
+    def _fence(self, group: GroupTrack, member: MemberTrack, error: ErrorCode, at_us: int) -> None:
+        self._teller.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+        is_unknown = error is ErrorCode.UNKNOWN_MEMBER_ID
+        self._teller.leave(group, member, Departure.SESSION_EXPIRED if is_unknown else Departure.FENCED, at_us)

@@ -1,0 +1,175 @@
+"""The one door to all that is followed: requests and answers of groups on every road, and the engine's turns.
+
+It must not know how an observation reaches it; time comes in with each, in microseconds that never go back.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bridge.engine.outcome import Outcome as Turn
+from bridge.engine.state import Shard
+from bridge.telemetry.following.classic import ClassicFollower
+from bridge.telemetry.following.commits import CommitFollower
+from bridge.telemetry.following.consumer import ConsumerFollower
+from bridge.telemetry.following.engine_side import EngineFollower
+from bridge.telemetry.following.fetches import FetchFollower
+from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.telling import Explain, Say, Teller
+from bridge.telemetry.following.tracks import GroupTrack
+from bridge.telemetry.schema.terms import Carrier, Departure, Outcome, Road
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicPartition
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+
+GROUPS_MAX = 10_000
+"""How many groups are followed; further ones go unheard, and are counted."""
+DEPARTING_MAX = 10_000
+"""How many reasons for leaving are kept until the engine forgets the member."""
+FOLLOWED = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat | OffsetCommit
+"""Requests that may bring facts."""
+
+
+class Opened(NamedTuple):
+    """A request whose answer is to come."""
+
+    group: GroupTrack
+    request: GroupRequest
+
+
+class Follower:
+    """Everything that is remembered of groups, and who makes facts of it."""
+
+    def __init__(self, boot: str, say: Say, explain: Explain, name: Namer, shard: Shard) -> None:
+        self.teller = Teller(boot, say, explain)
+        self.groups: dict[GroupId, GroupTrack] = {}
+        self.unheard = 0
+        self._open: dict[int, dict[RequestRef, Opened]] = {}
+        self._classic = ClassicFollower(self.teller)
+        self._consumer = ConsumerFollower(self.teller, self._classic, name)
+        self._commits = CommitFollower(self.teller)
+        self._fetches = FetchFollower(self.teller, self.groups)
+        self.engine = EngineFollower(self.teller, self._classic, shard, name, self._embedded)
+
+    # ------------------------------------------------------------------ requests and answers
+
+    def asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, road: Road, at_us: int) -> bool:
+        """A request came; says whether its answer is to be told (`answered`)."""
+        if not isinstance(request, FOLLOWED):
+            return False
+        group = self._group(request.group_id, road)
+        if group is None:
+            return False
+        match request:
+            case JoinGroup():
+                self._classic.join_came(group, ref, request, client, at_us)
+            case SyncGroup():
+                self._classic.sync_came(group, request, at_us)
+            case LeaveGroup():
+                self._classic.leave_came(group, request)
+            case ConsumerGroupHeartbeat():
+                self._consumer.report_came(group, ref, request, client, at_us)
+            case OffsetCommit():
+                if not self._commits.is_wanted(group, request):
+                    return False
+            case Heartbeat():
+                pass
+        self._open.setdefault(ref.connection, {})[ref] = Opened(group, request)
+        return True
+
+    def answered(self, ref: RequestRef, reply: GroupReply, at_us: int) -> None:
+        """A request was answered; one that was not told of, or does not matter, is passed over."""
+        opened = self._close(ref)
+        if opened is None:
+            return
+        group, request = opened
+        match request, reply:
+            case JoinGroup(), JoinGroupReply():
+                self._classic.join_answered(group, ref, reply, at_us)
+            case SyncGroup(), SyncGroupReply():
+                self._classic.sync_answered(group, request, reply, at_us)
+            case Heartbeat(), HeartbeatReply():
+                self._beat(group, request, reply.error, at_us)
+            case LeaveGroup(), LeaveGroupReply():
+                self._classic.leave_answered(group, request, reply, at_us)
+            case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
+                self._consumer.report_answered(group, ref, request, reply, at_us)
+            case OffsetCommit(), OffsetCommitReply():
+                self._commits.answered(group, request, reply, at_us)
+
+    def lost(self, connection: int, at_us: int) -> None:
+        """A connection is gone, and with it the answers that were to come."""
+        for ref, opened in self._open.pop(connection, {}).items():
+            if opened.group.joins.pop(ref, None) is not None:
+                self.teller.look(opened.group, at_us)
+
+    def fetched(
+        self, client: ClientIdentity, partitions: Iterable[TopicPartition], is_incremental: bool, at_us: int
+    ) -> None:
+        """A Fetch of a client passes; it matters while `teller.awaiting` names its client id and host."""
+        self._fetches.fetched(client, frozenset(partitions), is_incremental, at_us)
+
+    def _beat(self, group: GroupTrack, request: Heartbeat, error: ErrorCode, at_us: int) -> None:
+        member = group.members.get(request.member_id)
+        if member is not None and error is not ErrorCode.NONE:
+            self._classic.refused(group, member, error, Carrier.HEARTBEAT, at_us)
+
+    # ------------------------------------------------------------------ the engine
+
+    def advanced(self, turn: Turn, at_us: int) -> None:
+        """The engine of the embedded groups did something."""
+        self.engine.advanced(turn, at_us)
+
+    def departs(self, group_id: GroupId, member_id: MemberId, departure: Departure) -> None:
+        """A translated client's member is about to leave the engine, for this reason."""
+        departing = self.engine.departing
+        if len(departing) >= DEPARTING_MAX:
+            # Those whose farewell the engine did not need.
+            departing.clear()
+        departing[group_id, member_id] = departure
+
+    def revived(self, at_us: int) -> None:
+        """The embedded groups are as a journal had them."""
+        self.engine.revived(at_us)
+
+    def stopped(self, at_us: int) -> None:
+        """The bridge ends: what is under way goes on without it."""
+        for group in self.groups.values():
+            self.teller.end_rebalance(group, Outcome.INTERRUPTED, at_us)
+
+    # ------------------------------------------------------------------ groups
+
+    def _group(self, group_id: GroupId, road: Road) -> GroupTrack | None:
+        known = self.groups.get(group_id)
+        if known is None:
+            if len(self.groups) >= GROUPS_MAX:
+                self.unheard += 1
+                return None
+            known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road)
+        return known
+
+    def _embedded(self, group_id: GroupId) -> GroupTrack:
+        known = self.groups.get(group_id)
+        if known is None:
+            known = self.groups[group_id] = GroupTrack(group_id=group_id, road=Road.EMBEDDED)
+        return known
+
+    def _close(self, ref: RequestRef) -> Opened | None:
+        opened = self._open.get(ref.connection)
+        if opened is None:
+            return None
+        found = opened.pop(ref, None)
+        if not opened:
+            del self._open[ref.connection]
+        return found

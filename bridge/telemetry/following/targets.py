@@ -1,0 +1,92 @@
+"""Compares each target of a group with the one before: how many partitions moved, and how many had to.
+
+It must not know who computed it. What it costs depends on what changed, not on the size of the group.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from translators.dialects.ids import MemberId
+
+PartitionT = TypeVar("PartitionT")
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How many partitions have another owner than before, and how many could not have stayed."""
+
+    moved: int
+    forced_minimum: int
+
+
+def forced_minimum(counts: Mapping[int, int], left: int, partition_count: int) -> int:
+    """Partitions that no balanced target could have left where they were, if every member wants every topic.
+
+    `counts` says how many members of the new target had how many before, `left` how many partitions lost their owner.
+    """
+    members = sum(counts.values())
+    if not members:
+        return 0
+    share, more = divmod(partition_count, members)
+    moved = left
+    for had in sorted(counts, reverse=True):
+        with_more = min(more, counts[had])
+        more -= with_more
+        moved += with_more * max(0, had - share - 1) + (counts[had] - with_more) * max(0, had - share)
+    return moved
+
+
+@dataclass(slots=True)
+class TargetBook(Generic[PartitionT]):
+    """The target in force, and what changed since it came: who joined, who left, and the shares of the next one."""
+
+    shares: dict[MemberId, frozenset[PartitionT]] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+    coming: dict[MemberId, frozenset[PartitionT]] = field(default_factory=dict)
+    left: set[PartitionT] = field(default_factory=set)
+
+    def join(self, member_id: MemberId) -> None:
+        """A member came; one that is known stays as it is."""
+        if member_id not in self.shares:
+            self._put(member_id, frozenset())
+
+    def leave(self, member_id: MemberId) -> None:
+        """A member is gone."""
+        self.coming.pop(member_id, None)
+        share = self.shares.pop(member_id, None)
+        if share is not None:
+            self._count(len(share), -1)
+            self.left |= share
+
+    def assign(self, member_id: MemberId, share: frozenset[PartitionT]) -> None:
+        """The next target gives a member these; without it a member keeps what it has."""
+        self.join(member_id)
+        self.coming[member_id] = share
+
+    def turn(self, owned: Container[PartitionT], partition_count: int, *, is_alike: bool) -> Moves:
+        """The next target is in force, with `owned` the partitions that it gives to somebody.
+
+        `is_alike` says that every member wants the same topics; elsewhere only what lost its owner had to move.
+        """
+        left = {partition for partition in self.left if partition in owned}
+        lost = left.union(*(self.shares[member_id] - share for member_id, share in self.coming.items()))
+        gained = set[PartitionT]().union(*(share - self.shares[key] for key, share in self.coming.items()))
+        moved = len(lost & gained)
+        forced = forced_minimum(self.counts, len(left), partition_count) if is_alike else len(left)
+        for member_id, share in self.coming.items():
+            self._count(len(self.shares[member_id]), -1)
+            self._put(member_id, share)
+        self.coming, self.left = {}, set()
+        return Moves(moved, min(moved, forced))
+
+    def _put(self, member_id: MemberId, share: frozenset[PartitionT]) -> None:
+        self.shares[member_id] = share
+        self._count(len(share), 1)
+
+    def _count(self, size: int, members: int) -> None:
+        count = self.counts.get(size, 0) + members
+        if count:
+            self.counts[size] = count
+        else:
+            del self.counts[size]

@@ -1,0 +1,309 @@
+"""Makes facts of what happened to a group or member, each with the words that all facts of that kind share.
+
+It must not know which observation a fact comes from, nor where facts go.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+from bridge.telemetry.following.tracks import (
+    NO_PARTITIONS,
+    GroupTrack,
+    Inputs,
+    MemberTrack,
+    Partitions,
+    RebalanceTrack,
+    written,
+)
+from bridge.telemetry.schema.facts import (
+    Fact,
+    MemberJoined,
+    MemberLeft,
+    MemberTold,
+    PartitionsAssigned,
+    PartitionsFetched,
+    PartitionsReleased,
+    PartitionsTold,
+    PhaseBegan,
+    PhaseEnded,
+    RebalanceBegan,
+    RebalanceEnded,
+    RebalanceExplained,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Phase, Protocol, Road
+from translators.dialects.ids import GroupId, MemberId
+
+EVENTS_OF_REBALANCE_MAX = 20_000
+"""How many events of an open rebalance are kept for its explanation; further ones are written and not looked at."""
+EVENTS_BEFORE_MAX = 32
+"""How many of a group's last events before a rebalance are kept for its explanation."""
+
+Say = Callable[[Fact, int], Event | None]
+"""Takes a fact and when it happened (monotonic microseconds); None if there is no room for it."""
+Explain = Callable[[Sequence[Event]], RebalanceExplained | None]
+"""Makes of a group's last events before a rebalance, and those of the rebalance, what it comes to."""
+
+
+class GroupWords(TypedDict):
+    """What every fact about a group says."""
+
+    group_id: str
+    road: Road
+    rebalance_id: str
+    group_epoch: int
+
+
+class MemberWords(GroupWords):
+    """What every fact about a member says."""
+
+    member_id: str
+    instance_id: str | None
+    protocol: Protocol
+    member_epoch: int
+    generation: int
+
+
+class InputWords(TypedDict):
+    """What the decisions about a member depend on."""
+
+    client_id: str
+    client_host: str
+    library: str
+    library_version: str
+    topics: tuple[str, ...]
+    pattern: str | None
+    assignors: tuple[str, ...]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    rack_id: str | None
+    owned: tuple[str, ...] | None
+
+
+def group_words(group: GroupTrack) -> GroupWords:
+    """The group's words."""
+    return {
+        "group_id": group.group_id,
+        "road": group.road,
+        "rebalance_id": group.rebalance_id,
+        "group_epoch": group.epoch,
+    }
+
+
+def member_words(group: GroupTrack, member: MemberTrack, rebalance_id: str | None = None) -> MemberWords:
+    """The member's words; the rebalance is the one under way unless given."""
+    return {
+        "group_id": group.group_id,
+        "road": group.road,
+        "rebalance_id": group.rebalance_id if rebalance_id is None else rebalance_id,
+        "group_epoch": group.epoch,
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "protocol": member.protocol,
+        "member_epoch": member.member_epoch,
+        "generation": member.generation,
+    }
+
+
+def input_words(inputs: Inputs) -> InputWords:
+    """The inputs' words."""
+    return {
+        "client_id": inputs.client_id,
+        "client_host": inputs.client_host,
+        "library": inputs.library,
+        "library_version": inputs.library_version,
+        "topics": inputs.topics,
+        "pattern": inputs.pattern,
+        "assignors": inputs.assignors,
+        "session_timeout_ms": inputs.session_timeout_ms,
+        "rebalance_timeout_ms": inputs.rebalance_timeout_ms,
+        "rack_id": inputs.rack_id,
+        "owned": None if inputs.owned is None else written(inputs.owned),
+    }
+
+
+class Teller:
+    """Says facts, and keeps those that explain a rebalance until it ends."""
+
+    def __init__(self, boot: str, say: Say, explain: Explain) -> None:
+        self._boot = boot
+        self._say = say
+        self._explain = explain
+        self._rebalances = 0
+        self.awaiting: dict[tuple[str, str], dict[tuple[GroupId, MemberId], None]] = {}
+        """Client ids with their hosts that have partitions to fetch for the first time, and as which members."""
+
+    def tell(self, group: GroupTrack | None, fact: Fact, at_us: int) -> None:
+        """Say a fact; of a group it may belong to an explanation."""
+        event = self._say(fact, at_us)
+        if group is None or event is None:
+            return
+        if group.rebalance is None:
+            group.before.append(event)
+            if len(group.before) > EVENTS_BEFORE_MAX:
+                del group.before[0]
+        elif len(group.rebalance.events) < EVENTS_OF_REBALANCE_MAX:
+            group.rebalance.events.append(event)
+
+    # ------------------------------------------------------------------ rebalances
+
+    def begin_rebalance(self, group: GroupTrack, at_us: int, epoch: int | None = None) -> None:
+        """A rebalance begins, at `epoch` if that is known, and cuts short the one under way; it waits for everybody."""
+        former = group.rebalance_id
+        if former:
+            self.end_rebalance(group, Outcome.SUPERSEDED, at_us)
+        self._rebalances += 1
+        group.epoch = group.epoch if epoch is None else epoch
+        # The epoch is for people; groups that are deleted and begin anew have it twice.
+        name = f"{self._rebalances}" if epoch is None else f"{epoch}.{self._rebalances}"
+        group.rebalance = RebalanceTrack(rebalance_id=f"{group.group_id}@{self._boot}-{name}")
+        group.unsettled = set(group.members)
+        self.tell(group, RebalanceBegan(**group_words(group), supersedes=former), at_us)
+
+    def end_rebalance(self, group: GroupTrack, outcome: Outcome, at_us: int) -> None:
+        """The rebalance under way, if there is one, is over."""
+        rebalance = group.rebalance
+        if rebalance is None:
+            return
+        self.tell(group, RebalanceEnded(**group_words(group), outcome=outcome), at_us)
+        explained = self._explain((*group.before, *rebalance.events))
+        if explained is not None:
+            self._say(explained, at_us)
+        group.rebalance = None
+        group.before = rebalance.events[-EVENTS_BEFORE_MAX:]
+
+    def settle(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        """A member's phase, epoch or generation is another: the rebalance may be over with it."""
+        knows_all = member.due is None or member.due == member.assigned
+        is_settled = member.phase is Phase.STABLE and member.reached >= group.epoch and knows_all
+        if is_settled:
+            group.unsettled.discard(member.member_id)
+        else:
+            group.unsettled.add(member.member_id)
+        self.look(group, at_us)
+
+    def rest(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        """A member has nothing to do but wait for what others hold, if there is any such thing."""
+        phase = Phase.AWAITING_RELEASE if member.holders else Phase.STABLE
+        self.begin_phase(group, member, phase, at_us, member.holders)
+        self.settle(group, member, at_us)
+
+    def look(self, group: GroupTrack, at_us: int) -> None:
+        """End the rebalance under way if it waits for nobody."""
+        if group.rebalance is not None and not group.unsettled and not group.joins:
+            self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
+
+    # ------------------------------------------------------------------ members
+
+    def join(self, group: GroupTrack, member: MemberTrack, former_id: str, at_us: int) -> None:
+        """A member is there; `former_id` had its static seat, "" for none."""
+        group.members[member.member_id] = member
+        group.unsettled.add(member.member_id)
+        is_return = bool(former_id)
+        words = member_words(group, member)
+        fact = MemberJoined(**words, **input_words(member.inputs), is_return=is_return, former_id=former_id)
+        self.tell(group, fact, at_us)
+        if member.instance_id is not None:
+            group.seats[member.instance_id] = member.member_id
+
+    def leave(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
+        """A member is gone, or away; what it had is free, unless a static one will be back for it."""
+        self.end_phase(group, member, at_us)
+        self.stop_fetching(group, member, member.unfetched, at_us)
+        words = member_words(group, member)
+        self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)
+        if departure is not Departure.STATIC_LEFT:
+            self.release(group, member, member.assigned, at_us)
+            if member.instance_id is not None and group.seats.get(member.instance_id) == member.member_id:
+                del group.seats[member.instance_id]
+        group.members.pop(member.member_id, None)
+        group.unsettled.discard(member.member_id)
+
+    def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:
+        """An answer brought news."""
+        self.tell(group, MemberTold(**member_words(group, member), news=news, carrier=carrier), at_us)
+
+    # ------------------------------------------------------------------ phases
+
+    def begin_phase(
+        self, group: GroupTrack, member: MemberTrack, phase: Phase, at_us: int, waits_on: tuple[str, ...] = ()
+    ) -> None:
+        """A member enters a phase and leaves the one it was in; one that it is in already goes on."""
+        if member.phase is not phase:
+            self.end_phase(group, member, at_us)
+            member.phase, member.phase_rebalance = phase, group.rebalance_id
+            self.tell(group, PhaseBegan(**member_words(group, member), phase=phase, waits_on=waits_on), at_us)
+        member.waits_on = waits_on
+
+    def end_phase(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        """A member leaves the phase it is in, if any."""
+        if member.phase is not None:
+            words = member_words(group, member, member.phase_rebalance)
+            self.tell(group, PhaseEnded(**words, phase=member.phase, waits_on=member.waits_on), at_us)
+            member.phase, member.waits_on = None, ()
+
+    # ------------------------------------------------------------------ partitions
+
+    def demand(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A member was told to give up partitions."""
+        if partitions:
+            member.told |= partitions
+            self.tell(group, PartitionsTold(**member_words(group, member), partitions=written(partitions)), at_us)
+
+    def release(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A member uses these no more."""
+        if partitions:
+            member.assigned -= partitions
+            member.told -= partitions
+            self.stop_fetching(group, member, partitions, at_us)
+            self.tell(group, PartitionsReleased(**member_words(group, member), partitions=written(partitions)), at_us)
+
+    def assign(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A member was given these besides what it has; it is to fetch them now."""
+        if not partitions:
+            return
+        member.assigned |= partitions
+        member.told -= partitions
+        member.owes_commit = True
+        count = len(member.assigned)
+        words = member_words(group, member)
+        self.tell(group, PartitionsAssigned(**words, partitions=written(partitions), assigned_count=count), at_us)
+        if not member.unfetched:
+            member.fetch_rebalance = group.rebalance_id
+            self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
+        member.unfetched |= partitions
+        key = (member.inputs.client_id, member.inputs.client_host)
+        self.awaiting.setdefault(key, {})[group.group_id, member.member_id] = None
+
+    def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A Fetch names these for the first time."""
+        words = member_words(group, member, member.fetch_rebalance)
+        self.tell(group, PartitionsFetched(**words, partitions=written(partitions)), at_us)
+        self.stop_fetching(group, member, partitions, at_us)
+
+    def stop_fetching(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """These are not waited for any more."""
+        if not member.unfetched:
+            return
+        member.unfetched -= partitions
+        if not member.unfetched:
+            words = member_words(group, member, member.fetch_rebalance)
+            self.tell(group, PhaseEnded(**words, phase=Phase.FETCHING), at_us)
+            self._forget_fetches(group, member)
+
+    def _forget_fetches(self, group: GroupTrack, member: MemberTrack) -> None:
+        key = (member.inputs.client_id, member.inputs.client_host)
+        waiting = self.awaiting.get(key, {})
+        waiting.pop((group.group_id, member.member_id), None)
+        if not waiting:
+            self.awaiting.pop(key, None)
+
+    def swap(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> Partitions:
+        """An answer says what a member has now: what is new is assigned, what is missing has to be given up.
+
+        Gives what it has to give up.
+        """
+        lost = member.assigned - assigned
+        self.assign(group, member, assigned - member.assigned, at_us)
+        self.demand(group, member, lost - member.told, at_us)
+        return lost or NO_PARTITIONS

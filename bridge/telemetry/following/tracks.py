@@ -1,0 +1,134 @@
+"""What is remembered of a group and its members between one observation and the next.
+
+It must not know what is observed, nor how facts are made of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from bridge.telemetry.following.targets import TargetBook
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Phase, Protocol, Road
+from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
+
+Partitions = frozenset[TopicPartition]
+NO_PARTITIONS: Partitions = frozenset()
+UNTOLD_MS = -1
+"""A timeout that nobody named: consumer members are told theirs by the coordinator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
+
+    client_id: str = ""
+    client_host: str = ""
+    library: str = ""
+    library_version: str = ""
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    assignors: tuple[str, ...] = ()
+    session_timeout_ms: int = UNTOLD_MS
+    rebalance_timeout_ms: int = UNTOLD_MS
+    rack_id: str | None = None
+    owned: Partitions | None = None
+
+    def differs_from(self, other: "Inputs") -> bool:
+        """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""
+        return _lasting(self) != _lasting(other)
+
+
+def _lasting(inputs: Inputs) -> Inputs:
+    return replace(inputs, client_id="", client_host="", library="", library_version="", owned=None)
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberTrack:
+    """One member: where it stands, what it has, what it was told to give up, and what it has not fetched yet.
+
+    `reached` is the epoch or generation that it is at rest in, `holders` are members that have part of its target,
+    `parting_words` why it says that it leaves. `former` is what it had when it joined last: its fetch sessions may
+    still name that.
+    """
+
+    member_id: MemberId
+    protocol: Protocol
+    instance_id: InstanceId | None = None
+    inputs: Inputs = field(default_factory=Inputs)
+    member_epoch: int = UNKNOWN_EPOCH
+    generation: int = UNKNOWN_EPOCH
+    reached: int = UNKNOWN_EPOCH
+
+    phase: Phase | None = None
+    phase_rebalance: str = ""
+    waits_on: tuple[str, ...] = ()
+
+    assigned: Partitions = NO_PARTITIONS
+    due: Partitions | None = None
+    told: Partitions = NO_PARTITIONS
+    former: Partitions = NO_PARTITIONS
+    unfetched: Partitions = NO_PARTITIONS
+    fetch_rebalance: str = ""
+    owes_commit: bool = False
+    holders: tuple[str, ...] = ()
+    parting_words: str = ""
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether it gives up everything before it joins: the only protocol that doesn't is the cooperative one."""
+        return self.protocol is Protocol.CLASSIC and not all("cooperative" in name for name in self.inputs.assignors)
+
+
+@dataclass(slots=True, kw_only=True)
+class RebalanceTrack:
+    """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit."""
+
+    rebalance_id: str
+    is_joined: bool = False
+    events: list[Event] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Join:
+    """A join whose answer is to come, and that has not been told of yet."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    protocol: Protocol
+    inputs: Inputs
+    at_us: int
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupTrack:
+    """One group: its members, the rebalance under way, and those it waits for.
+
+    `is_led` says that the engine tells of its epochs, so that requests and answers need not be read for them. `away`
+    are static members that will be back, `joins` those that came and are not answered yet, by request.
+    """
+
+    group_id: GroupId
+    road: Road
+    group_type: Protocol | None = None
+    is_led: bool = False
+    epoch: int = UNKNOWN_EPOCH
+    members: dict[MemberId, MemberTrack] = field(default_factory=dict)
+    seats: dict[InstanceId, MemberId] = field(default_factory=dict)
+    joins: dict[object, Join] = field(default_factory=dict)
+    unsettled: set[MemberId] = field(default_factory=set)
+    rebalance: RebalanceTrack | None = None
+    leader: str = ""
+    assignor: str = ""
+    targets: TargetBook[TopicPartition] = field(default_factory=TargetBook[TopicPartition])
+    before: list[Event] = field(default_factory=list)
+
+    @property
+    def rebalance_id(self) -> str:
+        """The rebalance under way, "" for none."""
+        return "" if self.rebalance is None else self.rebalance.rebalance_id
+
+
+def written(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
+    """Partitions in order, as topic-index."""
+    return tuple(f"{topic}-{partition}" for topic, partition in sorted(partitions))

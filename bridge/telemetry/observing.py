@@ -1,0 +1,112 @@
+"""Listens at the seams of the bridge for the follower: requests and answers of embedded groups, and engine turns.
+
+It must not change what goes by; what goes wrong in here is counted and logged, and concerns no client.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from bridge.engine.commands import AskRef
+from bridge.engine.outcome import Outcome
+from bridge.session.contracts import Groups, Via
+from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.schema.terms import Departure, Road
+from bridge.wire.codec.registry import Reply, Request
+from translators.classic_member.effects import DepartReason
+from translators.dialects.classic import Heartbeat
+from translators.dialects.ids import ClientIdentity, RequestRef
+
+LOG = logging.getLogger("epochbridge.telemetry")
+BUGS_LOGGED_MAX = 10
+DEPARTURES = {
+    DepartReason.LEFT: Departure.LEFT,
+    DepartReason.SESSION_EXPIRED: Departure.SESSION_EXPIRED,
+    DepartReason.REJOIN_EXPIRED: Departure.REBALANCE_TIMED_OUT,
+    DepartReason.SYNC_EXPIRED: Departure.SYNC_TIMED_OUT,
+    DepartReason.CONNECTION_LOST: Departure.CONNECTION_LOST,
+    DepartReason.REPLACED: Departure.REPLACED,
+    DepartReason.FENCED: Departure.FENCED,
+    DepartReason.REFUSED: Departure.VANISHED,
+    DepartReason.UNANSWERED: Departure.VANISHED,
+}
+
+
+class Deliver(Protocol):
+    """Hands an answer to the connection that waits for it."""
+
+    def __call__(self, ref: RequestRef, reply: Reply) -> None:
+        """Deliver it."""
+        ...
+
+
+class Guard:
+    """Lets the follower work without ever failing those it listens to."""
+
+    def __init__(self) -> None:
+        self.bugs = 0
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Do it; a bug is counted, and the first few are logged."""
+        try:
+            work()
+        except Exception:
+            self.bugs += 1
+            if self.bugs <= BUGS_LOGGED_MAX:
+                LOG.exception("EB-EVENTS-006: an event was not understood; please report this")
+
+
+class EngineWatcher:
+    """Hears the engine of the embedded groups (`coordinators.watching.Watcher`)."""
+
+    def __init__(self, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> None:
+        self._follower = follower
+        self._guard = guard
+        self._now_us = now_us
+
+    def advanced(self, outcome: Outcome) -> None:
+        """A turn is done; one that only moved deadlines is no news."""
+        if outcome.notices or any(record.durable for record in outcome.records):
+            self._guard.run(lambda: self._follower.advanced(outcome, self._now_us()))
+
+    def departs(self, key: AskRef, reason: DepartReason) -> None:
+        """A classic client's member is about to leave the engine."""
+        self._follower.departs(key.group_id, key.member_id, DEPARTURES[reason])
+
+
+class ObservedGroups:
+    """The embedded groups, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
+
+    def __init__(self, groups: Groups, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> None:
+        self._groups = groups
+        self._follower = follower
+        self._guard = guard
+        self._now_us = now_us
+        self._beat = groups.beat
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        """See `session.contracts.Groups`."""
+        self._guard.run(lambda: self._hear(ref, client, request))
+        self._groups.submit(ref, client, via, request)
+
+    def beat(self, request: Heartbeat) -> bool:
+        """See `session.contracts.Groups`."""
+        return self._beat(request)
+
+    def disconnected(self, connection: int) -> None:
+        """See `session.contracts.Groups`."""
+        self._groups.disconnected(connection)
+        self._guard.run(lambda: self._follower.lost(connection, self._now_us()))
+
+    def _hear(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
+        self._follower.asked(ref, client, request, Road.EMBEDDED, self._now_us())
+
+
+def overhear(deliver: Deliver, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> Deliver:
+    """Answers of embedded groups on their way to the clients, overheard."""
+
+    def deliver_overheard(ref: RequestRef, reply: Reply) -> None:
+        guard.run(lambda: follower.answered(ref, reply, now_us()))
+        deliver(ref, reply)
+
+    return deliver_overheard
