@@ -22,6 +22,8 @@ def to_command(asked: Inquiry | Farewell, client: ClientIdentity, catalog: Catal
         identity=client,
         speaks=Speaks.CLASSIC,
         fresh_id=asked.member_id,
+        claimed=frozenset() if isinstance(asked, Farewell) else catalog.to_ids(asked.claimed),
+        claimed_generation=-1 if isinstance(asked, Farewell) else asked.claimed_generation,
     )
 
 

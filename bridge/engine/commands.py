@@ -1,12 +1,23 @@
 """What the embedded coordinator can be told to do, as values. It must not know how any of it is decided."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, Protocol, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.ids import (
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicIdPartition,
+    TopicName,
+    TopicPartition,
+)
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 
@@ -37,12 +48,20 @@ class Speaks(IntEnum):
     CONSUMER = 1
 
 
+class GroupType(StrEnum):
+    """How members of a group talk to it; the values are those of ListGroups (K6.4)."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberHeartbeat:
     """A member joins, lives or leaves; answered with a `MemberAnswer`.
 
     An empty `request.member_id` at epoch 0 is replaced by `fresh_id`. A static CLASSIC joiner whose request names an id
-    other than `fresh_id` is held to that id (K4.9), otherwise it takes its seat over (K4.8).
+    other than `fresh_id` is held to that id (K4.9), otherwise it takes its seat over (K4.8). What a newcomer says it
+    had (`claimed`, as of `claimed_generation`) may steer the target and is never taken for owned (decision 7).
     """
 
     ref: ReplyTo
@@ -50,6 +69,8 @@ class MemberHeartbeat:
     identity: ClientIdentity
     speaks: Speaks
     fresh_id: MemberId
+    claimed: frozenset[TopicIdPartition] = frozenset()
+    claimed_generation: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +120,50 @@ class ClassicLeave:
 
     ref: ReplyTo
     request: LeaveGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertGroup:
+    """An operator wants a group to be of another type, whatever the policy; answered with `Converted` or
+    `NotConverted`.
+
+    To CLASSIC the answer comes from the `BecomeClassic` that the notice `DowngradeDue` asks for.
+    """
+
+    ref: ReplyTo
+    group_id: GroupId
+    to: GroupType
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicSeat:
+    """A translated member as its machine knows it: the generation it shows its client, what its client may be using,
+    everything the client said in its last JoinGroup, and the session that is left.
+    """
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    identity: ClientIdentity
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    generation: int
+    using: frozenset[TopicPartition]
+    session_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BecomeClassic:
+    """The answer to `DowngradeDue`: a consumer group turns classic with these seats, all of its members (decision 8).
+
+    Answered with `Converted` or `NotConverted` if somebody asked (`ref`).
+    """
+
+    ref: ReplyTo | None
+    group_id: GroupId
+    seats: tuple[ClassicSeat, ...]
+    is_dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +234,8 @@ Command = (
     | ClassicSync
     | ClassicHeartbeat
     | ClassicLeave
+    | ConvertGroup
+    | BecomeClassic
     | UnloadClassicGroups
     | ChangeTopics
     | ResolveRegularExpression

@@ -88,7 +88,7 @@ class Ask:
     """A heartbeat that was admitted and waits for its answer.
 
     `is_full` asks for the assignment even if unchanged (K2.42); `before` is the member's subscription before the
-    heartbeat, None for a newcomer.
+    heartbeat, None for a newcomer; `claimed` is what a joining client says it had.
     """
 
     ref: ReplyTo
@@ -99,6 +99,8 @@ class Ask:
     is_full: bool
     before: Subscription | None
     has_new_topics: bool
+    claimed: frozenset[TopicIdPartition] = frozenset()
+    claimed_generation: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from bridge.engine.records import GroupDeleted
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import durable, snapshot
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
-from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, topic, topic_id
+from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, parts, topic, topic_id
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
@@ -102,12 +102,26 @@ class EngineLaws(RuleBasedStateMachine):
         self.moody = Moody()
         self.bench = Bench(assignors={"uniform": self.moody}, settings=chosen, no_assignment_before_ms=wait_ms)
 
-    @rule(member=MEMBERS, speaks=SPEAKS, topics=TOPICS, instance=st.sampled_from([None, "seat"]))
-    def join(self, member: str, speaks: Speaks, topics: tuple[str, ...], instance: str | None) -> None:
-        """A member joins, or joins again, perhaps taking the one static seat."""
+    @rule(
+        member=MEMBERS,
+        speaks=SPEAKS,
+        topics=TOPICS,
+        instance=st.sampled_from([None, "seat"]),
+        claim=st.tuples(st.frozensets(st.integers(0, 7)), st.integers(-1, 3)),
+    )
+    def join(
+        self,
+        member: str,
+        speaks: Speaks,
+        topics: tuple[str, ...],
+        instance: str | None,
+        claim: tuple[frozenset[int], int],
+    ) -> None:
+        """A member joins, or joins again, perhaps taking the one static seat, and says what it had."""
         seat = None if instance is None else InstanceId(instance)
         command = self.bench.command(replace(join_request(member, *topics), instance_id=seat), speaks)
-        self.queue_ask(replace(command, fresh_id=MemberId(member)))
+        claiming = replace(command, claimed=parts(*claim[0]), claimed_generation=claim[1])
+        self.queue_ask(replace(claiming, fresh_id=MemberId(member)))
 
     @rule(member=MEMBERS)
     def join_by_pattern(self, member: str) -> None:

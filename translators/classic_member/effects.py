@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, SyncGroupReply
+from translators.dialects.consumer_protocol import NO_GENERATION
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, TopicName, TopicPartition
 
 MemberReply = JoinGroupReply | SyncGroupReply | HeartbeatReply
@@ -32,8 +33,8 @@ class Inquiry:
     """The member joins (`member_epoch` 0) or reports (> 0) and wants to know what it may own.
 
     `owned` is what its client may be using now: a partition that the coordinator takes away is released the moment it
-    is missing here. `claimed` is what a joining client says it owns, unverified: it may steer a target, and never
-    counts as owned (decision 7).
+    is missing here. `claimed` is what a joining client says it has or had, as of `claimed_generation`, unverified: it
+    may steer a target, and never counts as owned (decision 7).
     """
 
     group_id: GroupId
@@ -45,6 +46,7 @@ class Inquiry:
     rebalance_timeout_ms: int
     owned: frozenset[TopicPartition]
     claimed: frozenset[TopicPartition] = frozenset()
+    claimed_generation: int = NO_GENERATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from translators.classic_member.profile import Profile
 from translators.classic_member.states import Membership, Parked, PreparingRebalance, Silent, State, Talk
 from translators.classic_member.talking import inquire, prompt
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
+from translators.dialects.claims import read_claim
 from translators.machine import Step
 
 MemberStep = Step[State, Effect]
@@ -61,6 +62,6 @@ def parked(event: JoinReceived) -> Parked:
 
 def put_question(state: PreparingRebalance, talk: Talk, first: tuple[Effect, ...] = ()) -> MemberStep:
     """Do `first`, then ask on behalf of the parked join, as soon as the conversation (`talk`) allows."""
-    claimed = state.membership.profile.owned or NO_PARTITIONS
-    following, effects = prompt(talk, inquire(state.membership, state.using, claimed))
+    claim = read_claim(state.membership.profile.protocols)
+    following, effects = prompt(talk, inquire(state.membership, state.using, claim))
     return Step(replace(state, talk=following), (*first, *effects))

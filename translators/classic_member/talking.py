@@ -8,12 +8,13 @@ from dataclasses import replace
 from translators.classic_member.effects import Ask, DepartReason, Effect, Farewell, Inquiry
 from translators.classic_member.events import Granted
 from translators.classic_member.states import Asked, Membership, Overtaken, Scheduled, Seat, Silent, Talk
-from translators.classic_member.tenure import NO_PARTITIONS, Partitions
+from translators.classic_member.tenure import Partitions
+from translators.dialects.claims import NO_CLAIM, Claim
 from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from translators.machine import UnexpectedEvent
 
 
-def inquire(membership: Membership, using: Partitions, claimed: Partitions = NO_PARTITIONS) -> Ask:
+def inquire(membership: Membership, using: Partitions, claim: Claim = NO_CLAIM) -> Ask:
     """Ask what the member may own, telling that its client may be `using` these; nothing is ever owned at epoch 0
     (K2.6).
     """
@@ -28,7 +29,8 @@ def inquire(membership: Membership, using: Partitions, claimed: Partitions = NO_
             topics=profile.topics,
             rebalance_timeout_ms=profile.rebalance_timeout_ms,
             owned=using,
-            claimed=claimed,
+            claimed=claim.partitions,
+            claimed_generation=claim.generation,
         )
     )
 

@@ -28,7 +28,8 @@ class AssignmentSpec:
     """One question to an assignor.
 
     `previous` is the last target, not what members hold at the moment (K9.1); it may be stale: members that left,
-    topics that went away or were unsubscribed. `partition_counts` says how many partitions a topic has; a topic that
+    topics that went away or were unsubscribed. For a newcomer it is what the member says it had, as far as nobody else
+    has it (KIP-341). `partition_counts` says how many partitions a topic has; a topic that
     is missing there has none.
     """
 

@@ -162,6 +162,8 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         is_full=is_full_request(request),
         before=before,
         has_new_topics=has_new_topics,
+        claimed=command.claimed,
+        claimed_generation=command.claimed_generation,
     )
     return Admission(records=records, ask=ask, replaced=seat.replaced, moves_epoch=has_new_topics or joins_two_seats)
 

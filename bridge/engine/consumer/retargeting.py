@@ -3,9 +3,11 @@
 It must not know assignors' workings.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bridge.engine.consumer.answer import refused
+from bridge.engine.consumer.hints import find_hints, gather_claims
 from bridge.engine.consumer.target import FailedTarget, compute_target, target_allowed_at
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, Subscription
 from bridge.engine.outcome import AssignorFailed, TargetChanged
@@ -20,14 +22,15 @@ def retarget_groups(turn: Turn) -> None:
     """Compute one target for each touched group that is behind its epoch and may have one now (K2.26, decisions 9 and
     13).
     """
+    claims = gather_claims(turn.asks) if turn.touched else {}
     for group_id in turn.touched:
         group = turn.state.groups[group_id]
         if group.epoch > group.assignment_epoch and group.delay is None:
-            _retarget_when_allowed(turn, group)
+            _retarget_when_allowed(turn, group, claims.get(group_id, ()))
     turn.touched.clear()
 
 
-def _retarget_when_allowed(turn: Turn, group: Group) -> None:
+def _retarget_when_allowed(turn: Turn, group: Group, claiming: Sequence[Ask]) -> None:
     key = DeadlineKey(DeadlineKind.TARGET, group.group_id)
     allowed_ms = target_allowed_at(turn.state, group)
     if group.members and turn.now_ms < allowed_ms:
@@ -37,11 +40,12 @@ def _retarget_when_allowed(turn: Turn, group: Group) -> None:
     retry_ms = turn.state.deadlines.due.get(key, turn.now_ms)
     if turn.now_ms < retry_ms and group.group_id not in turn.moved:
         return
-    _retarget(turn, group, key)
+    _retarget(turn, group, key, claiming)
 
 
-def _retarget(turn: Turn, group: Group, key: DeadlineKey) -> None:
-    target = compute_target(turn.state, group, turn.now_ms)
+def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask]) -> None:
+    hints = find_hints(turn.state, group, claiming)
+    target = compute_target(turn.state, group, turn.now_ms, hints)
     if isinstance(target, FailedTarget):
         turn.notices.append(AssignorFailed(group.group_id, target.assignor, target.reason))
         _turn_back(turn, group)

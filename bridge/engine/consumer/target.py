@@ -16,6 +16,8 @@ from bridge.engine.settings import settings_of
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_ids_of, topic_names_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition, TopicName
 
+NO_HINTS: Mapping[MemberId, Partitions] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class NewTarget:
@@ -42,14 +44,19 @@ def target_allowed_at(state: Shard, group: Group) -> int:
     return max(allowed_ms, group.computed_at_ms + interval_ms) if interval_ms else allowed_ms
 
 
-def compute_target(state: Shard, group: Group, now_ms: int) -> NewTarget | FailedTarget:
-    """Ask the group's assignor for a target at the group's epoch (K2.27 to K2.29)."""
+def compute_target(
+    state: Shard, group: Group, now_ms: int, hints: Mapping[MemberId, Partitions] = NO_HINTS
+) -> NewTarget | FailedTarget:
+    """Ask the group's assignor for a target at the group's epoch (K2.27 to K2.29).
+
+    `hints` says what newcomers had before, where nobody else has it (KIP-341).
+    """
     if not group.members:
         return NewTarget((TargetEpochReached(group.group_id, group.epoch, ""),), frozenset())
     name = choose_assignor(state, group)
-    answer = _revise(state, group, name)
+    answer = None if hints else _revise(state, group, name)
     if answer is None:
-        answer = _assign(state, group, name)
+        answer = _assign(state, group, name, hints)
     if isinstance(answer, str):
         return FailedTarget(name, answer)
     changed = tuple(
@@ -83,15 +90,15 @@ def _revise(state: Shard, group: Group, name: str) -> Assignment | str | None:
     return answer if trap.fault is None else trap.fault
 
 
-def _assign(state: Shard, group: Group, name: str) -> Assignment | str:
+def _assign(state: Shard, group: Group, name: str, hints: Mapping[MemberId, Partitions]) -> Assignment | str:
     """The shares of all members, or why there are none."""
-    answer = ask_assignor(state.assignors[name], make_spec(state, group))
+    answer = ask_assignor(state.assignors[name], make_spec(state, group, hints))
     if isinstance(answer, str):
         return answer
     return {member_id: answer.get(member_id, NO_PARTITIONS) for member_id in group.members}
 
 
-def make_spec(state: Shard, group: Group) -> AssignmentSpec:
+def make_spec(state: Shard, group: Group, hints: Mapping[MemberId, Partitions] = NO_HINTS) -> AssignmentSpec:
     """The assignor's question; topics that don't exist are left out (K9.1)."""
     topics: dict[tuple[frozenset[TopicName], str | None], frozenset[TopicId]] = {}
     members: dict[MemberId, MemberSubscription] = {}
@@ -108,7 +115,7 @@ def make_spec(state: Shard, group: Group) -> AssignmentSpec:
         )
     return AssignmentSpec(
         members=MappingProxyType(members),
-        previous=MappingProxyType(group.target),
+        previous=MappingProxyType({**group.target, **hints} if hints else group.target),
         partition_counts=MappingProxyType(state.partition_counts),
     )
 

@@ -9,7 +9,7 @@ from translators.classic_member.effects import Farewell, Inquiry
 from translators.classic_member.events import Granted, Refused
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, Topic, TopicId, TopicIdPartition, TopicPartition
+from translators.dialects.ids import MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
 ID = TopicId(b"t" * 16)
 MEMBER = MemberId("m")
@@ -33,6 +33,8 @@ def test_inquiry_is_a_complete_heartbeat() -> None:
         topics=frozenset({TOPIC}),
         rebalance_timeout_ms=9,
         owned=frozenset({TopicPartition(TOPIC, 1)}),
+        claimed=frozenset({TopicPartition(TOPIC, 0), TopicPartition(TopicName("gone"), 0)}),
+        claimed_generation=5,
     )
     command = to_command(asked, CLIENT, catalog(), 7)
     assert (command.ref, command.speaks, command.fresh_id) == (AskRef(GROUP, MEMBER, 7), Speaks.CLASSIC, MEMBER)
@@ -40,6 +42,7 @@ def test_inquiry_is_a_complete_heartbeat() -> None:
     assert (request.member_epoch, request.rack_id, request.rebalance_timeout_ms) == (3, "r", 9)
     assert request.subscribed_topic_names == (TOPIC,)
     assert request.owned == frozenset({TopicIdPartition(ID, 1)})
+    assert (command.claimed, command.claimed_generation) == (frozenset({TopicIdPartition(ID, 0)}), 5)
 
 
 def test_farewell_says_only_who_leaves() -> None:

@@ -22,12 +22,13 @@ from translators.classic_member.effects import Ask, DepartReason, Farewell
 from translators.classic_member.events import CoordinatorCalled, Granted
 from translators.classic_member.states import Asked, Overtaken, Retrying, Scheduled, Silent, Talk
 from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest, say_farewell
+from translators.dialects.claims import Claim
 from translators.machine import UnexpectedEvent
 
 
 def test_question_is_complete() -> None:
     """Every question carries subscription and owned partitions, so a lost answer costs nothing."""
-    assert inquire(membership(), parts(A), parts(B)) == inquiry(parts(A), EPOCH, claimed=parts(B))
+    assert inquire(membership(), parts(A), Claim(parts(B))) == inquiry(parts(A), EPOCH, claimed=parts(B))
 
 
 def test_farewell_is_for_good() -> None:

@@ -1,0 +1,80 @@
+"""What a JoinGroup's blobs claim, in every form that clients in the field write (clients.md 3)."""
+
+import struct
+
+import pytest
+
+from translators.dialects.claims import NO_CLAIM, Claim, read_claim
+from translators.dialects.classic import Protocol
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.ids import TopicName, TopicPartition
+
+ORDERS = TopicName("orders")
+TWO = frozenset({TopicPartition(ORDERS, 0), TopicPartition(ORDERS, 2)})
+ONE = frozenset({TopicPartition(ORDERS, 1)})
+ARRAY_OF_TWO = struct.pack(">ih6siii", 1, 6, b"orders", 2, 0, 2)
+ARRAY_OF_ONE = struct.pack(">ih6sii", 1, 6, b"orders", 1, 1)
+SEVEN = struct.pack(">i", 7)
+
+
+def protocol(
+    name: str, user_data: bytes | None = None, owned: frozenset[TopicPartition] | None = None, generation: int = -1
+) -> Protocol:
+    """A protocol whose subscription has the version that can say all that."""
+    version = 0 if owned is None else 1 if generation == -1 else 2
+    subscription = Subscription(
+        version=version, topics=(ORDERS,), owned=owned, generation=generation, user_data=user_data
+    )
+    return Protocol(name, encode_subscription(subscription))
+
+
+@pytest.mark.parametrize(
+    ("user_data", "claim"),
+    [
+        (ARRAY_OF_TWO + SEVEN, Claim(TWO, 7)),
+        (ARRAY_OF_TWO, Claim(TWO, -1)),
+        (b"\0\1" + ARRAY_OF_TWO + SEVEN, Claim(TWO, 7)),
+        (b"\0\0" + ARRAY_OF_TWO, Claim(TWO, -1)),
+        (ARRAY_OF_TWO + b"\xff\xff\xff\xff", Claim(TWO, -1)),
+        (b"", NO_CLAIM),
+        (b"nonsense", NO_CLAIM),
+        (None, NO_CLAIM),
+    ],
+    ids=["v1", "v0", "kafka-python v1", "kafka-python v0", "aiokafka", "empty", "unreadable", "null"],
+)
+def test_sticky_user_data_claims_what_it_remembers(user_data: bytes | None, claim: Claim) -> None:
+    """KIP-341: v1 is tried first, then v0, which has no generation; what is neither claims nothing."""
+    assert read_claim([protocol("sticky", user_data)]) == claim
+
+
+def test_owned_list_claims_with_its_generation() -> None:
+    """KIP-792: from version 2 on the subscription tells the generation itself."""
+    assert read_claim([protocol("cooperative-sticky", None, TWO, 9)]) == Claim(TWO, 9)
+    assert read_claim([protocol("cooperative-sticky", None, TWO)]) == Claim(TWO, -1)
+
+
+def test_owned_list_takes_the_generation_from_user_data() -> None:
+    """Java's cooperative-sticky before version 2 writes four bytes of generation and nothing else."""
+    assert read_claim([protocol("cooperative-sticky", SEVEN, TWO)]) == Claim(TWO, 7)
+
+
+def test_owned_list_beats_what_is_only_remembered() -> None:
+    """It is what the client has now."""
+    assert read_claim([protocol("cooperative-sticky", ARRAY_OF_ONE + SEVEN, TWO)]) == Claim(TWO, 7)
+
+
+def test_newest_memory_of_several_assignors_counts() -> None:
+    """Each remembers only its own assignments; of equally old ones the first is the preferred one."""
+    old, new = protocol("sticky", ARRAY_OF_TWO), protocol("cooperative-sticky", ARRAY_OF_ONE + SEVEN)
+    assert read_claim([old, new]) == Claim(ONE, 7)
+    assert read_claim([old, protocol("cooperative-sticky", ARRAY_OF_ONE)]) == Claim(TWO, -1)
+
+
+def test_user_data_of_other_assignors_is_not_read() -> None:
+    """Their bytes mean something else."""
+    assert read_claim([protocol("range", ARRAY_OF_TWO + SEVEN)]) == NO_CLAIM
+
+
+def test_subscription_that_can_not_be_read_claims_nothing() -> None:
+    """A hint is never worth refusing a member for."""
+    assert read_claim([Protocol("sticky", b"\0"), protocol("sticky", ARRAY_OF_ONE)]) == Claim(ONE, -1)
