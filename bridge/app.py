@@ -25,7 +25,7 @@ from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.operators import Operators
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.queries import GroupType
+from bridge.engine.commands import GroupType
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock

@@ -11,10 +11,9 @@ from bridge.app_classic_views import by_topic, member_views
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.views import classic_snapshot
-from bridge.engine.commands import AskRef, Speaks
+from bridge.engine.commands import AskRef, GroupType, Speaks
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
 from bridge.engine.model import MemberState
-from bridge.engine.queries import GroupType
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount

@@ -4,8 +4,8 @@ It must not know machines, or how a classic group is decided.
 """
 
 from bridge.coordinators.arrivals import Arrival
-from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, Command
-from bridge.engine.queries import GroupType, group_type, has_members
+from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, Command, GroupType
+from bridge.engine.queries import group_type, has_members
 from bridge.engine.state import Shard
 from translators.classic_member.profile import read_profile
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup

@@ -16,8 +16,9 @@ from bridge.coordinators.offset_requests import (
     to_memberless_fetch,
     without_groups,
 )
+from bridge.engine.commands import GroupType
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
-from bridge.engine.queries import GroupType, group_type, subscribed_topics
+from bridge.engine.queries import group_type, subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import Via
 from bridge.wire.apis import ApiKey

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.engine.classic.views import describe_classic_group
-from bridge.engine.commands import Speaks
+from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.consumer.target import choose_assignor
 from bridge.engine.model import Member, MemberState
-from bridge.engine.queries import ASSIGNING, RECONCILING, GroupType, group_state
+from bridge.engine.queries import ASSIGNING, RECONCILING, group_state
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions

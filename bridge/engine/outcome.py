@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bridge.engine.commands import ReplyTo
+from bridge.engine.classic.model import ClassicMember
+from bridge.engine.commands import GroupType, ReplyTo
 from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicIdPartition
+from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicIdPartition, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,42 @@ class CommitRefused:
     code: ErrorCode
 
 
+class Unready(StrEnum):
+    """Why a group can't change its type."""
+
+    UNKNOWN_GROUP = "unknown-group"
+    SAME_TYPE = "same-type"
+    POLICY = "policy"
+    FOREIGN_PROTOCOL_TYPE = "foreign-protocol-type"
+    CUSTOM_ASSIGNOR = "custom-assignor"
+    MALFORMED_SUBSCRIPTION = "malformed-subscription"
+    MALFORMED_ASSIGNMENT = "malformed-assignment"
+    TOO_LARGE = "too-large"
+    CONSUMER_MEMBERS = "consumer-members"
+    NO_COMMON_PROTOCOL = "no-common-protocol"
+    UNSEATED_MEMBER = "unseated-member"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A group changed its type, or could (dry run); `rebalances` if somebody's assignment has to change with it."""
+
+    group_id: GroupId
+    to: GroupType
+    member_count: int
+    rebalances: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotConverted:
+    """A group stays what it is: why, for programs and for people."""
+
+    group_id: GroupId
+    to: GroupType
+    reason: Unready
+    text: str
+
+
 Message = (
     MemberAnswer
     | JoinGroupReply
@@ -43,6 +80,8 @@ Message = (
     | CommitAdmitted
     | CommitRefused
     | DeletedGroup
+    | Converted
+    | NotConverted
 )
 
 
@@ -134,6 +173,69 @@ class RebalanceCompleted:
     generation: int
 
 
+class ConversionCause(StrEnum):
+    """What made a group change its type."""
+
+    MEMBER_JOINED = "member-joined"
+    LAST_MEMBER_LEFT = "last-member-left"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslatedSeat:
+    """A member of a classic group that became a consumer group, for its machine to go on with.
+
+    `generation` is the one its client knows, `handed` what it was assigned in it, `using` what of that it may still be
+    using (decision 7); `is_completing` if its SyncGroup is still to come.
+    """
+
+    member: ClassicMember
+    epoch: int
+    generation: int
+    handed: frozenset[TopicPartition]
+    using: frozenset[TopicPartition]
+    is_completing: bool
+    joining: ReplyTo | None = None
+    syncing: ReplyTo | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupUpgraded:
+    """A classic group is a consumer group now: every seat gets a machine, and parked requests go to the machines.
+
+    `newcomers` never completed a join; they are no members yet, and join the consumer group by the request that waits.
+    """
+
+    group_id: GroupId
+    cause: ConversionCause
+    seats: tuple[TranslatedSeat, ...]
+    newcomers: tuple[TranslatedSeat, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DowngradeDue:
+    """A consumer group of classic members only is to turn classic: answer with `BecomeClassic` in the same turn."""
+
+    group_id: GroupId
+    ref: ReplyTo | None = None
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDowngraded:
+    """A consumer group is a classic group now: its machines are done."""
+
+    group_id: GroupId
+    cause: ConversionCause
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionFailed:
+    """Somebody's coming or going would have converted a group, which stays what it is."""
+
+    refusal: NotConverted
+
+
 Notice = (
     TargetChanged
     | PartitionsFreed
@@ -144,6 +246,10 @@ Notice = (
     | RebalanceBegun
     | GenerationBegun
     | RebalanceCompleted
+    | GroupUpgraded
+    | DowngradeDue
+    | GroupDowngraded
+    | ConversionFailed
 )
 
 

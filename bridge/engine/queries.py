@@ -1,10 +1,9 @@
 """What the shell may ask about the state without changing it. It must not know how anything is shown to clients."""
 
-from enum import StrEnum
-
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import Phase
 from bridge.engine.classic.views import CONSUMER_PROTOCOL_TYPE, subscribed_by
+from bridge.engine.commands import GroupType
 from bridge.engine.model import MemberState
 from bridge.engine.state import Group, Shard
 from translators.dialects.errors import ErrorCode
@@ -12,13 +11,6 @@ from translators.dialects.ids import GroupId, MemberId, TopicName
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 """The states of a consumer group (K2.60)."""
-
-
-class GroupType(StrEnum):
-    """How members of a group talk to it; the values are those of ListGroups (K6.4)."""
-
-    CLASSIC = "classic"
-    CONSUMER = "consumer"
 
 
 def group_type(state: Shard, group_id: GroupId) -> GroupType | None:

@@ -5,8 +5,28 @@ It must not know where they come from nor which bounds they have.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from translators.dialects.ids import GroupId
+
+
+class MigrationPolicy(StrEnum):
+    """Which way groups may change their type by somebody's coming or going (`group.consumer.migration.policy`)."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether the first KIP-848 member turns a classic group into a consumer group."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE}
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether a group turns classic when its last KIP-848 member is gone."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +35,8 @@ class EngineSettings:
 
     `group_consumer_assignment_interval_ms` is 0 instead of Kafka's 1,000: nobody waits a second for an assignment that
     costs microseconds. `assignor_retry_ms` is ours: how long a group whose assignor failed waits before the next
-    attempt.
+    attempt. `group_begins_classic` is what a new group is (decision 21); a group that would begin as a consumer group
+    stays one when its last KIP-848 member leaves, whatever the policy: nobody gains by its turning classic.
     `per_group` holds complete settings of groups that differ.
     """
 
@@ -29,6 +50,8 @@ class EngineSettings:
     group_max_session_timeout_ms: int = 1_800_000
     group_max_size: int = 2_147_483_647
     offset_metadata_max_bytes: int = 4_096
+    group_consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    group_begins_classic: bool = False
     assignor_retry_ms: int = 1_000
     per_group: "Mapping[GroupId, EngineSettings]" = field(default_factory=dict)
 

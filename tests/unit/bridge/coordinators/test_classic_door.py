@@ -12,8 +12,8 @@ from bridge.coordinators.exchange import OwnerReply
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
-from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
-from bridge.engine.queries import GroupType, group_type
+from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, GroupType
+from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from translators.classic_member.states import Limits

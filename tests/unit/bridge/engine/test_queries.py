@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from bridge.engine.commands import ResolveRegularExpression
+from bridge.engine.commands import GroupType, ResolveRegularExpression
 from bridge.engine.queries import (
-    GroupType,
     group_state,
     group_type,
     has_members,
