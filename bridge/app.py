@@ -19,6 +19,7 @@ from bridge.app_journal import keep_journal
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app_views import AppSnapshots
 from bridge.config import Config
+from bridge.config_sources import read_environment
 from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import EmbeddedGroups
@@ -114,7 +115,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
     observed = watch.over_requests(groups)
     backstage = Backstage(groups=observed, passing=passing, switchboard=switchboard, counters=counters)
     try:
-        journal = keep_journal(config, groups)
+        journal = keep_journal(config, groups, read_environment())
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
     watch.begin()

@@ -24,6 +24,8 @@ QUICK_KEYS = (
     ("admin", "admin.listen"),
     ("events", "events.path"),
 )
+Quick = str | tuple[str, ...] | bool | None
+"""The value of an option of the quick form."""
 
 
 @click.command("serve")
@@ -33,6 +35,7 @@ QUICK_KEYS = (
 @click.option("--embedded", "globs", multiple=True, metavar="GLOB", help="Coordinate groups that match; repeatable.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting; repeatable.")
 @click.option("--events", metavar="DIR", help="Write the event log to files in this folder.")
+@click.option("--recover", is_flag=True, help="Go on with what is whole of a damaged journal; the file is kept.")
 @click.option("--admin", metavar="HOST:PORT|off", help="Where the admin API listens.")
 @click.option(
     "--log-format",
@@ -43,7 +46,7 @@ QUICK_KEYS = (
 @click.option(
     "--log-level", type=click.Choice(LEVELS), default="info", envvar=f"{LOG_VARIABLES}_LEVEL", show_default=True
 )
-def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick: str | tuple[str, ...] | None) -> None:
+def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick: Quick) -> None:
     """Run the bridge until SIGTERM or Ctrl-C.
 
     Give --config FILE, or the quick form: --bootstrap HOST:PORT --listen HOST:PORT [--embedded GLOB …]. What is
@@ -60,7 +63,7 @@ def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick:
         raise click.ClickException(with_code(problem)) from None
 
 
-def read_config(path: Path | None, quick: "dict[str, str | tuple[str, ...] | None]") -> Config:
+def read_config(path: Path | None, quick: dict[str, Quick]) -> Config:
     """The configuration that these options name; raises ConfigError, and UsageError when no broker is named."""
     rules = embedded_rules(_many(quick.get("globs")))
     config = load(path, read_environment(), [*_many(quick.get("assignments")), *_named(quick)], rules)
@@ -92,11 +95,13 @@ def with_code(problem: AppError) -> str:
     return text if text.startswith("EB-") else f"{problem.code}: {text}"
 
 
-def _named(quick: "dict[str, str | tuple[str, ...] | None]") -> Iterator[str]:
+def _named(quick: dict[str, Quick]) -> Iterator[str]:
     for option, key in QUICK_KEYS:
         if quick.get(option) is not None:
             yield f"{key}={quick[option]}"
+    if quick.get("recover"):
+        yield "journal.recover=true"
 
 
-def _many(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _many(value: Quick) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else ()

@@ -209,12 +209,15 @@ class Settings:
     # ------------------------------------------------------------------ what survives a restart
     journal: str = _key(
         "journal",
-        "memory",
-        "`memory`: embedded groups are lost with the process; `sqlite`: they go on after a restart, kill -9 included.",
-        Bounds(choices=("memory", "sqlite")),
+        "sqlite",
+        "`sqlite`: embedded groups go on after a restart, kill -9 included; `memory`: they are lost with the process.",
+        Bounds(choices=("sqlite", "memory")),
     )
     journal_path: str = _key(
-        "journal.path", "epochbridge-journal.db", "File of the sqlite journal; its folder has to exist."
+        "journal.path",
+        "",
+        "File of the sqlite journal, in a folder that exists; empty: one for each `listen` and first broker, in "
+        "`$STATE_DIRECTORY` or else in `epochbridge` under `$XDG_STATE_HOME` or `~/.local/state`.",
     )
     journal_sync: str = _key(
         "journal.sync",
@@ -231,7 +234,8 @@ class Settings:
     journal_recover: bool = _key(
         "journal.recover",
         False,
-        "Start with a damaged journal: what is whole of it goes on, the damaged file is kept beside it.",
+        "Start with a damaged journal, as `serve --recover` does: what is whole of it goes on, the damaged file is "
+        "kept beside it.",
     )
 
     # ------------------------------------------------------------------ the event log
@@ -302,9 +306,9 @@ class Settings:
         "group.consumer.max.heartbeat.interval.ms", 15_000, "Greatest heartbeat interval of consumer members.", _kafka()
     )
     group_consumer_max_size: int = _key(
-        "group.consumer.max.size", INT_MAX, "Most members of a consumer group.", _kafka()
+        "group.consumer.max.size", INT_MAX, "Most members of a consumer group.", _kafka(per_group=True)
     )
-    group_max_size: int = _key("group.max.size", INT_MAX, "Most members of a classic group.", _kafka())
+    group_max_size: int = _key("group.max.size", INT_MAX, "Most members of a classic group.", _kafka(per_group=True))
     group_consumer_migration_policy: str = _key(
         "group.consumer.migration.policy",
         "bidirectional",
@@ -323,6 +327,15 @@ class Settings:
         0,
         "Least time between two target assignments of a group (Kafka 4.3: 1000).",
         _kafka(0, per_group=True),
+    )
+    group_consumer_min_assignment_interval_ms: int = _key(
+        "group.consumer.min.assignment.interval.ms", 0, "Least assignment interval of consumer groups.", _kafka(0)
+    )
+    group_consumer_max_assignment_interval_ms: int = _key(
+        "group.consumer.max.assignment.interval.ms",
+        15_000,
+        "Greatest assignment interval of consumer groups.",
+        _kafka(0),
     )
     offset_metadata_max_bytes: int = _key(
         "offset.metadata.max.bytes", 4_096, "Longest text that a client may commit with an offset.", _kafka(0)

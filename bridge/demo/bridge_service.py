@@ -16,6 +16,7 @@ BROKERS_MAX = 12
 """Listeners kept free for single brokers, counted up from the one after the bootstrap port."""
 
 SETTINGS: Mapping[str, str] = {
+    "journal": "memory",
     "group.initial.rebalance.delay.ms": "1000",
     "embedded.resume.grace.ms": "1000",
     "group.consumer.min.session.timeout.ms": "6000",

@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 NUMBER_MAX = 2**63 - 1
 PAGE_BYTES = 4096
 SYNC_MODES = {"full": "FULL", "normal": "NORMAL"}
-RECOVER_HINT = "start once with journal.recover: true to go on with what is whole (the damaged file is kept)"
+RECOVER_HINT = "start once with `epochbridge serve --recover` to go on with what is whole (the damaged file is kept)"
 _NEXT_BLOCK = "SELECT number, entries, checksum FROM block WHERE number >= ? ORDER BY number LIMIT 1"
 _SCHEMA = (
     "CREATE TABLE block (number INTEGER PRIMARY KEY, entries BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT",
@@ -213,7 +213,10 @@ def _damage(found: str) -> str:
 def _refusal(path: Path, problem: sqlite3.Error) -> JournalRefused:
     code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return JournalInUse(f"{path} is open in another process; two bridges can't share a journal: stop the other one")
+        return JournalInUse(
+            f"{path} is open in another process; two bridges can't share a journal: "
+            "stop the other one, or name another file in journal.path"
+        )
     if code == sqlite3.SQLITE_NOTADB:
         return JournalDamaged(_damage(f"{path} is no SQLite file"))
     if code == sqlite3.SQLITE_CORRUPT:

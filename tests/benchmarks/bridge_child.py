@@ -15,11 +15,15 @@ GROUPS = "bench-*"
 
 
 def bridge_words(upstream: str, place: BridgePlace, settings: Sequence[str]) -> list[str]:
-    """`epochbridge serve` with groups `bench-*` on road embedded; settings are KEY=VALUE."""
+    """`epochbridge serve` with groups `bench-*` on road embedded; settings are KEY=VALUE, the last of a key counts."""
     return [
         *(sys.executable, "-m", "bridge", "serve"),
         *("--bootstrap", upstream, "--listen", place.listen, "--admin", place.admin, "--embedded", GROUPS),
-        *(word for setting in ("embedded.resume.grace.ms=0", *settings) for word in ("--set", setting)),
+        *(
+            word
+            for setting in ("embedded.resume.grace.ms=0", "journal=memory", *settings)
+            for word in ("--set", setting)
+        ),
     ]
 
 

@@ -23,6 +23,7 @@ STOP_TIMEOUT_S = 20.0
 LOG_TAIL_LINES = 40
 
 QUICK_SETTINGS: Mapping[str, str] = {
+    "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "1000",
     "group.initial.rebalance.delay.ms": "300",

@@ -22,7 +22,7 @@ class MortalBridge:
         self.bootstrap = free_place().listen
         self.log = directory / "bridge.log"
         self.journal = directory / "journal.db"
-        kept = {"journal": "sqlite", "journal.path": str(self.journal), **settings}
+        kept = {**settings, "journal": "sqlite", "journal.path": str(self.journal)}
         self._command = [*PROGRAM, "--bootstrap", upstream, "--listen", self.bootstrap, "--embedded", glob]
         self._command += [word for name, value in kept.items() for word in ("--set", f"{name}={value}")]
         self._process: subprocess.Popen[str] | None = None

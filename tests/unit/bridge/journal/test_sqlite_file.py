@@ -103,7 +103,7 @@ def test_damaged_block_refuses_to_open(tmp_path: Path) -> None:
     spoil(settings.path, b"c" * 100)
     with (
         closing(open_file(settings)) as file,
-        pytest.raises(JournalDamaged, match=r"block 2 of 3 is not whole.*journal\.recover: true"),
+        pytest.raises(JournalDamaged, match=r"block 2 of 3 is not whole.*serve --recover"),
     ):
         list(file.replay())
 
