@@ -12,6 +12,7 @@ from bridge.engine.classic.joining import take_join
 from bridge.engine.classic.syncing import take_sync
 from bridge.engine.classic.unloading import unload_classic_groups
 from bridge.engine.commands import (
+    BecomeClassic,
     BeginCommit,
     ChangeTopics,
     ClassicHeartbeat,
@@ -19,6 +20,7 @@ from bridge.engine.commands import (
     ClassicLeave,
     ClassicSync,
     Command,
+    ConvertGroup,
     DeleteGroup,
     EndCommit,
     MemberHeartbeat,
@@ -31,6 +33,8 @@ from bridge.engine.commits import end_commit, take_commit
 from bridge.engine.consumer.answer import answer, next_current, refused, step_records
 from bridge.engine.consumer.heartbeats import take_heartbeat
 from bridge.engine.consumer.retargeting import retarget_groups
+from bridge.engine.convert.downgrade import notice_due, take_seats
+from bridge.engine.convert.orders import take_order
 from bridge.engine.deletion import take_deletion
 from bridge.engine.expiry import pass_deadlines
 from bridge.engine.leaving import take_leave, take_removal
@@ -55,6 +59,7 @@ def advance(state: Shard, commands: Sequence[Command], now_ms: int) -> Outcome:
         retarget_groups(turn)
         _answer_asks(turn)
         turn.moved.clear()
+    notice_due(turn)
     return turn.finish()
 
 
@@ -132,6 +137,16 @@ def _(command: ClassicHeartbeat, turn: Turn) -> None:
 @_take.register
 def _(command: ClassicLeave, turn: Turn) -> None:
     take_leave(turn, command)
+
+
+@_take.register
+def _(command: ConvertGroup, turn: Turn) -> None:
+    take_order(turn, command)
+
+
+@_take.register
+def _(command: BecomeClassic, turn: Turn) -> None:
+    take_seats(turn, command)
 
 
 @_take.register

@@ -6,9 +6,10 @@ It must not know how records are kept, nor how the state came about.
 from collections.abc import Iterator
 
 from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember
+from bridge.engine.classic.model import ClassicMember, ShownGeneration
 from bridge.engine.classic.records import (
     ClassicGenerationReserved,
+    ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
@@ -77,3 +78,6 @@ def _classic(group: ClassicGroup) -> Iterator[DurableRecord]:
     )
     yield from (ClassicMemberForgotten(group_id, member.member_id) for member in departed)
     yield ClassicGenerationReserved(group_id, group.last_generation)
+    if group.aliases:
+        shown = (ShownGeneration(member_id, generation) for member_id, generation in group.aliases.items())
+        yield ClassicGenerationsAliased(group_id, tuple(shown))

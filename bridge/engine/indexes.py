@@ -6,6 +6,7 @@ It must not know records or decisions.
 from collections.abc import Hashable
 from typing import TypeVar
 
+from bridge.engine.commands import Speaks
 from bridge.engine.loads import retarget_loads, steal_loads
 from bridge.engine.model import Current, MemberState, Subscription
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, is_in_flight
@@ -46,6 +47,9 @@ def index_subscription(state: Shard, group: Group, subscription: Subscription) -
         count_up(group.votes, subscription.assignor)
     if subscription.instance_id is not None:
         group.instances[subscription.instance_id] = subscription.member_id
+    if subscription.speaks is Speaks.CONSUMER:
+        group.natives += 1
+        group.lost_natives = False
 
 
 def unindex_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
@@ -65,6 +69,9 @@ def unindex_subscription(state: Shard, group: Group, subscription: Subscription)
         count_down(group.votes, subscription.assignor)
     if subscription.instance_id is not None and group.instances.get(subscription.instance_id) == subscription.member_id:
         del group.instances[subscription.instance_id]
+    if subscription.speaks is Speaks.CONSUMER:
+        group.natives -= 1
+        group.lost_natives = not group.natives
 
 
 def _forget_user(users: dict[Key, set[GroupId]], key: Key, group_id: GroupId) -> None:

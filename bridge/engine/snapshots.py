@@ -37,6 +37,7 @@ class DurableClassicGroup:
     synced: Roster
     last_generation: int
     has_lost_member: bool
+    aliases: dict[MemberId, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ def _durable_classic(group: ClassicGroup) -> DurableClassicGroup:
         synced=_copy_roster(group.synced),
         last_generation=group.last_generation,
         has_lost_member=group.has_lost_member,
+        aliases=dict(group.aliases),
     )
 
 
@@ -121,6 +123,7 @@ def _copy(group: ClassicGroup) -> ClassicGroup:
         unsynced=dict(group.unsynced),
         newcomers=set(group.newcomers),
         pending=dict(group.pending),
+        aliases=dict(group.aliases),
         instances=dict(group.instances),
         offers=dict(group.offers),
     )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from bridge.engine.assignors.incremental import TargetIndex
 from bridge.engine.assignors.interface import Assignor
-from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import Ask, InitialDelay, Member, ResolvedPattern, Subscription
@@ -25,7 +25,8 @@ class Group:
 
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
     `grantable` what each member's target names and nobody holds; `wishes` counts members per set of names,
-    `names` such sets per name; `stable_at` counts STABLE members per epoch. `loads`
+    `names` such sets per name; `stable_at` counts STABLE members per epoch,
+    `natives` members that speak the consumer protocol; `lost_natives` if there were some and none is left. `loads`
     is what an assignor needs to change only what changed: None until one asks, and again when the topics that members
     want change other than by growing (`index_loads` builds it from the rest).
     """
@@ -43,6 +44,8 @@ class Group:
 
     owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
     target_owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
+    natives: int = 0
+    lost_natives: bool = False
     grantable: dict[MemberId, set[TopicIdPartition]] = field(default_factory=dict)
     instances: dict[InstanceId, MemberId] = field(default_factory=dict)
     wishes: dict[frozenset[TopicName], int] = field(default_factory=dict)
@@ -50,7 +53,7 @@ class Group:
     patterns: dict[str, int] = field(default_factory=dict)
     votes: dict[str, int] = field(default_factory=dict)
     stable_at: dict[int, int] = field(default_factory=dict)
-    loads: LoadIndex | None = None
+    loads: TargetIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)

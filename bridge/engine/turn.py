@@ -15,6 +15,7 @@ from bridge.engine.records import (
     GroupEpochBumped,
     MemberForgotten,
     Record,
+    TargetEpochReached,
 )
 from bridge.engine.state import Group, Shard
 from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
@@ -26,7 +27,7 @@ class Turn:
 
     `touched` are the groups that may need a new target, in order; `moved` those whose epoch moved in this run of
     commands, which
-    happens once per run; `asks` wait for their answers.
+    happens once per run; `asks` wait for their answers; `settling` are groups that may turn classic.
     """
 
     state: Shard
@@ -38,6 +39,7 @@ class Turn:
     moved: set[GroupId] = field(default_factory=set)
     asks: list[Ask] = field(default_factory=list)
     released: dict[GroupId, set[TopicIdPartition]] = field(default_factory=dict)
+    settling: dict[GroupId, None] = field(default_factory=dict)
 
     def write(self, *records: Record) -> None:
         """Apply records and keep them for the outcome."""
@@ -45,6 +47,7 @@ class Turn:
             self._note_release(record)
             apply(self.state, record)
             self.records.append(record)
+            self._note_settling(record)
 
     def reply(self, ref: ReplyTo, message: Message) -> None:
         """Answer a command."""
@@ -66,6 +69,7 @@ class Turn:
         self.touched.pop(group_id, None)
         self.moved.discard(group_id)
         self.released.pop(group_id, None)
+        self.settling.pop(group_id, None)
 
     def finish(self) -> Outcome:
         """The outcome, with notices for what was freed and is wanted by somebody, and for who lost its last member."""
@@ -78,6 +82,12 @@ class Turn:
             if group is not None and not group.members:
                 self.notices.append(GroupEmptied(group_id))
         return Outcome(records=tuple(self.records), replies=tuple(self.replies), notices=tuple(self.notices))
+
+    def _note_settling(self, record: Record) -> None:
+        """Remember groups without KIP-848 members in which somebody has moved."""
+        moves = isinstance(record, CurrentAssigned | MemberForgotten | TargetEpochReached)
+        if moves and self.state.groups[record.group_id].lost_natives:
+            self.settling[record.group_id] = None
 
     def _note_release(self, record: Record) -> None:
         """Remember what a record takes from its owner or from a commit on its way."""

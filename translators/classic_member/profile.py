@@ -7,14 +7,16 @@ It must not know what the member owns for the coordinator, nor what becomes of t
 from dataclasses import dataclass
 
 from translators.dialects.classic import JoinGroup, Protocol
-from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_subscription
+from translators.dialects.consumer_protocol import (
+    CONSUMER,
+    COOPERATIVE,
+    TRANSLATABLE,
+    MalformedBlob,
+    Subscription,
+    decode_subscription,
+)
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import TopicName, TopicPartition
-
-CONSUMER = "consumer"
-COOPERATIVE = "cooperative-sticky"
-TRANSLATABLE = frozenset({"range", "roundrobin", "RoundRobinAssigner", "sticky", COOPERATIVE})
-"""Assignors with a server-side equivalent (clients.md 3.4, line 8); groups with none of them stay classic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

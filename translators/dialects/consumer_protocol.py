@@ -11,6 +11,12 @@ from operator import attrgetter
 
 from translators.dialects.ids import TopicName, TopicPartition
 
+CONSUMER = "consumer"
+"""The protocol type of groups whose members exchange these blobs."""
+COOPERATIVE = "cooperative-sticky"
+TRANSLATABLE = frozenset({"range", "roundrobin", "RoundRobinAssigner", "sticky", COOPERATIVE})
+"""Assignors with a server-side equivalent (clients.md 3.4, line 8); groups with none of them stay classic."""
+
 NEWEST_VERSION = 3
 """Newer blobs are read as this one: a newer version may only add fields at the end (Kafka's schema says so)."""
 NO_GENERATION = -1

@@ -26,7 +26,7 @@ def judge_classic_commit(group: ClassicGroup, request: OffsetCommit | TxnOffsetC
     code = judge_identity(group, request.member_id, request.instance_id)
     if code is not ErrorCode.NONE:
         return code
-    if request.generation != group.roster.generation:
+    if request.generation != group.generation_of(request.member_id):
         return ErrorCode.ILLEGAL_GENERATION
     is_completing = group.phase is Phase.COMPLETING_REBALANCE
     return ErrorCode.REBALANCE_IN_PROGRESS if is_plain and is_completing else ErrorCode.NONE

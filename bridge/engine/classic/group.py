@@ -34,7 +34,8 @@ class ClassicGroup:
     `joining` and `syncing` are parked requests, `unsynced` who has yet to send the SyncGroup of this generation,
     `newcomers` who never completed a join, `pending` ids that were promised (KIP-394). `delay` is set in the rebalance
     that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2).
-    `offers` counts members by the protocol names they offer.
+    `offers` counts members by the protocol names they offer. `aliases` are generations that members were shown before
+    the group turned classic, good until its first rebalance (decision 8).
     """
 
     group_id: GroupId
@@ -51,6 +52,7 @@ class ClassicGroup:
     newcomers: set[MemberId] = field(default_factory=set)
     pending: dict[MemberId, None] = field(default_factory=dict)
     draining: frozenset[int] = frozenset()
+    aliases: dict[MemberId, int] = field(default_factory=dict)
 
     instances: dict[InstanceId, MemberId] = field(default_factory=dict)
     offers: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -59,6 +61,10 @@ class ClassicGroup:
     def members(self) -> dict[MemberId, ClassicMember]:
         """Everybody who has a seat at this moment."""
         return self.roster.members
+
+    def generation_of(self, member_id: MemberId) -> int:
+        """The generation that a member's client knows."""
+        return self.aliases.get(member_id, self.roster.generation)
 
 
 def session_key(group_id: GroupId, member_id: MemberId) -> DeadlineKey:

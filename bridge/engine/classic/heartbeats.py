@@ -37,7 +37,7 @@ def judge_heartbeat(state: Shard, request: Heartbeat) -> ErrorCode:
     code = judge_identity(group, request.member_id, request.instance_id)
     if code is not ErrorCode.NONE:
         return code
-    if request.generation != group.roster.generation:
+    if request.generation != group.generation_of(request.member_id):
         return ErrorCode.ILLEGAL_GENERATION
     is_rebalancing = group.phase is Phase.PREPARING_REBALANCE
     return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE

@@ -49,6 +49,14 @@ class ClassicMember:
     assignment: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownGeneration:
+    """The generation that a member's client knows, where it is not its group's."""
+
+    member_id: MemberId
+    generation: int
+
+
 def metadata_of(member: ClassicMember, protocol_name: str | None) -> bytes:
     """What a member says under a protocol; empty where it does not offer it."""
     return next((offer.metadata for offer in member.protocols if offer.name == protocol_name), b"")

@@ -6,7 +6,7 @@ It must not know who decides them.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bridge.engine.classic.model import ClassicMember
+from bridge.engine.classic.model import ClassicMember, ShownGeneration
 from bridge.engine.commands import ReplyTo
 from bridge.engine.model import InitialDelay
 from translators.dialects.ids import GroupId, MemberId
@@ -65,6 +65,17 @@ class ClassicMemberForgotten:
     durable: ClassVar[bool] = True
     group_id: GroupId
     member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicGenerationsAliased:
+    """A group that has just turned classic accepts from each member the generation its client was shown before, until
+    the next one begins (decision 8).
+    """
+
+    durable: ClassVar[bool] = True
+    group_id: GroupId
+    generations: tuple[ShownGeneration, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +199,7 @@ DurableClassicRecord = (
     | ClassicGroupSynced
     | ClassicMemberReplaced
     | ClassicMemberForgotten
+    | ClassicGenerationsAliased
 )
 VolatileClassicRecord = (
     ClassicMemberSeated

@@ -3,9 +3,10 @@
 It must not know where the bytes go, or what a record does.
 """
 
-from bridge.engine.classic.model import ClassicMember
+from bridge.engine.classic.model import ClassicMember, ShownGeneration
 from bridge.engine.classic.records import (
     ClassicGenerationReserved,
+    ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
@@ -24,6 +25,7 @@ MEMBER = structure(
     protocols=row_of(PROTOCOL),
     assignment=BYTES,
 )
+SHOWN = structure(ShownGeneration, member_id=TEXT, generation=NUMBER)
 
 
 def _row(tag: str, record: type, **fields: Form) -> Row:
@@ -44,5 +46,6 @@ CLASSIC_ROWS = (
         members=row_of(MEMBER),
     ),
     _row("classic-replaced", ClassicMemberReplaced, group_id=TEXT, former_id=TEXT, member=MEMBER),
+    _row("classic-aliases", ClassicGenerationsAliased, group_id=TEXT, generations=row_of(SHOWN)),
     _row("classic-member-gone", ClassicMemberForgotten, group_id=TEXT, member_id=TEXT),
 )

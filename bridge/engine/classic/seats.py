@@ -63,7 +63,7 @@ def welcome(
     return JoinGroupReply(
         error=ErrorCode.NONE,
         member_id=member_id,
-        generation=group.roster.generation,
+        generation=group.generation_of(member_id),
         protocol_type=group.roster.protocol_type,
         protocol_name=group.roster.protocol_name,
         leader=group.roster.leader or "",

@@ -56,7 +56,7 @@ def judge_sync(state: Shard, request: SyncGroup) -> ErrorCode:
     code = judge_identity(group, request.member_id, request.instance_id)
     if code is not ErrorCode.NONE:
         return code
-    if request.generation != group.roster.generation:
+    if request.generation != group.generation_of(request.member_id):
         return ErrorCode.ILLEGAL_GENERATION
     if not _agrees(group, request):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL

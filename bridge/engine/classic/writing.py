@@ -11,6 +11,7 @@ from bridge.engine.classic.model import ClassicMember, Phase, names_of
 from bridge.engine.classic.records import (
     AssignmentsHandedOut,
     ClassicGenerationReserved,
+    ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicGroupUnloaded,
@@ -61,6 +62,12 @@ def _write(record: object, state: Shard, _group: ClassicGroup) -> None:
 @_write.register
 def _(record: ClassicGenerationReserved, _state: Shard, group: ClassicGroup) -> None:
     group.last_generation = record.generation
+    group.aliases = {}
+
+
+@_write.register
+def _(record: ClassicGenerationsAliased, _state: Shard, group: ClassicGroup) -> None:
+    group.aliases = {shown.member_id: shown.generation for shown in record.generations}
 
 
 @_write.register
@@ -68,6 +75,7 @@ def _(record: ClassicGroupSynced, state: Shard, group: ClassicGroup) -> None:
     group.synced, group.roster = _roster(record), _roster(record)
     group.last_generation = max(group.last_generation, record.generation)
     group.has_lost_member = False
+    group.aliases = {}
     group.phase = Phase.STABLE if record.members else Phase.EMPTY
     group.instances = {
         member.instance_id: member.member_id for member in record.members if member.instance_id is not None
@@ -91,6 +99,7 @@ def _(record: ClassicMemberReplaced, state: Shard, group: ClassicGroup) -> None:
     _replace(group.synced, former_id, member)
     group.joining.pop(former_id, None)
     group.syncing.pop(former_id, None)
+    group.aliases.pop(former_id, None)
     if former_id in group.newcomers:
         group.newcomers.discard(former_id)
         group.newcomers.add(member.member_id)
@@ -112,6 +121,7 @@ def _(record: ClassicMemberForgotten, state: Shard, group: ClassicGroup) -> None
     group.joining.pop(member_id, None)
     group.syncing.pop(member_id, None)
     group.newcomers.discard(member_id)
+    group.aliases.pop(member_id, None)
     state.deadlines.drop(session_key(record.group_id, member_id))
     _take_from_unsynced(state, group, member_id)
 

@@ -5,18 +5,27 @@ It must not compute targets or assignments.
 
 from dataclasses import replace
 
-from bridge.engine.commands import MemberHeartbeat, Speaks
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
 from bridge.engine.consumer.answer import left, refused, session_timeout_ms
 from bridge.engine.consumer.delay import park
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
 from bridge.engine.consumer.validation import find_fault
+from bridge.engine.convert.readiness import find_policy_fault, find_upgrade_fault
+from bridge.engine.convert.upgrade import upgrade
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member
-from bridge.engine.outcome import MemberRemoved, RegularExpressionWanted, RemovalCause
+from bridge.engine.outcome import (
+    ConversionCause,
+    ConversionFailed,
+    MemberRemoved,
+    RegularExpressionWanted,
+    RemovalCause,
+)
 from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, GroupDeleted, MemberForgotten, Record
 from bridge.engine.state import Group
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, GroupId
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 
 
 def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
@@ -75,14 +84,12 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
 
 def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
     group_id = command.request.group_id
-    before = turn.state.groups.get(group_id)
-    was_empty = before is None or not before.members
-    admission = _refuse_classic(turn, group_id) or admit(turn.state, command, turn.now_ms)
+    admission = _convert_classic(turn, command) or admit(turn.state, command, turn.now_ms)
     if isinstance(admission, Refusal):
         turn.reply(command.ref, refused(admission))
         return
-    if group_id in turn.state.classic_groups:
-        turn.write(GroupDeleted(group_id))
+    before = turn.state.groups.get(group_id)
+    was_empty = before is None or not before.members
     turn.write(*admission.records)
     group = turn.state.groups[group_id]
     if admission.moves_epoch:
@@ -98,17 +105,35 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
         turn.touch(group_id)
 
 
-def _refuse_classic(turn: Turn, group_id: GroupId) -> Refusal | None:
-    """An Empty classic group makes way for a consumer group whatever the policy (K3.1); one with members does not
-    (K3.13).
+def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
+    """A classic group that somebody joins becomes a consumer group, an Empty one whatever the policy (K3.1 to K3.13).
+
+    Whatever would refuse the joiner refuses it before anything is converted (K12.1).
     """
+    group_id = command.request.group_id
     classic = turn.state.classic_groups.get(group_id)
-    if classic is None or not classic.members:
+    if classic is None:
         return None
-    return Refusal(
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        f"Group {group_id} is a classic group with {len(classic.members)} members and is not converted.",
+    refusal = admit(turn.state, command, turn.now_ms)
+    if isinstance(refusal, Refusal):
+        return refusal
+    if not classic.members:
+        turn.write(GroupDeleted(group_id))
+        return None
+    fault = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or find_upgrade_fault(
+        turn.state, group_id, _seats_taken(classic, command)
     )
+    if fault is None:
+        upgrade(turn, group_id, ConversionCause.MEMBER_JOINED)
+        return None
+    turn.notices.append(ConversionFailed(fault))
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is a classic group and stays one: {fault.text}.")
+
+
+def _seats_taken(classic: ClassicGroup, command: MemberHeartbeat) -> int:
+    """0 if the joiner takes a static seat or keeps its own, else 1."""
+    request = command.request
+    return int(request.instance_id not in classic.instances and request.member_id not in classic.members)
 
 
 def _tell(turn: Turn, group: Group, admission: Admission) -> None:

@@ -1,0 +1,136 @@
+"""A consumer group of classic members turns classic: what each client was shown stays true until it rebalances.
+
+It must not know machines, nor why the group changes.
+"""
+
+from bridge.engine.classic.group import session_key
+from bridge.engine.classic.model import ClassicMember, ShownGeneration
+from bridge.engine.classic.rebalancing import prepare_rebalance
+from bridge.engine.classic.records import ClassicGenerationsAliased, ClassicGroupCreated, ClassicGroupSynced
+from bridge.engine.classic.voting import choose_protocol
+from bridge.engine.commands import BecomeClassic, ClassicSeat, GroupType, Speaks
+from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
+from bridge.engine.convert.upgrade import to_ids
+from bridge.engine.outcome import (
+    ConversionCause,
+    ConversionFailed,
+    Converted,
+    DowngradeDue,
+    GroupDowngraded,
+    NotConverted,
+)
+from bridge.engine.records import DeadlineSet, GroupDeleted
+from bridge.engine.settings import settings_of
+from bridge.engine.state import Group, Shard
+from bridge.engine.turn import Turn
+from translators.dialects.consumer_protocol import CONSUMER, encode_assignment
+from translators.dialects.ids import TopicIdPartition
+
+
+def notice_due(turn: Turn) -> None:
+    """Say which groups have lost their last KIP-848 member, are settled since, and may turn classic by themselves.
+
+    Not before everybody has its target: a classic group that lacks an owner somewhere would make everybody rejoin, and
+    here only those hear of the departure who gain by it.
+    """
+    for group_id in turn.settling:
+        group = turn.state.groups.get(group_id)
+        if group is None or not group.lost_natives or not _begins_classic(turn.state, group) or not is_settled(group):
+            continue
+        if find_policy_fault(turn.state, group_id, GroupType.CLASSIC) is None:
+            turn.notices.append(DowngradeDue(group_id))
+
+
+def take_seats(turn: Turn, command: BecomeClassic) -> None:
+    """Turn a group classic with these seats, or say why not (K4.1 to K4.6, decision 8)."""
+    group_id = command.group_id
+    group = turn.state.groups.get(group_id)
+    fault = find_departure_fault(turn.state, group_id)
+    if fault is None and group is not None:
+        fault = find_seats_fault(group, command.seats)
+    if fault is not None or group is None:
+        _refuse(turn, command, fault)
+        return
+    rebalances = not _is_covered(turn.state, group, command.seats)
+    if not command.is_dry_run:
+        _write(turn, group, command, rebalances=rebalances)
+    if command.ref is not None:
+        turn.reply(command.ref, Converted(group_id, GroupType.CLASSIC, len(command.seats), rebalances))
+
+
+def is_settled(group: Group) -> bool:
+    """Whether every member has reached the group's newest target, and all members are classic clients."""
+    return (
+        group.epoch == group.assignment_epoch
+        and group.stable_at.get(group.assignment_epoch, 0) == len(group.members) > 0
+        and not group.grantable
+        and all(member.subscription.speaks is Speaks.CLASSIC for member in group.members.values())
+    )
+
+
+def _begins_classic(state: Shard, group: Group) -> bool:
+    return settings_of(state.settings, group.group_id).group_begins_classic
+
+
+def _refuse(turn: Turn, command: BecomeClassic, fault: NotConverted | None) -> None:
+    assert fault is not None, "a group that is not there is a fault"
+    if command.ref is not None:
+        turn.reply(command.ref, fault)
+    else:
+        turn.notices.append(ConversionFailed(fault))
+
+
+def _is_covered(state: Shard, group: Group, seats: tuple[ClassicSeat, ...]) -> bool:
+    """Whether the clients use exactly what their targets say, each partition once."""
+    used: set[TopicIdPartition] = set()
+    for seat in seats:
+        using = to_ids(state, seat.using)
+        if using & used or using != group.target.get(seat.member_id, frozenset()):
+            return False
+        used |= using
+    return group.epoch == group.assignment_epoch
+
+
+def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool) -> None:
+    group_id, seats = group.group_id, command.seats
+    generation = max((seat.generation for seat in seats), default=0)
+    turn.write(GroupDeleted(group_id))
+    turn.forget(group_id)
+    turn.write(
+        ClassicGroupCreated(group_id),
+        ClassicGroupSynced(
+            group_id=group_id,
+            generation=generation,
+            protocol_type=CONSUMER if seats else "",
+            protocol_name=_common_protocol(seats),
+            leader=None,
+            members=tuple(_member(seat) for seat in seats),
+        ),
+        ClassicGenerationsAliased(group_id, tuple(ShownGeneration(seat.member_id, seat.generation) for seat in seats)),
+    )
+    for seat in seats:
+        turn.write(DeadlineSet(session_key(group_id, seat.member_id), seat.session_deadline_ms))
+    cause = ConversionCause.LAST_MEMBER_LEFT if command.ref is None else ConversionCause.OPERATOR
+    turn.notices.append(GroupDowngraded(group_id, cause))
+    if rebalances and seats:
+        prepare_rebalance(turn, turn.state.classic_groups[group_id])
+
+
+def _common_protocol(seats: tuple[ClassicSeat, ...]) -> str | None:
+    offers: dict[tuple[str, ...], int] = {}
+    for seat in seats:
+        names = tuple(offer.name for offer in seat.protocols)
+        offers[names] = offers.get(names, 0) + 1
+    return choose_protocol(offers, None) if offers else None
+
+
+def _member(seat: ClassicSeat) -> ClassicMember:
+    return ClassicMember(
+        member_id=seat.member_id,
+        instance_id=seat.instance_id,
+        identity=seat.identity,
+        session_timeout_ms=seat.session_timeout_ms,
+        rebalance_timeout_ms=seat.rebalance_timeout_ms,
+        protocols=seat.protocols,
+        assignment=encode_assignment(seat.using),
+    )

@@ -1,0 +1,95 @@
+"""What each member of a classic group wants and may be using, read from its clients' own bytes.
+
+It must not know consumer groups, or whether anything is converted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import ClassicMember, Phase
+from translators.dialects.consumer_protocol import (
+    COOPERATIVE,
+    TRANSLATABLE,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+)
+from translators.dialects.ids import MemberId, TopicPartition
+
+Named = frozenset[TopicPartition]
+NOTHING: Named = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A member with what it subscribes to, what it was assigned in the generation it knows, and what of that it may
+    be using; a newcomer never completed a join.
+    """
+
+    member: ClassicMember
+    wants: Subscription
+    handed: Named
+    using: Named
+    is_newcomer: bool
+    is_completing: bool
+
+
+def translatable_metadata(member: ClassicMember) -> bytes | None:
+    """What a member says under the first of its protocols that has a server-side equivalent, None if none has."""
+    return next((offer.metadata for offer in member.protocols if offer.name in TRANSLATABLE), None)
+
+
+def read_holdings(group: ClassicGroup) -> tuple[Holding, ...]:
+    """Everybody's holding (decision 7); no partition is in use by two.
+
+    While the generation that members know is the last one that synced, it is what they were assigned then, and whoever
+    has sent a new JoinGroup says by that request what it gives up. In a later generation nobody was told anything yet:
+    a cooperative member still uses what it says of its last synced assignment, an eager one nothing. Raises
+    `MalformedBlob`.
+    """
+    taken: set[TopicPartition] = set()
+    holdings: list[Holding] = []
+    for holding in _read(group):
+        using = holding.using - taken
+        taken |= using
+        holdings.append(
+            Holding(
+                member=holding.member,
+                wants=holding.wants,
+                handed=holding.handed,
+                using=using,
+                is_newcomer=holding.is_newcomer,
+                is_completing=holding.is_completing,
+            )
+        )
+    return tuple(holdings)
+
+
+def _read(group: ClassicGroup) -> Iterator[Holding]:
+    is_synced = group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation
+    for member_id, member in group.members.items():
+        wants = decode_subscription(translatable_metadata(member) or b"")
+        synced = _synced(group, member_id)
+        using = synced if is_synced else _kept(member, wants, synced)
+        yield Holding(
+            member=member,
+            wants=wants,
+            handed=using,
+            using=using,
+            is_newcomer=member_id in group.newcomers,
+            is_completing=group.phase is Phase.COMPLETING_REBALANCE or member_id in group.unsynced,
+        )
+
+
+def _synced(group: ClassicGroup, member_id: MemberId) -> Named:
+    seat = group.synced.members.get(member_id)
+    return NOTHING if seat is None else decode_assignment(seat.assignment).partitions
+
+
+def _kept(member: ClassicMember, wants: Subscription, synced: Named) -> Named:
+    """An absent list of a member with cooperative protocols only acknowledges nothing (decision 6)."""
+    if wants.owned is not None:
+        return wants.owned & synced
+    is_cooperative = all(offer.name == COOPERATIVE for offer in member.protocols)
+    return synced if is_cooperative else NOTHING

@@ -1,0 +1,129 @@
+"""Why a group can't change its type at this moment, as a value.
+
+It must not know how a conversion is done, nor who asks.
+"""
+
+from collections.abc import Iterable
+
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import ClassicMember, Phase
+from bridge.engine.commands import ClassicSeat, GroupType, Speaks
+from bridge.engine.convert.holdings import read_holdings, translatable_metadata
+from bridge.engine.outcome import NotConverted, Unready
+from bridge.engine.settings import settings_of
+from bridge.engine.state import Group, Shard
+from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE, MalformedBlob
+from translators.dialects.ids import GroupId
+
+
+def find_upgrade_fault(state: Shard, group_id: GroupId, newcomers: int = 0) -> NotConverted | None:
+    """Why a classic group can't become a consumer group with so many more members; None if it can.
+
+    User data in assignments is no reason where the assignor is known (Kafka refuses then, KAFKA-18134).
+    """
+    group = state.classic_groups.get(group_id)
+    if group is None or group.phase is Phase.DEAD:
+        return _missing(state, group_id, GroupType.CONSUMER)
+    return (
+        _find_foreign(group) or _find_custom(group) or _find_malformed(group) or _find_excess(state, group, newcomers)
+    )
+
+
+def find_policy_fault(state: Shard, group_id: GroupId, to: GroupType) -> NotConverted | None:
+    """Why a group may not change its type by somebody's coming or going."""
+    policy = settings_of(state.settings, group_id).group_consumer_migration_policy
+    allows = policy.upgrades if to is GroupType.CONSUMER else policy.downgrades
+    if allows:
+        return None
+    text = f"group.consumer.migration.policy of group {group_id} is {policy.value}: an operator may convert it"
+    return NotConverted(group_id, to, Unready.POLICY, text)
+
+
+def find_departure_fault(state: Shard, group_id: GroupId) -> NotConverted | None:
+    """Why a consumer group can't turn classic, as far as its seats need not be known; None if it may."""
+    group = state.groups.get(group_id)
+    if group is None:
+        return _missing(state, group_id, GroupType.CLASSIC)
+    natives = sorted(one for one, member in group.members.items() if member.subscription.speaks is Speaks.CONSUMER)
+    if natives:
+        text = (
+            f"{len(natives)} members of group {group_id} speak the consumer protocol, {natives[0]} among them: they"
+            " can't be members of a classic group; stop them or restart them with group.protocol=classic first"
+        )
+        return NotConverted(group_id, GroupType.CLASSIC, Unready.CONSUMER_MEMBERS, text)
+    most = settings_of(state.settings, group_id).group_max_size
+    return _too_large(group_id, GroupType.CLASSIC, len(group.members), most)
+
+
+def find_seats_fault(group: Group, seats: Iterable[ClassicSeat]) -> NotConverted | None:
+    """Why these seats can't make the group a classic one: somebody has none, or no protocol is common (K4.4)."""
+    seats = tuple(seats)
+    missing = group.members.keys() - {seat.member_id for seat in seats}
+    if missing:
+        text = f"{len(missing)} members of group {group.group_id} are just coming or going, {min(missing)} among them"
+        return NotConverted(group.group_id, GroupType.CLASSIC, Unready.UNSEATED_MEMBER, text)
+    offers = [{offer.name for offer in seat.protocols} for seat in seats]
+    if offers and not set.intersection(*offers):
+        names = ", ".join(sorted(set.union(*offers)))
+        text = (
+            f"no protocol is offered by all {len(seats)} members of group {group.group_id} (they offer {names}), and a"
+            " classic group needs one; a consumer group does not, so it stays one"
+        )
+        return NotConverted(group.group_id, GroupType.CLASSIC, Unready.NO_COMMON_PROTOCOL, text)
+    return None
+
+
+def _missing(state: Shard, group_id: GroupId, to: GroupType) -> NotConverted:
+    if group_id in (state.groups if to is GroupType.CONSUMER else state.classic_groups):
+        return NotConverted(group_id, to, Unready.SAME_TYPE, f"group {group_id} is a {to.value} group already")
+    return NotConverted(group_id, to, Unready.UNKNOWN_GROUP, f"no group {group_id} is known here")
+
+
+def _find_foreign(group: ClassicGroup) -> NotConverted | None:
+    protocol_type = group.roster.protocol_type
+    if not group.members or protocol_type == CONSUMER:
+        return None
+    text = f"protocol type {protocol_type!r} of group {group.group_id} is not {CONSUMER!r}: its own leader computes"
+    return _unready(group, Unready.FOREIGN_PROTOCOL_TYPE, text)
+
+
+def _find_custom(group: ClassicGroup) -> NotConverted | None:
+    name = group.roster.protocol_name
+    if name is not None and name not in TRANSLATABLE:
+        text = f"assignor {name!r} of group {group.group_id} has no server-side equivalent: its own leader computes"
+        return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
+    lacking = _first(member for member in group.members.values() if translatable_metadata(member) is None)
+    if lacking is None:
+        return None
+    names = ", ".join(offer.name for offer in lacking.protocols)
+    text = f"member {lacking.member_id} offers no assignor with a server-side equivalent, only {names}"
+    return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
+
+
+def _find_malformed(group: ClassicGroup) -> NotConverted | None:
+    try:
+        read_holdings(group)
+    except MalformedBlob as malformed:
+        text = f"a subscription or assignment in group {group.group_id} can't be read: {malformed}"
+        return _unready(group, Unready.MALFORMED_SUBSCRIPTION, text)
+    return None
+
+
+def _find_excess(state: Shard, group: ClassicGroup, newcomers: int) -> NotConverted | None:
+    most = settings_of(state.settings, group.group_id).group_consumer_max_size
+    return _too_large(group.group_id, GroupType.CONSUMER, len(group.members) + newcomers, most)
+
+
+def _too_large(group_id: GroupId, to: GroupType, count: int, most: int) -> NotConverted | None:
+    if count <= most:
+        return None
+    text = f"{count} members are more than the {most} that a {to.value} group may have"
+    return NotConverted(group_id, to, Unready.TOO_LARGE, text)
+
+
+def _unready(group: ClassicGroup, reason: Unready, text: str) -> NotConverted:
+    return NotConverted(group.group_id, GroupType.CONSUMER, reason, text)
+
+
+def _first(members: Iterable[ClassicMember]) -> ClassicMember | None:
+    return next(iter(members), None)
