@@ -12,7 +12,8 @@ from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_keys import Settings
 from bridge.coordinators.embedded import EmbeddedSettings
 from bridge.engine.assignors.registry import registry
-from bridge.engine.settings import EngineSettings
+from bridge.engine.commands import GroupType
+from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.migration.route import Rule
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address
@@ -142,7 +143,12 @@ def _parse_port(text: str) -> tuple[int, int]:
 
 
 def _engine(settings: Settings) -> EngineSettings:
-    return EngineSettings(**{name: getattr(settings, name) for name in _ENGINE_FIELDS})
+    taken = EngineSettings(**{name: getattr(settings, name) for name in _ENGINE_FIELDS})
+    return replace(
+        taken,
+        group_consumer_migration_policy=MigrationPolicy(settings.group_consumer_migration_policy),
+        group_begins_classic=settings.embedded_initial_group_type == GroupType.CLASSIC.value,
+    )
 
 
 def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> Fault:

@@ -85,8 +85,9 @@ class Turn:
 
     def _note_settling(self, record: Record) -> None:
         """Remember groups without KIP-848 members in which somebody has moved."""
-        moves = isinstance(record, CurrentAssigned | MemberForgotten | TargetEpochReached)
-        if moves and self.state.groups[record.group_id].lost_natives:
+        if not isinstance(record, CurrentAssigned | MemberForgotten | TargetEpochReached):
+            return
+        if self.state.groups[record.group_id].lost_natives:
             self.settling[record.group_id] = None
 
     def _note_release(self, record: Record) -> None:
