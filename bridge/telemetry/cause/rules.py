@@ -1,0 +1,221 @@
+"""The rules that name a rebalance's cause, in order: the first that finds evidence holds.
+
+It must not know how a cause is told to people.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.cause.limits import WAVE_CHANGES_MIN, WAVE_WINDOW_US
+from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.schema.facts import (
+    CoordinatorMoved,
+    GroupConverted,
+    GroupCreated,
+    GroupRevived,
+    MemberFact,
+    MemberJoined,
+    MemberLeft,
+    MemberRejoined,
+    MemberSubscribed,
+    OperatorActed,
+    RebalanceEnded,
+    TargetComputed,
+    TopicsChanged,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Cause, Conversion, Departure, Outcome
+
+Events = Sequence[Event]
+Find = Callable[[Scene, Events], tuple[Event, ...]]
+"""Takes the scene and the events that may have caused the rebalance; gives those that show the cause, none if none."""
+
+CLEAN = frozenset((Departure.LEFT, Departure.REPLACED, Departure.FENCED, Departure.GROUP_FULL))
+EXPIRED = frozenset((Departure.SESSION_EXPIRED, Departure.CONNECTION_LOST, Departure.VANISHED))
+TIMED_OUT = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SYNC_TIMED_OUT))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A cause and how it is found."""
+
+    cause: Cause
+    find: Find
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause and the events that show it, oldest first."""
+
+    cause: Cause
+    evidence: tuple[Event, ...]
+
+
+def find_cause(scene: Scene) -> Finding:
+    """What caused the rebalance; what happened before it counts first, then what came while members met."""
+    for candidates in (scene.at_first, scene.later):
+        for rule in RULES:
+            evidence = rule.find(scene, candidates)
+            if evidence:
+                return Finding(rule.cause, tuple(sorted(evidence, key=lambda event: event.stamp.mono_us)))
+    return _find_seat_expired(scene) or Finding(Cause.UNKNOWN, ())
+
+
+def _of(kind: type[object]) -> Find:
+    return lambda _, candidates: tuple(event for event in candidates if isinstance(event.fact, kind))
+
+
+def _departed(departures: frozenset[Departure]) -> Find:
+    return lambda _, candidates: tuple(event for event in candidates if _left(event) in departures)
+
+
+def _left(event: Event) -> Departure | None:
+    return event.fact.departure if isinstance(event.fact, MemberLeft) else None
+
+
+# ---------------------------------------------------------------------------------------------- one finder per cause
+
+
+def _find_operator(_: Scene, candidates: Events) -> tuple[Event, ...]:
+    return tuple(event for event in candidates if _is_operators(event))
+
+
+def _is_operators(event: Event) -> bool:
+    fact = event.fact
+    if isinstance(fact, GroupConverted):
+        return fact.conversion is Conversion.OPERATOR
+    return isinstance(fact, OperatorActed) or _left(event) is Departure.REMOVED
+
+
+def _find_restart(_: Scene, candidates: Events) -> tuple[Event, ...]:
+    """A group that goes on after a restart, and nothing has happened to it since."""
+    revivals = [place for place, event in enumerate(candidates) if isinstance(event.fact, GroupRevived)]
+    if not revivals or any(_is_change(event) for event in candidates[revivals[-1] :]):
+        return ()
+    return (candidates[revivals[-1]],)
+
+
+def _is_change(event: Event) -> bool:
+    return isinstance(event.fact, MemberJoined | MemberLeft | MemberSubscribed | TopicsChanged)
+
+
+def _find_first_join(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    joins = _of(MemberJoined)(scene, candidates)
+    return joins if joins and _was_empty(scene, joins) else ()
+
+
+def _was_empty(scene: Scene, joins: Events) -> bool:
+    """Whether the newcomers are all that there is: by the target's count, the group's past, or nobody else showing."""
+    counts = [event.fact.member_count for event in scene.own if isinstance(event.fact, TargetComputed)]
+    if counts:
+        newcomers = {member_of(event) for event in (*joins, *_of(MemberJoined)(scene, scene.own))}
+        return counts[0] == len(newcomers) and not any(_left(event) for event in scene.at_first)
+    if any(isinstance(event.fact, GroupCreated) for event in scene.at_first):
+        return True
+    endings = [event.fact.outcome for event in scene.past if isinstance(event.fact, RebalanceEnded)]
+    if endings:
+        return endings[-1] is Outcome.EMPTIED
+    return scene.fact.group_epoch in (0, 1) or (scene.is_barrier and not _residents(scene, joins))
+
+
+def _residents(scene: Scene, joins: Events) -> set[str]:
+    members = {member_of(event) for event in scene.own} - {member_of(event) for event in joins}
+    return members - {member_of(event) for event in scene.own if isinstance(event.fact, MemberJoined)} - {""}
+
+
+def _find_wave(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    if not any(_is_deployed(event) for event in candidates):
+        return ()
+    since_us = scene.begin_us - WAVE_WINDOW_US
+    recent = [event for event in (*scene.past, *scene.later, *scene.at_first) if _is_deployed(event)]
+    boot = scene.opening.stamp.boot
+    wave = {
+        event.stamp.event_id: event for event in recent if event.stamp.boot == boot and event.stamp.mono_us >= since_us
+    }
+    joins = sum(isinstance(event.fact, MemberJoined) for event in wave.values())
+    is_wave = len(wave) >= WAVE_CHANGES_MIN and 0 < joins < len(wave)
+    return tuple(wave.values()) if is_wave else ()
+
+
+def _is_deployed(event: Event) -> bool:
+    return isinstance(event.fact, MemberJoined) or _left(event) is Departure.LEFT
+
+
+def _find_static_return(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """A static member that came back and was not simply let in again: its seat had expired."""
+    evidence: list[Event] = []
+    for event in candidates:
+        fact = event.fact
+        if isinstance(fact, MemberJoined) and fact.instance_id is not None:
+            departures = _departures_of(scene.past, fact.instance_id)
+            last = departures[-1] if departures else None
+            if fact.is_return or (last is not None and _left(last) in EXPIRED | TIMED_OUT | {Departure.STATIC_LEFT}):
+                evidence += (event,) if last is None else (last, event)
+    return tuple(evidence)
+
+
+def _departures_of(events: Iterable[Event], instance_id: str) -> list[Event]:
+    return [event for event in events if isinstance(event.fact, MemberLeft) and event.fact.instance_id == instance_id]
+
+
+def _find_leader(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """The leader of a classic group joined again before anybody was called."""
+    return tuple(event for event in candidates if _is_leaders(event) and event.stamp.mono_us <= scene.begin_us)
+
+
+def _is_leaders(event: Event) -> bool:
+    return isinstance(event.fact, MemberRejoined) and event.fact.is_leader
+
+
+def _find_topics(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """Topics that changed a while ago count only once a leader has noticed."""
+    changes = _of(TopicsChanged)(scene, candidates)
+    if not changes or not scene.is_barrier:
+        return changes
+    noticed = (*_find_leader(scene, candidates), *_of(MemberSubscribed)(scene, candidates))
+    return (*changes, *noticed) if noticed else ()
+
+
+def _find_seat_expired(scene: Scene) -> Finding | None:
+    """A static member went away for a while, did not come back, and nothing else happened."""
+    away: dict[str, Event] = {}
+    for event in scene.past:
+        fact = event.fact
+        if isinstance(fact, MemberLeft) and fact.departure is Departure.STATIC_LEFT and fact.instance_id is not None:
+            away[fact.instance_id] = event
+        elif isinstance(fact, MemberJoined) and fact.instance_id is not None:
+            away.pop(fact.instance_id, None)
+    return Finding(Cause.SESSION_EXPIRED, tuple(away.values())) if away else None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(Cause.BRIDGE_RESTARTED, _find_restart),
+    Rule(Cause.OPERATOR, _find_operator),
+    Rule(Cause.COORDINATOR_MOVED, _of(CoordinatorMoved)),
+    Rule(Cause.FIRST_JOIN, _find_first_join),
+    Rule(Cause.SESSION_EXPIRED, _departed(EXPIRED)),
+    Rule(Cause.REBALANCE_TIMED_OUT, _departed(TIMED_OUT)),
+    Rule(Cause.STATIC_RETURN, _find_static_return),
+    Rule(Cause.DEPLOY_WAVE, _find_wave),
+    Rule(Cause.LEAVE, _departed(CLEAN)),
+    Rule(Cause.JOIN, _of(MemberJoined)),
+    Rule(Cause.TOPICS_CHANGED, _find_topics),
+    Rule(Cause.SUBSCRIPTION_CHANGED, _of(MemberSubscribed)),
+    Rule(Cause.LEADER_REJOINED, _find_leader),
+)
+
+
+def member_of(event: Event) -> str:
+    """The member that an event is about, "" for none."""
+    return event.fact.member_id if isinstance(event.fact, MemberFact) else ""
+
+
+def members_behind(finding: Finding) -> tuple[str, ...]:
+    """The members that caused it, each once, in the order of the evidence; those that an operator named count."""
+    named: Mapping[str, None] = dict.fromkeys(
+        member_id
+        for event in finding.evidence
+        for member_id in (event.fact.members if isinstance(event.fact, OperatorActed) else (member_of(event),))
+        if member_id
+    )
+    return tuple(named)

@@ -1,0 +1,150 @@
+"""Sorts the events around one rebalance: its own, those before, and those that may have caused it.
+
+It must not know causes; what a rebalance before this one was made for can't have caused this one too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.cause.limits import METADATA_AGE_US, SAME_TURN_US, SHORTLY_BEFORE_US
+from bridge.telemetry.schema.facts import (
+    GroupFact,
+    MemberFact,
+    MemberLeft,
+    PhaseBegan,
+    RebalanceBegan,
+    RebalanceEnded,
+    TargetComputed,
+    TopicsChanged,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Departure, Phase, Road
+
+NOTICED_LATE = (Departure.SESSION_EXPIRED, Departure.VANISHED)
+"""Departures that a classic group tells of when its members are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One rebalance. `at_first` may have caused it: what happened until it began. `later` happened while members were
+    still coming together, and has caused it if nothing else has: an expiry is noticed when the others are counted.
+
+    `is_barrier`: all members stop and meet, as in a classic group; otherwise each epoch has a rebalance of its own.
+    """
+
+    opening: Event
+    fact: GroupFact
+    past: tuple[Event, ...]
+    own: tuple[Event, ...]
+    at_first: tuple[Event, ...]
+    later: tuple[Event, ...]
+    is_barrier: bool
+    begin_us: int
+    end_us: int
+
+    @property
+    def group_epoch(self) -> int:
+        """The last epoch that its events name: a classic generation is handed out in its middle."""
+        facts = (event.fact for event in reversed(self.own) if isinstance(event.fact, GroupFact))
+        own = (fact.group_epoch for fact in facts if fact.rebalance_id == self.fact.rebalance_id)
+        return next(own, self.fact.group_epoch)
+
+
+def set_scene(events: Sequence[Event]) -> Scene | None:
+    """The scene of the last rebalance among the events, None if there is none."""
+    rebalance_id = _last_id(events)
+    if not rebalance_id:
+        return None
+    opening = _opening(events, rebalance_id)
+    fact = opening.fact
+    assert isinstance(fact, GroupFact)
+    boot, number, begin_us = opening.stamp.boot, opening.stamp.number, opening.stamp.mono_us
+    run = sorted((event for event in events if event.stamp.boot == boot), key=lambda event: event.stamp.number)
+    past = [event for event in run if event.stamp.number < number]
+    own = [event for event in run if event.stamp.number >= number]
+    is_barrier = _is_barrier(own)
+    meeting = _meeting(own) if is_barrier else frozenset[int]()
+    reach_us = SAME_TURN_US if fact.road is Road.EMBEDDED and not is_barrier else SHORTLY_BEFORE_US
+    at_first = [event for event in _open_past(past) if _is_recent(event, begin_us, reach_us)]
+    at_first += (event for event in own if event.stamp.mono_us <= begin_us)
+    return Scene(
+        opening=opening,
+        fact=fact,
+        past=(*(event for event in events if event.stamp.boot != boot), *past),
+        own=tuple(own),
+        at_first=tuple(at_first),
+        later=tuple(event for event in own if event.stamp.number in meeting and event.stamp.mono_us > begin_us),
+        is_barrier=is_barrier,
+        begin_us=begin_us,
+        end_us=max(begin_us, _end_us(own, rebalance_id)),
+    )
+
+
+def _last_id(events: Sequence[Event]) -> str:
+    for event in reversed(events):
+        if isinstance(event.fact, RebalanceBegan | RebalanceEnded):
+            return event.fact.rebalance_id
+    return ""
+
+
+def _opening(events: Sequence[Event], rebalance_id: str) -> Event:
+    """What opened the rebalance, or the first that is known of it if the log lacks that."""
+    own = [event for event in events if isinstance(event.fact, GroupFact) and event.fact.rebalance_id == rebalance_id]
+    return next((event for event in own if isinstance(event.fact, RebalanceBegan)), own[0])
+
+
+def _end_us(own: Sequence[Event], rebalance_id: str) -> int:
+    ends = (event.stamp.mono_us for event in own if _ends(event, rebalance_id))
+    return next(ends, max(event.stamp.mono_us for event in own))
+
+
+def _ends(event: Event, rebalance_id: str) -> bool:
+    return isinstance(event.fact, RebalanceEnded) and event.fact.rebalance_id == rebalance_id
+
+
+def _is_barrier(events: Iterable[Event]) -> bool:
+    """Members of a group that has no epochs have none either."""
+    epochs = [event.fact.member_epoch for event in events if isinstance(event.fact, MemberFact)]
+    return bool(epochs) and max(epochs) < 0
+
+
+def _meeting(own: Sequence[Event]) -> frozenset[int]:
+    """Numbers of the events that happened before a generation was handed out, and of the departures noticed by it."""
+    handed_us = min((event.stamp.mono_us for event in own if _is_handed(event)), default=None)
+    if handed_us is None:
+        return frozenset(event.stamp.number for event in own)
+    counted = min((event.stamp.number for event in own if isinstance(event.fact, TargetComputed)), default=None)
+    return frozenset(
+        event.stamp.number
+        for event in own
+        if event.stamp.mono_us <= handed_us
+        or (_is_noticed(event) and (counted is None or event.stamp.number < counted))
+    )
+
+
+def _is_handed(event: Event) -> bool:
+    return isinstance(event.fact, PhaseBegan) and event.fact.phase is Phase.SYNCING
+
+
+def _is_noticed(event: Event) -> bool:
+    return isinstance(event.fact, MemberLeft) and event.fact.departure in NOTICED_LATE
+
+
+def _open_past(past: Sequence[Event]) -> list[Event]:
+    """The past without what led to the rebalance before, or was dealt with in it."""
+    last = max((place for place, event in enumerate(past) if isinstance(event.fact, RebalanceBegan)), default=-1)
+    if last < 0:
+        return list(past)
+    began = past[last]
+    since = past[last + 1 :]
+    ended = next((place for place, event in enumerate(since) if isinstance(event.fact, RebalanceEnded)), len(since))
+    inside, after = since[:ended], since[ended:]
+    if _is_barrier(inside):
+        met = _meeting(inside)
+        return [*(event for event in inside if event.stamp.number not in met), *after]
+    return [*(event for event in inside if event.stamp.mono_us > began.stamp.mono_us), *after]
+
+
+def _is_recent(event: Event, begin_us: int, reach_us: int) -> bool:
+    limit_us = METADATA_AGE_US if isinstance(event.fact, TopicsChanged) else reach_us
+    return begin_us - limit_us <= event.stamp.mono_us <= begin_us

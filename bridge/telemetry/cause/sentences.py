@@ -1,0 +1,205 @@
+"""A rebalance's cause, and who was waited for, in one sentence for people.
+
+It must not know how either was found.
+"""
+
+from collections.abc import Callable, Mapping
+
+from bridge.telemetry.cause.rules import TIMED_OUT, Finding, members_behind
+from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.cause.waits import Critical
+from bridge.telemetry.cause.words import (
+    Introduced,
+    enumerate_words,
+    introduce_all,
+    shorten,
+    tell_duration,
+    tell_timeout,
+)
+from bridge.telemetry.schema.facts import (
+    CoordinatorMoved,
+    GroupConverted,
+    MemberInputs,
+    MemberJoined,
+    MemberLeft,
+    MemberTold,
+    OperatorActed,
+    TopicsChanged,
+)
+from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Phase
+
+Clause = Callable[[Finding, Introduced], str]
+
+
+def tell(scene: Scene, finding: Finding, critical: Critical | None, introduced: Introduced) -> str:
+    """The sentence."""
+    if finding.cause is Cause.UNKNOWN:
+        why = f"rebalanced, and nothing shows why: {_known(scene)}"
+    else:
+        why = CLAUSES[finding.cause](finding, introduced)
+    return f"{scene.fact.group_id} {why}{_waiting(critical)}"
+
+
+# ---------------------------------------------------------------------------------------------- causes
+
+
+def _first_join(finding: Finding, introduced: Introduced) -> str:
+    return f"began: {introduce_all(members_behind(finding), introduced)} joined an empty group"
+
+
+def _join(finding: Finding, introduced: Introduced) -> str:
+    return f"rebalanced because {introduce_all(members_behind(finding), introduced)} joined"
+
+
+def _leave(finding: Finding, introduced: Introduced) -> str:
+    facts = [event.fact for event in finding.evidence if isinstance(event.fact, MemberLeft)]
+    fenced = [fact for fact in facts if fact.departure is not Departure.LEFT]
+    who = introduce_all(members_behind(finding), introduced)
+    did = PARTINGS.get(fenced[0].departure, "left") if len(fenced) == len(facts) else "left"
+    reasons = dict.fromkeys(fact.reason for fact in facts if fact.reason)
+    return f"rebalanced because {who} {did}" + (f" ({enumerate_words(list(reasons))})" if reasons else "")
+
+
+PARTINGS: Mapping[Departure, str] = {
+    Departure.REPLACED: "was replaced by another one with its instance id",
+    Departure.FENCED: "was fenced by its coordinator",
+    Departure.GROUP_FULL: "had no room in the group",
+}
+
+
+def _expired(finding: Finding, introduced: Introduced) -> str:
+    facts = [event.fact for event in finding.evidence if isinstance(event.fact, MemberLeft)]
+    who = introduce_all(members_behind(finding), introduced)
+    departures = {fact.departure for fact in facts}
+    if departures == {Departure.CONNECTION_LOST}:
+        return f"rebalanced because {who} lost its connection"
+    inputs = introduced(facts[0].member_id) if facts else None
+    timeout = tell_timeout(-1 if inputs is None else inputs.session_timeout_ms)
+    if departures == {Departure.STATIC_LEFT}:
+        return f"rebalanced because {who} went away and did not come back within {timeout}"
+    return f"rebalanced because {who} did not heartbeat for {timeout}"
+
+
+def _timed_out(finding: Finding, introduced: Introduced) -> str:
+    facts = [event.fact for event in finding.evidence if isinstance(event.fact, MemberLeft)]
+    who = introduce_all(members_behind(finding), introduced)
+    inputs = introduced(facts[0].member_id) if facts else None
+    within = "in time"
+    if inputs is not None and inputs.rebalance_timeout_ms > 0:
+        within = f"within {tell_duration(inputs.rebalance_timeout_ms * 1_000)}"
+    is_sync = any(fact.departure is Departure.SYNC_TIMED_OUT for fact in facts if fact.departure in TIMED_OUT)
+    did = "did not ask for its assignment" if is_sync else "did not give up its partitions or join again"
+    return f"rebalanced because {who} {did} {within}"
+
+
+def _subscribed(finding: Finding, introduced: Introduced) -> str:
+    facts = [event.fact for event in finding.evidence if isinstance(event.fact, MemberInputs)]
+    topics = sorted({topic for fact in facts for topic in fact.topics} | {f.pattern for f in facts if f.pattern})
+    who = introduce_all(members_behind(finding), introduced)
+    return f"rebalanced because {who} changed what it told, and wants {enumerate_words(topics) or 'no topic'} now"
+
+
+def _topics(finding: Finding, introduced: Introduced) -> str:
+    changes: dict[str, int] = {}
+    for event in finding.evidence:
+        if isinstance(event.fact, TopicsChanged):
+            changes.update(zip(event.fact.topics, event.fact.partition_counts, strict=False))
+    told = [f"{topic} {_has(count)}" for topic, count in changes.items()]
+    noticed = members_behind(finding)
+    end = f", which {introduce_all(noticed, introduced)} noticed" if noticed else ""
+    return f"rebalanced because topics changed: {enumerate_words(told)}{end}"
+
+
+def _has(count: int) -> str:
+    return "is gone" if count <= 0 else f"has {count} partition{'s' if count > 1 else ''} now"
+
+
+def _static_return(finding: Finding, introduced: Introduced) -> str:
+    seats = dict.fromkeys(
+        event.fact.instance_id or "" for event in finding.evidence if isinstance(event.fact, MemberJoined)
+    )
+    who = introduce_all(members_behind(finding)[-1:], introduced)
+    return f"rebalanced because {enumerate_words(list(seats))} came back, as {who}, after its seat had expired"
+
+
+def _leader(finding: Finding, introduced: Introduced) -> str:
+    return f"rebalanced because its leader, {introduce_all(members_behind(finding), introduced)}, joined again"
+
+
+def _wave(finding: Finding, _introduced: Introduced) -> str:
+    joins = sum(isinstance(event.fact, MemberJoined) for event in finding.evidence)
+    times = [event.stamp.mono_us for event in finding.evidence]
+    span = tell_duration(max(times) - min(times))
+    return f"rebalanced because of a deployment: {len(times) - joins} members left and {joins} joined within {span}"
+
+
+def _operator(finding: Finding, introduced: Introduced) -> str:
+    orders = [event.fact for event in finding.evidence if isinstance(event.fact, OperatorActed)]
+    if any(isinstance(event.fact, GroupConverted) for event in finding.evidence):
+        return "rebalanced because an operator converted the group"
+    if orders and orders[-1].action is not OperatorAction.REMOVE_MEMBERS:
+        return f"rebalanced because an operator asked to {orders[-1].action.replace('-', ' ')}"
+    return f"rebalanced because an operator removed {introduce_all(members_behind(finding), introduced)}"
+
+
+def _moved(finding: Finding, _introduced: Introduced) -> str:
+    brokers = [event.fact.broker for event in finding.evidence if isinstance(event.fact, CoordinatorMoved)]
+    return f"rebalanced because its coordinator moved to {brokers[-1]}"
+
+
+def _restarted(_finding: Finding, _introduced: Introduced) -> str:
+    return "went on with the rebalance that was under way when the bridge restarted"
+
+
+CLAUSES: Mapping[Cause, Clause] = {
+    Cause.FIRST_JOIN: _first_join,
+    Cause.JOIN: _join,
+    Cause.LEAVE: _leave,
+    Cause.SESSION_EXPIRED: _expired,
+    Cause.REBALANCE_TIMED_OUT: _timed_out,
+    Cause.SUBSCRIPTION_CHANGED: _subscribed,
+    Cause.TOPICS_CHANGED: _topics,
+    Cause.STATIC_RETURN: _static_return,
+    Cause.LEADER_REJOINED: _leader,
+    Cause.DEPLOY_WAVE: _wave,
+    Cause.OPERATOR: _operator,
+    Cause.BRIDGE_RESTARTED: _restarted,
+    Cause.COORDINATOR_MOVED: _moved,
+}
+
+
+def _known(scene: Scene) -> str:
+    told = [event for event in scene.own if isinstance(event.fact, MemberTold) and event.fact.news is not News.FENCED]
+    if not told:
+        return f"epoch {scene.fact.group_epoch}, no join, leave or change was seen before it"
+    first = told[0].fact
+    assert isinstance(first, MemberTold)
+    return f"the first that was seen of it is that member {shorten(first.member_id)} was told to {first.news}"
+
+
+# ---------------------------------------------------------------------------------------------- waiting
+
+
+def _waiting(critical: Critical | None) -> str:
+    if critical is None:
+        return ""
+    who = shorten(critical.member_id)
+    waited = tell_duration(critical.waited_us)
+    end = ", which never did" if critical.is_gone and critical.is_by_all else ""
+    return f"; {_waiters(critical)} waited {waited} for {who} {_action(critical)}{end}"
+
+
+def _waiters(critical: Critical) -> str:
+    if critical.is_by_all:
+        return "everybody"
+    return shorten(critical.waiters[0]) if len(critical.waiters) == 1 else f"{len(critical.waiters)} members"
+
+
+def _action(critical: Critical) -> str:
+    if critical.phase is Phase.SYNCING:
+        return "to assign partitions"
+    if critical.is_by_all:
+        return "to join again"
+    if critical.partitions:
+        return f"to give up {enumerate_words(list(critical.partitions))}"
+    return "to give up partitions, which it had not heard of yet"

@@ -1,0 +1,186 @@
+"""Who waited for whom in a rebalance, how long, and in which phase of the one that was waited for.
+
+It must not know causes or words; all times are of the run's monotonic clock.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.cause.spans import Span, pair_spans
+from bridge.telemetry.schema.facts import (
+    MemberLeft,
+    MemberRejoined,
+    PartitionsAssigned,
+    PartitionsReleased,
+    PartitionsTold,
+    TargetComputed,
+)
+from bridge.telemetry.schema.terms import Departure, Phase
+
+MISSED = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SESSION_EXPIRED))
+NOTICEABLE_US = 1_000
+"""Shorter waits are nobody's fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A member stood still until another one had done something."""
+
+    holder: str
+    waiter: str
+    begin_us: int
+    end_us: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Critical:
+    """The member that was waited for longest: by whom, for how long in all, and what for."""
+
+    member_id: str
+    phase: Phase
+    waited_us: int
+    waiters: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    is_gone: bool = False
+    is_by_all: bool = False
+
+
+def find_critical(scene: Scene) -> Critical | None:
+    """The member that was waited for longest, None if nobody was."""
+    spans = pair_spans((*scene.past, *scene.own), scene.begin_us, scene.end_us)
+    spans = [span for span in spans if span.end_us > scene.begin_us and span.begin_us < scene.end_us]
+    waits_of: dict[str, list[Wait]] = {}
+    for wait in find_waits(scene, spans):
+        waits_of.setdefault(wait.holder, []).append(wait)
+    lengths = {holder: union_us((wait.begin_us, wait.end_us) for wait in waits) for holder, waits in waits_of.items()}
+    held = sorted((-length, holder) for holder, length in lengths.items() if length >= NOTICEABLE_US)
+    if not held:
+        return None
+    holder = held[0][1]
+    longest = max(waits_of[holder], key=lambda wait: wait.end_us - wait.begin_us)
+    is_revoking = longest.phase is Phase.REVOKING and not scene.is_barrier
+    return Critical(
+        member_id=holder,
+        phase=longest.phase,
+        waited_us=lengths[holder],
+        waiters=tuple(sorted({wait.waiter for wait in waits_of[holder]})),
+        partitions=_given_up(scene, holder) if is_revoking else (),
+        is_gone=any(isinstance(event.fact, MemberLeft) and event.fact.member_id == holder for event in scene.own),
+        is_by_all=scene.is_barrier,
+    )
+
+
+def find_waits(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """Every wait of the rebalance, given the phases that touch it."""
+    if scene.is_barrier:
+        yield from _waits_for_last(scene, spans)
+        yield from _waits_for_leader(scene, spans)
+    else:
+        yield from _waits_for_release(scene, spans)
+        yield from _waits_for_handover(scene, spans)
+
+
+def union_us(intervals: Iterable[tuple[int, int]]) -> int:
+    """How much time is covered by at least one of these intervals."""
+    total = reached = 0
+    for begin_us, end_us in sorted(intervals):
+        if end_us > reached:
+            total += end_us - max(begin_us, reached)
+            reached = end_us
+    return total
+
+
+# ---------------------------------------------------------------------------------------------- classic groups
+
+
+def _waits_for_last(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """Members that have joined wait for the last one to do so, or to be given up."""
+    joins = {span.member_id: span for span in spans if span.phase is Phase.JOINING and span.has_begin}
+    if not joins:
+        return
+    last = max(joins.values(), key=lambda span: (span.begin_us, span.member_id))
+    holder, until_us = last.member_id, last.begin_us
+    missed = [
+        event.fact.member_id
+        for event in scene.own
+        if isinstance(event.fact, MemberLeft) and event.fact.departure in MISSED
+    ]
+    if missed:
+        holder, until_us = missed[-1], max(span.end_us for span in joins.values())
+    for span in joins.values():
+        if span.member_id != holder and span.begin_us < until_us:
+            begin_us, end_us = span.begin_us, min(until_us, span.end_us)
+            yield Wait(
+                holder=holder,
+                waiter=span.member_id,
+                begin_us=begin_us,
+                end_us=end_us,
+                phase=_phase_at(spans, holder, begin_us, end_us),
+            )
+
+
+def _waits_for_leader(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """Members that have joined wait for the leader's assignment."""
+    leader = next((e.fact.member_id for e in scene.own if isinstance(e.fact, MemberRejoined) and e.fact.is_leader), "")
+    brought = [event.stamp.mono_us for event in scene.own if isinstance(event.fact, TargetComputed)]
+    for span in spans:
+        if span.phase is Phase.SYNCING and leader and span.member_id != leader and brought:
+            yield Wait(
+                holder=leader,
+                waiter=span.member_id,
+                begin_us=span.begin_us,
+                end_us=min(max(brought[-1], span.begin_us), span.end_us),
+                phase=Phase.SYNCING,
+            )
+
+
+# ---------------------------------------------------------------------------------------------- groups with epochs
+
+
+def _waits_for_release(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """Members that name whom they wait for."""
+    for span in spans:
+        if span.phase is Phase.AWAITING_RELEASE:
+            begin_us, end_us = max(span.begin_us, scene.begin_us), min(span.end_us, scene.end_us)
+            for holder in span.waits_on:
+                phase = _phase_at(spans, holder, begin_us, end_us)
+                yield Wait(holder=holder, waiter=span.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
+
+
+def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """A partition that one member released and another one got kept the latter waiting, since it came at the latest."""
+    joined = {span.member_id: span.begin_us for span in spans if span.phase is Phase.JOINING}
+    released: dict[str, tuple[str, int]] = {}
+    for event in scene.own:
+        fact, at_us = event.fact, event.stamp.mono_us
+        if isinstance(fact, PartitionsReleased):
+            released.update((partition, (fact.member_id, at_us)) for partition in fact.partitions)
+        elif isinstance(fact, PartitionsAssigned):
+            begin_us = max(scene.begin_us, joined.get(fact.member_id, scene.begin_us))
+            for holder, end_us in {released[name] for name in fact.partitions if name in released}:
+                if holder != fact.member_id and end_us > begin_us:
+                    phase = _phase_at(spans, holder, begin_us, end_us)
+                    yield Wait(holder=holder, waiter=fact.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
+
+
+def _phase_at(spans: Sequence[Span], member_id: str, begin_us: int, end_us: int) -> Phase:
+    """What a member did most of that time."""
+    shares: dict[Phase, int] = {}
+    for span in spans:
+        if span.member_id == member_id and span.phase is not Phase.FETCHING:
+            share = min(span.end_us, end_us) - max(span.begin_us, begin_us)
+            shares[span.phase] = shares.get(span.phase, 0) + max(share, 0)
+    return max(shares, key=lambda phase: shares[phase]) if any(shares.values()) else Phase.STABLE
+
+
+def _given_up(scene: Scene, holder: str) -> tuple[str, ...]:
+    """What a member was to give up, or gave up, in this rebalance."""
+    names = dict.fromkeys(
+        partition
+        for event in scene.own
+        if isinstance(event.fact, PartitionsTold | PartitionsReleased) and event.fact.member_id == holder
+        for partition in event.fact.partitions
+    )
+    return tuple(names)

@@ -1,0 +1,72 @@
+"""Which rule holds where several could."""
+
+from bridge.telemetry.cause.rules import find_cause, members_behind
+from bridge.telemetry.cause.scene import set_scene
+from bridge.telemetry.schema.terms import Cause, Departure, News, Phase, Protocol, Road
+from tests.support.event_stories import Story, eager_meeting
+
+
+def cause_of(story: Story) -> tuple[Cause, tuple[str, ...]]:
+    """The finding of the story's last rebalance."""
+    scene = set_scene(story.events)
+    assert scene is not None
+    finding = find_cause(scene)
+    return finding.cause, members_behind(finding)
+
+
+def test_leave_and_join_at_once_is_leave() -> None:
+    """One member restarts: what began it is that it left."""
+    story = Story().at(0)
+    story.left("c1")
+    story.at(10).joined("c1-again")
+    assert cause_of(story.began(3).target(3)) == (Cause.LEAVE, ("c1",))
+
+
+def test_joins_alone_are_no_deployment() -> None:
+    """A fleet that starts is no wave: nobody left."""
+    story = Story().at(0).began(1).target(1).ended()
+    for number in range(5):
+        story.at(1_000 * number + 500).joined(f"c{number}")
+        story.began(2 + number).target(2 + number).ended()
+    assert cause_of(story) == (Cause.JOIN, ("c4",))
+
+
+def test_changes_long_ago_are_no_deployment() -> None:
+    """Three changes within an hour are not one wave."""
+    story = Story()
+    for minute in (0, 20, 40):
+        story.at(minute * 60_000).left(f"old{minute}")
+        story.began(minute + 1).target(2).ended()
+        story.at(minute * 60_000 + 4_000).joined(f"new{minute}")
+        story.began(minute + 2).target(3).ended()
+    assert cause_of(story) == (Cause.JOIN, ("new40",))
+
+
+def test_called_members_that_rejoin_cause_nothing() -> None:
+    """Rejoining is what members do when they are called; the leader too."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(100).began(4)
+    story.told("c1", News.REVOKE).enters("c1", Phase.REVOKING)
+    story.at(200).leaves("c1", Phase.REVOKING).rejoined("c1", is_leader=True)
+    assert cause_of(story) == (Cause.UNKNOWN, ())
+
+
+def test_expiry_noticed_late_beats_join_during_meeting() -> None:
+    """A newcomer that came after the others were called did not call them."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(100).began(4).told("c1", News.REVOKE)
+    story.at(900).joined("c9")
+    story.enters("c1", Phase.JOINING).at(1_000).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    story.at(1_001).left("c2", Departure.SESSION_EXPIRED)
+    assert cause_of(story.target(2)) == (Cause.SESSION_EXPIRED, ("c2",))
+
+
+def test_static_member_let_in_again_causes_nothing_later() -> None:
+    """A static member that takes its seat back moves no epoch; a leave much later has its own rebalance."""
+    story = Story().at(0)
+    story.joined("c1-new", seat="seat-1", former="c1-old")
+    story.at(9_000).left("c2")
+    assert cause_of(story.began(3).target(2)) == (Cause.LEAVE, ("c2",))
+
+
+def test_join_while_others_meet_is_join() -> None:
+    """Nothing else is known: the newcomer it is."""
+    assert cause_of(eager_meeting("c9")) == (Cause.JOIN, ("c9",))

@@ -1,0 +1,77 @@
+"""What belongs to a rebalance, what may have caused it, and what has caused another one."""
+
+from bridge.telemetry.cause.scene import Scene, set_scene
+from bridge.telemetry.schema.facts import MemberLeft
+from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
+from tests.support.event_stories import Story, cooperative_handover, eager_meeting, renumbered
+
+
+def scene_of(story: Story) -> Scene:
+    """The scene, which must be there."""
+    scene = set_scene(story.events)
+    assert scene is not None
+    return scene
+
+
+def test_consumer_group_is_no_barrier() -> None:
+    """Members with epochs don't meet."""
+    scene = scene_of(cooperative_handover())
+    assert not scene.is_barrier
+    assert (scene.begin_us, scene.end_us) == (1_000, 3_010_000)
+
+
+def test_classic_group_is_barrier() -> None:
+    """A join that was heard of late, but had come before it began, may have caused it."""
+    scene = scene_of(eager_meeting())
+    assert scene.is_barrier
+    assert [event.fact.kind for event in scene.at_first if event.stamp.mono_us < scene.begin_us] == [
+        "member-joined",
+        "phase-began",
+    ]
+
+
+def test_leave_during_handover_belongs_to_next() -> None:
+    """A member that leaves an embedded group while it moves partitions makes a rebalance of its own."""
+    story = Story().at(0).began(3).enters("c1", Phase.AWAITING_RELEASE, "c2")
+    story.at(500)
+    gone = story.left("c3")
+    assert gone not in scene_of(story).at_first
+    assert gone not in scene_of(story).later
+    story.ended().began(4).target(2)
+    assert gone in scene_of(story).at_first
+
+
+def test_departure_counted_in_meeting_belongs_to_it() -> None:
+    """The coordinator dropped a member; the leader's list shows it, and the next rebalance has another cause."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(3).enters("c1", Phase.JOINING)
+    story.at(100).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING).at(101)
+    gone = story.left("c2", Departure.SESSION_EXPIRED)
+    story.at(110).target(1)
+    assert scene_of(story).later[-1] == gone
+    story.ended().at(5_000).began(4)
+    assert all(not isinstance(event.fact, MemberLeft) for event in scene_of(story).at_first)
+
+
+def test_other_run_is_past_without_cause() -> None:
+    """Monotonic times of another run can't be compared."""
+    story = Story().at(10)
+    story.joined("c9")
+    other = renumbered(story.events, "b0")
+    fresh = Story().at(11).began(2).target(1)
+    scene = set_scene([*other, *fresh.events])
+    assert scene is not None
+    assert scene.past == tuple(other)
+    assert scene.at_first == (scene.opening, *scene.own[1:])
+
+
+def test_headless_rebalance_opens_with_its_first_event() -> None:
+    """The file begins in the middle of it."""
+    events = cooperative_handover().events[3:]
+    scene = set_scene(events)
+    assert scene is not None
+    assert scene.opening == events[0]
+
+
+def test_nothing_begun_no_scene() -> None:
+    """No rebalance, no scene."""
+    assert set_scene([]) is None

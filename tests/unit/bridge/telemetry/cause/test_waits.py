@@ -1,0 +1,70 @@
+"""Who is waited for."""
+
+import pytest
+
+from bridge.telemetry.cause.scene import set_scene
+from bridge.telemetry.cause.waits import Critical, find_critical, union_us
+from bridge.telemetry.schema.terms import Departure, News, Phase, Protocol, Road
+from tests.support.event_stories import Story, cooperative_handover
+
+
+def critical_of(story: Story) -> Critical | None:
+    """The critical member of the story's last rebalance."""
+    scene = set_scene(story.events)
+    assert scene is not None
+    return find_critical(scene)
+
+
+def test_holder_named_with_waiters_and_partitions() -> None:
+    """The member that has what another one waits for."""
+    critical = critical_of(cooperative_handover())
+    assert critical is not None
+    assert (critical.member_id, critical.waiters, critical.partitions) == ("c1", ("c4",), ("orders-4",))
+
+
+def test_handover_without_named_waits_found_by_partition() -> None:
+    """On road `pass` nobody says who waits for whom; the partition shows it."""
+    story = Story(road=Road.PASSING).at(0).began(3)
+    story.at(100).told("c1", News.REVOKE).loses("c1", "orders-1").enters("c1", Phase.REVOKING)
+    story.at(700).releases("c1", "orders-1").leaves("c1", Phase.REVOKING).enters("c1", Phase.STABLE)
+    story.at(1_200).gets("c2", "orders-1").ended()
+    critical = critical_of(story)
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 700_000)
+
+
+def test_member_that_never_joins_is_critical() -> None:
+    """Everybody waited until the coordinator gave up on it."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
+    for member in ("c1", "c2"):
+        story.told(member, News.REVOKE).enters(member, Phase.REVOKING)
+    story.at(50).leaves("c1", Phase.REVOKING).enters("c1", Phase.JOINING)
+    story.at(60_000).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    story.left("c2", Departure.REBALANCE_TIMED_OUT)
+    critical = critical_of(story.at(60_010).target(1))
+    assert critical is not None
+    assert (critical.member_id, critical.is_gone, critical.waited_us) == ("c2", True, 59_950_000)
+
+
+def test_slow_leader_is_critical() -> None:
+    """Followers wait in SyncGroup for the leader's assignment."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
+    story.rejoined("c1", is_leader=True)
+    for member in ("c1", "c2"):
+        story.enters(member, Phase.JOINING)
+    story.at(10).leaves("c1", Phase.JOINING).leaves("c2", Phase.JOINING)
+    story.enters("c1", Phase.SYNCING).enters("c2", Phase.SYNCING)
+    critical = critical_of(story.at(4_010).target(2).leaves("c2", Phase.SYNCING))
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.SYNCING, 4_000_000)
+
+
+def test_nobody_waited_for_nobody() -> None:
+    """A rebalance that moves nothing has no critical member."""
+    assert critical_of(Story().at(0).began(3).target(2).ended()) is None
+
+
+@pytest.mark.parametrize(("intervals", "expected"), [([], 0), ([(0, 5), (3, 8)], 8), ([(0, 5), (1, 2), (7, 9)], 7)])
+def test_union_counts_time_once(intervals: list[tuple[int, int]], expected: int) -> None:
+    """Two that wait at the same time wait no longer than one."""
+    assert union_us(intervals) == expected

@@ -1,0 +1,44 @@
+"""Names, times and lists for people."""
+
+import pytest
+
+from bridge.telemetry.cause.words import enumerate_words, introduce, introduce_all, shorten, tell_duration, tell_timeout
+
+
+@pytest.mark.parametrize(
+    ("duration_us", "expected"),
+    [
+        (12, "12 µs"),
+        (2_400, "2 ms"),
+        (2_100_000, "2.1 s"),
+        (10_000_000, "10 s"),
+        (61_000_000, "1 min 1 s"),
+        (7_260_000_000, "2 h 1 min"),
+    ],
+)
+def test_duration_told_with_digits_that_matter(duration_us: int, expected: str) -> None:
+    """Milliseconds below a second, minutes above sixty."""
+    assert tell_duration(duration_us) == expected
+
+
+def test_timeout_nobody_named_told_in_words() -> None:
+    """Consumer members are told theirs by the coordinator."""
+    assert (tell_timeout(-1), tell_timeout(45_000)) == ("its session timeout", "45 s")
+
+
+def test_member_id_shortened_where_random() -> None:
+    """Eight digits tell members apart; a very long client id keeps both ends."""
+    assert shorten("app-1-0f8fad5b-d9cb-469f-a165-70867728950e") == "app-1-0f8fad5b"
+    assert shorten("x" * 90 + "12345678") == "x" * 39 + "…12345678"
+
+
+def test_member_without_inputs_introduced_by_id() -> None:
+    """Nothing is known but the id."""
+    assert introduce("c1", lambda _: None) == "member c1"
+    assert introduce_all(["c1", "c2"], lambda _: None) == "member c1 and member c2"
+
+
+def test_many_words_cut_short() -> None:
+    """Ten names make no sentence."""
+    assert enumerate_words(list("abcd")) == "a, b, c and d"
+    assert enumerate_words(list("abcdefg")) == "a, b, c and 4 more"
