@@ -49,7 +49,7 @@ class CloseReason(Enum):
     )
     DRAINED = ("EB-NET-017", "the bridge is shutting down")
     TOO_MANY_ELEMENTS = (
-        "EB-NET-018",
+        "EB-NET-019",
         "a group request has more elements than are read of one; raise wire.elements.max if it is genuine",
     )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")

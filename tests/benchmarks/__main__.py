@@ -19,6 +19,7 @@ from tests.benchmarks.broker import BenchBroker, bench_broker
 from tests.benchmarks.engine import measure_engine
 from tests.benchmarks.figures import Figure, table
 from tests.benchmarks.fleet import FleetError
+from tests.benchmarks.giant_group import measure_giant_group
 from tests.benchmarks.heartbeats import measure_heartbeats
 from tests.benchmarks.idle import measure_idle
 from tests.benchmarks.journal import measure_journal
@@ -29,6 +30,7 @@ from tests.benchmarks.startup import measure_startup
 IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "engine": measure_engine,
     "journal": measure_journal,
+    "giant": measure_giant_group,
 }
 """Those that need no broker."""
 WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {

@@ -25,7 +25,12 @@ class Line:
 
     def __init__(self, address: tuple[str, int], client: ClassicClient) -> None:
         self.client = client
-        self.socket = socket.create_connection(address)
+        self._address = address
+        self.connect()
+
+    def connect(self) -> None:
+        """Open the connection, with nothing received on it."""
+        self.socket = socket.create_connection(self._address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
 
@@ -50,6 +55,8 @@ class Fleet:
 
     def __init__(self, address: tuple[str, int], *, interval_s: float) -> None:
         self.lines: list[Line] = []
+        self.answered = 0
+        """How many heartbeats found all well since the start, or since `disconnect`."""
         self._address = address
         self._interval_s = interval_s
         self._epoll = select.epoll()
@@ -76,6 +83,22 @@ class Fleet:
             self._epoll.register(line.socket.fileno(), select.EPOLLIN)
             added.append(line)
         return added
+
+    def disconnect(self) -> None:
+        """All connections were lost with the bridge."""
+        self._by_fd.clear()
+        self._due.clear()
+        self.answered = 0
+        for line in self.lines:
+            line.socket.close()
+
+    def reconnect(self, lines: Sequence[Line]) -> None:
+        """Open lost connections again, and heartbeat at once as clients do."""
+        for line in lines:
+            line.connect()
+            self._by_fd[line.socket.fileno()] = line
+            self._epoll.register(line.socket.fileno(), select.EPOLLIN)
+            line.socket.sendall(line.client.beat)
 
     def close(self) -> None:
         """Close all connections; nobody leaves the group by it."""
@@ -142,4 +165,5 @@ class Fleet:
             if request is not None:
                 line.socket.sendall(request)
             elif line.client.phase is Phase.STABLE:
+                self.answered += 1
                 heappush(self._due, (time.monotonic() + self._interval_s, line.socket.fileno()))
