@@ -15,7 +15,9 @@ from bridge.coordinators.offset_requests import (
     committed_partitions,
     complete_commit_reply,
     has_foreign_members,
+    merge_commit,
     refuse_commit,
+    split_commit,
     to_simple_commit,
 )
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
@@ -27,6 +29,8 @@ from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommitReply
 
 LOG = logging.getLogger("epochbridge.coordinators")
+METADATA_MAX = 4_096
+"""Kafka's default of `offset.metadata.max.bytes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +57,20 @@ class Pending:
 class CommitDesk:
     """Every commit between its request and the broker's word on it (decisions 1, 2, 4 and 5)."""
 
-    def __init__(self, catalog: Catalog, ways: Ways, drain_ms: int, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        ways: Ways,
+        drain_ms: int,
+        now_ms: Callable[[], int],
+        metadata_max: int = METADATA_MAX,
+    ) -> None:
         self.queue = PlaceQueue()
         self._catalog = catalog
         self._ways = ways
         self._drain_ms = drain_ms
         self._now_ms = now_ms
+        self._metadata_max = metadata_max
         self._drains: list[tuple[int, int, int, Places]] = []
         self._drained = count()
 
@@ -99,11 +111,25 @@ class CommitDesk:
             return
         commit_id = begun.commit_id
         try:
-            simple = to_simple_commit(pending.request, self._catalog)
-            pending.via.ask(pending.ref, simple, lambda reply: self._take_answer(pending, commit_id, reply))
+            self._send(pending, commit_id)
         except Exception:
             LOG.exception("EB-GROUP-002: commit %r could not be sent; the groups go on, please report this", pending)
             self._take_answer(pending, commit_id, None)
+
+    def _send(self, pending: Pending, commit_id: int) -> None:
+        simple = to_simple_commit(pending.request, self._catalog)
+        asked, refused = split_commit(simple, self._metadata_max)
+
+        def take(reply: GroupReply | None) -> None:
+            whole = reply
+            if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
+                whole = merge_commit(simple, complete_commit_reply(reply, self._catalog), refused)
+            self._take_answer(pending, commit_id, whole)
+
+        if asked.topics or not refused:
+            pending.via.ask(pending.ref, asked, take)
+        else:
+            take(OffsetCommitReply(topics=()))
 
     def _take_answer(self, pending: Pending, commit_id: int, reply: GroupReply | None) -> None:
         """Without an answer the commit may still land: its places stay taken until it no longer can (decision 2)."""
@@ -116,7 +142,7 @@ class CommitDesk:
         if has_foreign_members(reply):
             self._ways.report_foreign(pending.request.group_id)
             reply = refuse_commit(pending.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._ways.deliver(pending.ref, complete_commit_reply(reply, self._catalog))
+        self._ways.deliver(pending.ref, reply)
         self._end(commit_id, pending.places)
 
     def _end(self, commit_id: int, places: Places) -> None:

@@ -13,6 +13,7 @@ import trio
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.deletions import Turn, places_deleted, take_turn
 from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.gate import Gate, Questions, is_join
@@ -94,7 +95,8 @@ class EmbeddedGroups:
             report_foreign=self._report_foreign,
             hurry=self._hurry,
         )
-        self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms)
+        metadata_max = owner.shard.settings.offset_metadata_max_bytes
+        self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
         self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group, self._coordinator_of)
         self._recommit = Recommit(broker, self.desk.queue, settings.recommit_ms)
 
@@ -168,12 +170,18 @@ class EmbeddedGroups:
         self._guarded(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
 
     def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
+        queue = self.desk.queue
+        turn = Turn(queue, places_deleted(request, queue), lambda reply: self._deliver(ref, reply))
+        if not take_turn(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
+            self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+
+    def _answer_view(self, ref: RequestRef, via: Via, request: ViewRequest, turn: Turn) -> None:
         try:
-            self._views.submit(ref, via, request, lambda reply: self._deliver(ref, reply))
+            self._views.submit(ref, via, request, turn.answer)
         except Exception:
             self.turn_failures += 1
             LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
-            self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            turn.answer(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _take(self, arrival: Arrival) -> None:
         """Let a request wait for the broker's word if it has to, or behind one of the same member that does.

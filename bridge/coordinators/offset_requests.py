@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
@@ -22,12 +22,15 @@ from translators.dialects.offsets import (
     OffsetDeleteReply,
     OffsetFetch,
     OffsetFetchReply,
+    PartitionCommit,
     TopicCommit,
     TopicOffsets,
     TxnOffsetCommit,
 )
 
 Commit = OffsetCommit | TxnOffsetCommit
+Refusals = Mapping[tuple[TopicName, TopicId, int], ErrorCode]
+"""Codes of single partitions, by name and id of their topic."""
 FOREIGN_MEMBER_CODES = frozenset(
     {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH}
 )
@@ -66,6 +69,55 @@ def refuse_commit(request: Commit, code: ErrorCode) -> OffsetCommitReply:
             for topic in request.topics
         )
     )
+
+
+def split_commit(simple: Commit, metadata_max: int) -> tuple[Commit, Refusals]:
+    """What the broker is to be asked of a simple commit, and codes for texts that are longer than is kept (K5.1)."""
+    refused = {
+        (topic.name, topic.topic_id, item.partition): ErrorCode.OFFSET_METADATA_TOO_LARGE
+        for topic in simple.topics
+        for item in topic.partitions
+        if _is_too_long(item, metadata_max)
+    }
+    if not refused:
+        return simple, refused
+    kept = (
+        replace(topic, partitions=tuple(item for item in topic.partitions if not _is_too_long(item, metadata_max)))
+        for topic in simple.topics
+    )
+    return replace(simple, topics=tuple(topic for topic in kept if topic.partitions)), refused
+
+
+def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals) -> OffsetCommitReply:
+    """One answer in the order of the simple commit; `reply` is complete. What the broker left out is to come again."""
+    if not refused:
+        return reply
+    codes = {
+        (topic.name, topic.topic_id, item.partition): item.error for topic in reply.topics for item in topic.partitions
+    }
+    codes.update(refused)
+    topics = tuple(
+        CommittedTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=tuple(
+                CommittedPartition(
+                    item.partition,
+                    codes.get((topic.name, topic.topic_id, item.partition), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+                )
+                for item in topic.partitions
+            ),
+        )
+        for topic in simple.topics
+    )
+    return replace(reply, topics=topics)
+
+
+def _is_too_long(item: PartitionCommit, metadata_max: int) -> bool:
+    """Kafka counts characters as Java does, whatever the name of the setting says."""
+    text = item.metadata or ""
+    # No text has more of them than bytes in UTF-8, nor more than two a character.
+    return 2 * len(text) > metadata_max and len(text.encode("utf-16-le")) // 2 > metadata_max
 
 
 def complete_commit_reply(reply: OffsetCommitReply, catalog: Catalog) -> OffsetCommitReply:

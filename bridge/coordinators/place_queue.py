@@ -4,7 +4,7 @@ It must not know what the work is.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,6 +47,10 @@ class PlaceQueue:
     def waiting(self) -> int:
         """How much work waits."""
         return len(self._waiting)
+
+    def places_of(self, group_ids: Collection[GroupId]) -> Places:
+        """The places of these groups that somebody works on or waits for now."""
+        return frozenset(place for place in self._lines if place.group_id in group_ids)
 
     def enter(self, work: Work) -> bool:
         """Start the work, or let it wait behind what came before it; False if too much waits already."""

@@ -1,5 +1,6 @@
 """Commits on their way to the broker (decisions 1 to 5)."""
 
+from dataclasses import replace
 from functools import partial
 
 import trio
@@ -7,6 +8,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.embedded import EmbeddedSettings
 from bridge.coordinators.place_queue import PlaceQueue
+from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import FakeVia, World, commit_request, committed, embedded_world, leave_request
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import LeaveGroupReply
@@ -178,3 +180,18 @@ async def test_too_many_waiting_commits_are_refused(autojump_clock: MockClock) -
         assert await code_of(world, ref) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         stale = world.send(commit_request(generation + 1, "a", (3,)))
         assert await code_of(world, stale) is ErrorCode.ILLEGAL_GENERATION
+
+
+async def test_commit_with_nothing_but_long_texts_is_answered_without_the_broker(autojump_clock: MockClock) -> None:
+    """K5.1: `offset.metadata.max.bytes` of the bridge counts, and its partition is free at once."""
+    engine = EngineSettings(group_initial_rebalance_delay_ms=0, offset_metadata_max_bytes=3)
+    async with embedded_world(engine) as world:
+        commit = commit_request()
+        (topic,) = commit.topics
+        (item,) = topic.partitions
+        wordy = replace(commit, topics=(replace(topic, partitions=(replace(item, metadata="long"),)),))
+        assert await code_of(world, world.send(wordy)) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+        assert (world.via.open, flights(world)) == ([], 0)
+        ref = world.send(commit)
+        world.via.answer(committed)
+        assert await code_of(world, ref) is NONE
