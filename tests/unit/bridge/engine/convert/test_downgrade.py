@@ -1,0 +1,204 @@
+"""A consumer group of classic members turns classic, and what each client was shown stays true."""
+
+import pytest
+
+from bridge.engine.classic.model import Phase
+from bridge.engine.commands import BecomeClassic, GroupType, Speaks
+from bridge.engine.convert.downgrade import is_settled
+from bridge.engine.outcome import (
+    ConversionFailed,
+    Converted,
+    DowngradeDue,
+    GroupDowngraded,
+    Unready,
+)
+from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.snapshots import durable
+from tests.support.classic_bench import commit_of
+from tests.support.conversion_bench import BEGINS_CLASSIC, ConversionBench, consumer_join, named
+from tests.support.engine_bench import GROUP, beat_request
+from translators.dialects.consumer_protocol import decode_assignment
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import LEAVE_EPOCH, MemberId
+
+SHOWN = {"first": 4, "second": 7}
+
+
+def due(bench: ConversionBench) -> list[DowngradeDue]:
+    """The groups that are to turn classic."""
+    return [notice for notice in bench.notices if isinstance(notice, DowngradeDue)]
+
+
+def mixed(settings: EngineSettings = BEGINS_CLASSIC) -> tuple[ConversionBench, list[MemberId]]:
+    """A group of two classic members and a KIP-848 member, which has just left; the classic ones have not heard."""
+    bench = ConversionBench(settings)
+    members = bench.settle(None, None)
+    assert bench.native_join("new") is ErrorCode.NONE
+    bench.tell(bench.bench.command(beat_request("new", LEAVE_EPOCH)))
+    return bench, members
+
+
+def heard(bench: ConversionBench, members: list[MemberId]) -> None:
+    """Both classic members' machines report until they have what they shall have."""
+    for _ in range(2):
+        for member_id in members:
+            current = bench.consumers.members[member_id].current
+            owned = frozenset(current.assigned)
+            bench.tell(bench.bench.command(beat_request(member_id, current.epoch, owned), Speaks.CLASSIC))
+            if due(bench):
+                return
+
+
+def settled() -> tuple[ConversionBench, list[MemberId]]:
+    """A group that has lost its KIP-848 member and has settled."""
+    bench, members = mixed()
+    heard(bench, members)
+    return bench, members
+
+
+def shown(members: list[MemberId]) -> dict[MemberId, int]:
+    """Generations as the machines have counted them."""
+    return dict(zip(members, SHOWN.values(), strict=True))
+
+
+def test_group_is_due_only_when_everybody_has_reached_the_target() -> None:
+    """Turning classic before would leave the departed member's partitions to a rebalance of all."""
+    bench, members = mixed()
+    assert due(bench) == []
+    assert not is_settled(bench.consumers)
+    heard(bench, members)
+    assert due(bench) == [DowngradeDue(GROUP)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        EngineSettings(),
+        EngineSettings(group_begins_classic=True, group_consumer_migration_policy=MigrationPolicy.UPGRADE),
+    ],
+)
+def test_group_that_begins_as_consumer_or_may_not_downgrade_stays(settings: EngineSettings) -> None:
+    """A deviation from Kafka for the better, and the policy."""
+    bench, members = mixed(settings)
+    heard(bench, members)
+    assert due(bench) == []
+
+
+def test_downgraded_group_accepts_from_each_member_the_generation_it_was_shown() -> None:
+    """Decision 8: heartbeats and commits go on, nobody is told anything."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    assert bench.phase is Phase.STABLE
+    assert (bench.generation, bench.group.roster.leader) == (7, None)
+    for member_id, generation in shown(members).items():
+        assert bench.beat(member_id, generation=generation) is ErrorCode.NONE
+        assert bench.commit(commit_of(member_id, generation)) is ErrorCode.NONE
+    first = members[0]
+    assert bench.beat(first, generation=7) is ErrorCode.ILLEGAL_GENERATION
+    assert [type(notice) for notice in bench.notices if isinstance(notice, GroupDowngraded)] == []
+
+
+def test_downgraded_members_sync_to_what_they_have() -> None:
+    """The assignments are the current ones, as envelopes (K12.4)."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    shares = [decode_assignment(member.assignment).partitions for member in bench.group.members.values()]
+    assert sorted(map(len, shares)) == [3, 3]
+    assert frozenset().union(*shares) == named(*range(6))
+    reply = bench.synced(bench.sync(members[0], generation=4))
+    assert reply is not None
+    assert (reply.error, decode_assignment(reply.assignment).partitions) == (ErrorCode.NONE, shares[0])
+
+
+def test_first_classic_rebalance_goes_beyond_every_generation_shown() -> None:
+    """Max + 1, and the aliases end with it."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    late = bench.join(consumer_join())
+    assert [bench.beat(one, generation=generation) for one, generation in shown(members).items()] == [
+        ErrorCode.REBALANCE_IN_PROGRESS
+    ] * 2
+    refs = [bench.join(consumer_join(member_id)) for member_id in members]
+    assert [bench.admitted(ref).generation for ref in (late, *refs)] == [8, 8, 8]
+    assert bench.group.aliases == {}
+
+
+def test_rejoin_without_news_repeats_the_generation_shown() -> None:
+    """A follower that missed nothing goes on (K1.27)."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    reply = bench.join_now(consumer_join(members[0]))
+    assert (reply.error, reply.generation, reply.leader) == (ErrorCode.NONE, 4, "")
+
+
+def test_order_is_refused_while_a_kip_848_member_is_there() -> None:
+    """It could not be a member of a classic group."""
+    bench = ConversionBench(BEGINS_CLASSIC)
+    bench.settle(None, None)
+    bench.native_join("new")
+    assert bench.refused(GroupType.CLASSIC).reason is Unready.CONSUMER_MEMBERS
+
+
+def test_order_asks_for_the_seats_and_is_answered_with_the_conversion() -> None:
+    """An all-classic consumer group turns classic on command, whatever it began as."""
+    bench = ConversionBench()
+    members = bench.settle(None, None)
+    bench.converted()
+    assert bench.order(GroupType.CLASSIC) is None
+    (notice,) = due(bench)
+    assert notice.ref is not None
+    bench.become_classic(dict.fromkeys(members, 1), bench.bench.ref())
+    answer = list(bench.replies.values())[-1]
+    assert answer == Converted(GROUP, GroupType.CLASSIC, 2, rebalances=False)
+
+
+def test_seats_that_leave_somebody_out_convert_nothing() -> None:
+    """A member that is just coming has no machine yet."""
+    bench, members = settled()
+    bench.tell(BecomeClassic(ref=None, group_id=GROUP, seats=bench.seats(shown(members))[:1]))
+    failed = next(notice for notice in bench.notices if isinstance(notice, ConversionFailed))
+    assert failed.refusal.reason is Unready.UNSEATED_MEMBER
+    assert bench.consumers.members.keys() == set(members)
+
+
+def test_clients_that_use_something_else_than_their_target_rebalance() -> None:
+    """With unfinished revocations a classic rebalance follows, and nobody loses what it uses before."""
+    bench = ConversionBench()
+    members = bench.settle(None, None)
+    bench.converted()
+    (first, second) = bench.seats(dict.fromkeys(members, 1))
+    bench.tell(BecomeClassic(ref=None, group_id=GROUP, seats=(first, second)))
+    assert bench.phase is Phase.STABLE
+    other = ConversionBench()
+    members = other.join_all(None, None)
+    other.hand_out({members[0]: named(0, 1, 2), members[1]: named(3, 4)})
+    other.converted()
+    other.become_classic(dict.fromkeys(members, 1))
+    assert other.phase is Phase.PREPARING_REBALANCE
+    assert other.beat(members[0], generation=1) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_several_departures_in_one_turn_cost_nobody_anything() -> None:
+    """Baseline point 3: the group turns classic only after everybody has caught up."""
+    bench = ConversionBench(BEGINS_CLASSIC)
+    members = bench.settle(None, None)
+    bench.native_join("one")
+    bench.native_join("two")
+    leaving = [bench.bench.command(beat_request(one, LEAVE_EPOCH)) for one in ("one", "two")]
+    bench.tell(*leaving)
+    assert due(bench) == []
+    heard(bench, members)
+    bench.become_classic(shown(members))
+    shares = [decode_assignment(member.assignment).partitions for member in bench.group.members.values()]
+    assert frozenset().union(*shares) == named(*range(6))
+    assert bench.phase is Phase.STABLE
+
+
+def test_replay_of_a_downgrade_equals_the_live_state() -> None:
+    """Aliases survive a restart."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    live = durable(bench.bench.state)
+    assert durable(bench.bench.replayed(durable_only=True)) == live
+    bench.restart()
+    assert bench.beat(members[0], generation=4) is ErrorCode.NONE

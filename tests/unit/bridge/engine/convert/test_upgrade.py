@@ -1,0 +1,191 @@
+"""A classic group becomes a consumer group from every phase, and nobody moves who need not."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.engine.classic.model import Phase
+from bridge.engine.commands import GroupType, Speaks
+from bridge.engine.convert.upgrade import holds_all, to_ids
+from bridge.engine.outcome import ConversionCause, MemberRemoved, RemovalCause, TargetChanged
+from bridge.engine.queries import group_type
+from bridge.engine.snapshots import durable
+from tests.support.conversion_bench import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
+from tests.support.engine_bench import GROUP, parts, static_join_request, topic_id
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
+
+
+@pytest.mark.parametrize("name", [EAGER, COOPERATIVE])
+def test_stable_group_upgraded_by_order_moves_nothing(name: str) -> None:
+    """Ids, generation and assignments stay, the epoch is the generation, and nobody is told anything (decision 7)."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, "seat", name=name)
+    answer = bench.converted()
+    group = bench.consumers
+    assert (answer.member_count, answer.rebalances) == (2, False)
+    assert (group.epoch, group.assignment_epoch) == (1, 1)
+    assert group.target == {first: parts(0, 2, 4), second: parts(1, 3, 5)}
+    assert [member.current.assigned.keys() for member in group.members.values()] == list(group.target.values())
+    assert {member.subscription.speaks for member in group.members.values()} == {Speaks.CLASSIC}
+    assert group.instances == {"seat": second}
+    seats = [(seat.generation, seat.epoch, seat.handed, seat.is_completing) for seat in bench.upgraded().seats]
+    assert seats == [(1, 1, named(0, 2, 4), False), (1, 1, named(1, 3, 5), False)]
+    assert not [notice for notice in bench.notices if isinstance(notice, TargetChanged)]
+
+
+def test_kip_848_joiner_upgrades_the_group_and_takes_only_what_balance_asks() -> None:
+    """K3.4: the group is converted, then somebody joins it."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, None)
+    assert bench.native_join("new") is ErrorCode.NONE
+    group = bench.consumers
+    assert bench.upgraded().cause is ConversionCause.MEMBER_JOINED
+    assert (group.epoch, group.assignment_epoch) == (2, 2)
+    assert {len(share) for share in group.target.values()} == {2}
+    assert group.target[first] < parts(0, 2, 4)
+    assert group.target[second] < parts(1, 3, 5)
+
+
+def test_static_joiner_takes_the_seat_of_a_classic_member() -> None:
+    """KIP-345 across protocols: the seat's partitions stay with it, and the former holder is replaced."""
+    bench = ConversionBench()
+    first, second = bench.settle("one", "two")
+    assert bench.native_join("new", static_join_request("new", "two")) is ErrorCode.NONE
+    group = bench.consumers
+    assert group.target == {first: parts(0, 2, 4), "new": parts(1, 3, 5)}
+    removed = next(notice for notice in bench.notices if isinstance(notice, MemberRemoved))
+    assert (removed.member_id, removed.cause) == (second, RemovalCause.REPLACED)
+
+
+def test_parked_eager_member_keeps_its_seat_and_its_request_goes_on() -> None:
+    """PreparingRebalance: whoever has not joined works on, whoever has is asked again by its own JoinGroup."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, None)
+    late = bench.join(consumer_join())
+    rejoined = bench.join(consumer_join(second))
+    assert bench.phase is Phase.PREPARING_REBALANCE
+    bench.converted()
+    assert bench.joined(late) is None
+    assert bench.joined(rejoined) is None
+    assert bench.seat(second).joining == rejoined
+    assert bench.seat(second).using == named(1, 3, 5)
+    assert bench.seat(first).joining is None
+    assert [seat.joining for seat in bench.upgraded().newcomers] == [late]
+    assert bench.consumers.members.keys() == {first, second}
+
+
+def test_completing_group_gives_eager_members_nothing_and_cooperative_ones_what_they_kept() -> None:
+    """Decision 7: the last synced assignment, as far as the members still own it."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, None, name=COOPERATIVE)
+    for member in (first, second):
+        kept = named(0, 2) if member == first else None
+        bench.join(replace(consumer_join(member, name=COOPERATIVE), protocols=says(COOPERATIVE, kept)))
+    assert bench.phase is Phase.COMPLETING_REBALANCE
+    bench.converted()
+    assert bench.seat(first).using == named(0, 2)
+    assert bench.seat(second).using == named(1, 3, 5), "an absent list acknowledges nothing (decision 6)"
+    assert [(seat.generation, seat.is_completing) for seat in bench.upgraded().seats] == [(2, True), (2, True)]
+    assert bench.consumers.epoch == 3
+
+
+def test_completing_eager_members_hold_nothing() -> None:
+    """They gave everything up when they joined."""
+    bench = ConversionBench()
+    members = bench.settle(None, None)
+    for member in members:
+        bench.join(replace(consumer_join(member), protocols=says(EAGER, frozenset())))
+    bench.converted()
+    assert [seat.using for seat in bench.upgraded().seats] == [frozenset(), frozenset()]
+    assert bench.consumers.owners == {}
+    assert sorted(map(len, bench.consumers.target.values())) == [3, 3]
+
+
+def test_member_that_has_not_synced_yet_is_completing_with_its_assignment() -> None:
+    """The leader has brought the assignments: its SyncGroup gets them from the machine."""
+    bench = ConversionBench()
+    first, second = bench.join_all(None, None)
+    bench.hand_out({first: named(0, 1, 2), second: named(3, 4, 5)}, second)
+    bench.converted()
+    assert bench.seat(second).is_completing
+    assert bench.seat(second).handed == named(3, 4, 5)
+    assert not bench.seat(first).is_completing
+
+
+def test_parked_sync_goes_on_with_its_member() -> None:
+    """CompletingRebalance: a follower's SyncGroup waits for the leader's, and is answered by its machine now."""
+    bench = ConversionBench()
+    _, follower = bench.join_all(None, None)
+    ref = bench.sync(follower)
+    bench.converted()
+    assert bench.synced(ref) is None
+    assert bench.seat(follower).syncing == ref
+
+
+def test_partition_without_owner_moves_the_epoch_at_once() -> None:
+    """A classic leader may have left something out; a consumer group does not."""
+    bench = ConversionBench()
+    first, second = bench.join_all(None, None)
+    bench.hand_out({first: named(0, 1, 2), second: named(3, 4)})
+    bench.converted()
+    assert bench.consumers.epoch == 2
+    assert bench.consumers.target == {first: parts(0, 1, 2), second: parts(3, 4, 5)}
+
+
+def test_partition_assigned_twice_gets_one_owner() -> None:
+    """Whatever a leader did: never two owners."""
+    bench = ConversionBench()
+    first, second = bench.join_all(None, None)
+    bench.hand_out({first: named(0, 1, 2, 3), second: named(3, 4, 5)})
+    bench.converted()
+    assert bench.seat(first).using == named(0, 1, 2, 3)
+    assert bench.seat(second).using == named(4, 5)
+    assert bench.seat(second).handed == named(3, 4, 5)
+
+
+def test_empty_group_upgrades_by_order() -> None:
+    """Nobody to convert is no obstacle."""
+    bench = ConversionBench()
+    (member,) = bench.settle(None)
+    assert bench.leave((member, None)) == [ErrorCode.NONE]
+    assert bench.converted().member_count == 0
+    assert group_type(bench.bench.state, GROUP) is GroupType.CONSUMER
+
+
+def test_dry_run_changes_nothing() -> None:
+    """It says what would be."""
+    bench = ConversionBench()
+    bench.settle(None, None)
+    before = durable(bench.bench.state)
+    assert bench.converted(is_dry_run=True).member_count == 2
+    assert durable(bench.bench.state) == before
+
+
+def test_replay_of_a_conversion_equals_the_live_state() -> None:
+    """What a conversion does is in its records."""
+    bench = ConversionBench()
+    bench.settle(None, "seat")
+    bench.converted()
+    assert durable(bench.bench.replayed(durable_only=True)) == durable(bench.bench.state)
+
+
+def test_holds_all_is_false_for_an_owner_that_does_not_want_it() -> None:
+    """An assignment from an older subscription is no coverage."""
+    bench = ConversionBench()
+    (member,) = bench.settle(None)
+    bench.converted()
+    group, state = bench.consumers, bench.bench.state
+    assert holds_all(state, group)
+    seated = group.members[member]
+    group.members[member] = replace(
+        seated, subscription=replace(seated.subscription, names=frozenset({TopicName("other")}))
+    )
+    assert not holds_all(state, group)
+
+
+def test_to_ids_leaves_out_what_does_not_exist() -> None:
+    """Neither an unknown topic nor a partition beyond the last."""
+    bench = ConversionBench()
+    wanted = named(0, 6) | {TopicPartition(TopicName("gone"), 0)}
+    assert to_ids(bench.bench.state, wanted) == {TopicIdPartition(topic_id("foo"), 0)}
