@@ -26,7 +26,6 @@ from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.operators import Operators
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.commands import GroupType
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock
@@ -39,7 +38,6 @@ from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
-from bridge.telemetry.passing import PassingLog
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId
 
@@ -111,7 +109,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
     questions = OwnQuestions()
     groups = EmbeddedGroups(owner, questions, clock, watch.over_answers(switchboard.deliver), embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
-    passing = PassingLog()
+    passing = watch.passing()
     observed = watch.over_requests(groups)
     backstage = Backstage(groups=observed, passing=passing, switchboard=switchboard, counters=counters)
     try:
@@ -124,6 +122,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             await nursery.start(groups.run)
             proxy = await _start_proxy(nursery, settings, backstage)
             questions.attach(proxy.cluster)
+            nursery.start_soon(watch.run, questions)
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             readings = Readings(statistics=proxy.statistics, groups=snapshots.counts, passing=passing)
@@ -149,8 +148,7 @@ def make_owner(config: Config, now_ms: int) -> GroupOwner:
         assignors=assignors,
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
-    begins_classic = config.settings.embedded_initial_group_type == GroupType.CLASSIC.value
-    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id, begins_classic)
+    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

@@ -3,6 +3,7 @@
 It must not know what is overheard or how an event looks.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,18 +11,25 @@ from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 
+import trio
+
 from bridge.config import Config
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.state import Shard
+from bridge.ports import Broker, BrokerUnreachable
 from bridge.session.contracts import Groups
+from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Sink
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
+from bridge.telemetry.overhearing import Overhearing
+from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
+from bridge.telemetry.schema.terms import Road
 
+LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
 _NS_PER_US = 1_000
 
@@ -37,6 +45,13 @@ class Watch:
         """Who takes their answers."""
         return deliver
 
+    def passing(self) -> PassingLog:
+        """Who hears of what goes through untouched."""
+        return PassingLog()
+
+    async def run(self, broker: Broker) -> None:
+        """Look after what has to be asked for, until cancelled."""
+
     def begin(self) -> None:
         """The groups are as a journal had them, or empty; clients may come."""
 
@@ -44,15 +59,24 @@ class Watch:
 class EventWatch(Watch):
     """Overhears everything for an event log."""
 
-    def __init__(self, recorder: Recorder, follower: Follower, owner: GroupOwner) -> None:
+    def __init__(self, recorder: Recorder, owner: GroupOwner, look_ms: int) -> None:
         self._recorder = recorder
-        self._follower = follower
         self._owner = owner
         self._guard = Guard()
+        self._look_ms = look_ms
+        self._is_wanted = trio.Event()
+        topics = TopicBook()
+        self._follower = Follower(recorder.boot, recorder.say, explain, topics, owner.shard)
+        self._passing = Overhearing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
 
     def over_requests(self, groups: Groups) -> Groups:
         """See `Watch`."""
-        return ObservedGroups(groups, self._follower, self._guard, self._recorder.now_us)
+        now_us, forget = self._recorder.now_us, self._passing.disconnected
+        return ObservedGroups(groups, self._follower, self._guard, now_us, forget)
+
+    def passing(self) -> PassingLog:
+        """See `Watch`."""
+        return self._passing
 
     def over_answers(self, deliver: Deliver) -> Deliver:
         """See `Watch`."""
@@ -64,6 +88,27 @@ class EventWatch(Watch):
         self._recorder.say(BridgeStarted(bridge_version=version("epochbridge"), is_revived=is_revived))
         self._guard.run(lambda: self._follower.revived(self._recorder.now_us()))
         self._owner.watch(EngineWatcher(self._follower, self._guard, self._recorder.now_us))
+
+    async def run(self, broker: Broker) -> None:
+        """See `Watch`: the topics of groups that pass, which nobody else looks at."""
+        while True:
+            with trio.move_on_after(self._look_ms / 1000):
+                await self._is_wanted.wait()
+            is_wanted, self._is_wanted = self._is_wanted.is_set(), trio.Event()
+            if is_wanted or any(group.road is Road.PASSING for group in self._follower.groups.values()):
+                await self._look(broker)
+            self._passing.learned()
+
+    def _want_look(self) -> None:
+        self._is_wanted.set()
+
+    async def _look(self, broker: Broker) -> None:
+        try:
+            found = await broker.fetch_topics()
+        except BrokerUnreachable as problem:
+            LOG.info("the topics could not be looked at for the event log: %s", problem)
+        else:
+            self._guard.run(lambda: self._follower.looked(found.topics, self._recorder.now_us()))
 
     def end(self, reason: str) -> None:
         """The bridge ends."""
@@ -80,8 +125,7 @@ def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
         yield Watch()
         return
     recorder = Recorder(boot, _clocks(), sinks, config.settings.events_queue_max)
-    follower = Follower(boot, recorder.say, lambda _: None, _namer(owner.shard), owner.shard)
-    watch = EventWatch(recorder, follower, owner)
+    watch = EventWatch(recorder, owner, config.settings.embedded_topics_refresh_ms)
     try:
         yield watch
         watch.end("asked to")
@@ -114,7 +158,3 @@ def _clocks() -> Clocks:
 
 def _us(clock_ns: Callable[[], int]) -> Callable[[], int]:
     return lambda: clock_ns() // _NS_PER_US
-
-
-def _namer(shard: Shard) -> Namer:
-    return Namer(lambda topic_id: shard.topics[topic_id].name if topic_id in shard.topics else None)

@@ -261,7 +261,7 @@ class ClientConnection:
     def _forward(self, head: Head, decision: Relayed | Rewritten) -> None:
         expected = None
         if decision.slot is not None:
-            take = partial(self._take_rewritten, decision.slot) if isinstance(decision, Rewritten) else None
+            take = partial(self._take_rewritten, decision) if isinstance(decision, Rewritten) else None
             expected = Expected(head.header.correlation_id, decision.slot, take)
         self._broker.send_request(expected, head.data, head.left)
 
@@ -334,10 +334,15 @@ class ClientConnection:
         if self.closed is not None and self._nursery is not None and not self.sender.unsent_bytes:
             self._nursery.cancel_scope.cancel()
 
-    def _take_rewritten(self, slot: Slot, frame: bytes | None) -> None:
+    def _take_rewritten(self, decision: Rewritten, frame: bytes | None) -> None:
         if frame is None:
             return
-        self.session.outbox.fill(slot, bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame)))
+        slot, hear = decision
+        if hear is None:
+            frame = bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame))
+        else:
+            hear(frame)
+        self.session.outbox.fill(slot, frame)
         self.flush()
 
     # -------- Via

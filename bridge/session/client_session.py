@@ -10,7 +10,7 @@ from bridge.migration.route import Router
 from bridge.session.answers import AnswerCutter
 from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
-from bridge.session.contracts import Passing
+from bridge.session.contracts import Hear, Passing
 from bridge.session.group_requests import Embedded, GroupRequests, Misread
 from bridge.session.limits import Limits
 from bridge.session.outbox import Outbox, Slot
@@ -52,9 +52,12 @@ class Relayed(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """The request goes to the broker, whose answer is held and its addresses replaced."""
+    """The request goes to the broker, whose answer is held and its addresses replaced; with `hear` it is shown to that
+    and stays as it is.
+    """
 
     slot: Slot
+    hear: Hear | None = None
 
 
 class Answered(NamedTuple):
@@ -79,7 +82,7 @@ class ClientSession:
 
     def __init__(self, rules: Rules, connection: int, client_host: str, passing: Passing) -> None:
         self.connection = connection
-        self.requests = RequestCutter(rules.limits)
+        self.requests = RequestCutter(rules.limits, reads_fetch=self._reads_fetch)
         self.outbox = Outbox(rules.node, connection)
         self.answers = AnswerCutter(rules.limits.rewritten_answer_bytes_max)
         self.identity = ClientIdentity(client_id="", client_host=client_host)
@@ -118,6 +121,8 @@ class ClientSession:
             return self._group_request(head, offered)
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
             return Relayed(None)
+        if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
+            self._passing.fetched(header, head.data, self.identity)
         if carries_addresses(header.api_key, header.api_version):
             return Rewritten(self._reserve(header))
         if header.api_key == ApiKey.SASL_HANDSHAKE:
@@ -193,7 +198,15 @@ class ClientSession:
             self._passing.passed(header, group_id, self.identity)
         if not speaks(offered.broker, header.api_key, header.api_version):
             return self._unsupported(head)
-        return Relayed(self._reserve_stream(header))
+        slot = self._reserve(header)
+        hear = self._passing.overhear(slot.ref, header, head.data, self.identity)
+        if hear is not None:
+            return Rewritten(slot, hear)
+        slot.streams = True
+        return Relayed(slot)
+
+    def _reads_fetch(self) -> bool:
+        return self._passing.awaits_fetch(self.identity)
 
     def _unsupported(self, head: Head) -> Decision:
         header = head.header

@@ -13,6 +13,8 @@ from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 OnAnswer = Callable[[Reply | None], None]
 """Takes the broker's answer, or None when the connection to it was lost before the answer came."""
+Hear = Callable[[bytes], None]
+"""Takes the broker's answer as one frame, length prefix included, before it goes to the client as it is."""
 
 
 class Via(Protocol):
@@ -66,4 +68,18 @@ class Passing(Protocol):
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
         """A request of a `pass` group is on its way to the broker."""
+        ...
+
+    def overhear(
+        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+    ) -> Hear | None:
+        """Who wants to see the broker's answer to this request, which is whole; None: it is relayed unread."""
+        ...
+
+    def awaits_fetch(self, client: ClientIdentity) -> bool:
+        """Whether Fetch requests of this client should be shown to `fetched`, as far as they come in one piece."""
+        ...
+
+    def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        """A whole Fetch request is on its way to the broker."""
         ...

@@ -54,6 +54,11 @@ def held_whole(api_key: int) -> bool:
     return treatment(api_key) is Treatment.ANSWERED
 
 
+def never() -> bool:
+    """Nobody wants to read Fetch requests."""
+    return False
+
+
 def produce_is_answered(header: RequestHeader, data: bytes | memoryview) -> bool | None:
     """Whether the broker answers this Produce request (acks other than 0); None when `data` ends too early."""
     return expects_answer(header.api_version, data[header.body_offset :])
@@ -65,11 +70,14 @@ class RequestCutter:
     Holds at most the head of one request: a copy is made only when a head spans two receives.
     """
 
-    def __init__(self, limits: Limits, holds_whole: Callable[[int], bool] = held_whole) -> None:
+    def __init__(
+        self, limits: Limits, holds_whole: Callable[[int], bool] = held_whole, reads_fetch: Callable[[], bool] = never
+    ) -> None:
         self.position = 0
         self.heads_cut = 0
         self._limits = limits
         self._holds_whole = holds_whole
+        self._reads_fetch = reads_fetch
         self._held = bytearray()
         self._left = 0
 
@@ -173,6 +181,8 @@ class RequestCutter:
             if len(data) >= min(header.frame_bytes, ACKS_PREFIX_BYTES_MAX):
                 return Rejected(CloseReason.MALFORMED_REQUEST, f"no acks in the first {len(data)} bytes of PRODUCE")
             return min(header.frame_bytes, len(data) + 256)
+        if key == ApiKey.FETCH and header.frame_bytes <= self._limits.group_frame_bytes_max and self._reads_fetch():
+            return header.frame_bytes
         return min(header.body_offset, header.frame_bytes)
 
 

@@ -77,11 +77,20 @@ class EngineWatcher:
 class ObservedGroups:
     """The embedded groups, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
 
-    def __init__(self, groups: Groups, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        groups: Groups,
+        follower: Follower,
+        guard: Guard,
+        now_us: Callable[[], int],
+        forget: Callable[[int], None],
+    ) -> None:
+        """`forget` hears of every connection that is gone, too."""
         self._groups = groups
         self._follower = follower
         self._guard = guard
         self._now_us = now_us
+        self._forget = forget
         self._beat = groups.beat
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
@@ -96,6 +105,7 @@ class ObservedGroups:
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""
         self._groups.disconnected(connection)
+        self._forget(connection)
         self._guard.run(lambda: self._follower.lost(connection, self._now_us()))
 
     def _hear(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:

@@ -1,12 +1,13 @@
 """What is noticed of groups that go through untouched: which there are, and how often each kind of request passed.
 
-It must not know the requests themselves, nor who shows the counts.
+It must not know who shows the counts; what is read of the requests themselves is `overhearing`'s.
 """
 
 from collections import Counter
 
+from bridge.session.contracts import Hear
 from bridge.wire.frames import RequestHeader
-from translators.dialects.ids import ClientIdentity, GroupId
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""
@@ -14,7 +15,7 @@ OTHERS = GroupId("")
 
 
 class PassingLog:
-    """Counts requests of groups on road `pass`, by group and api."""
+    """Counts requests of groups on road `pass`, by group and api, and reads nothing more of them."""
 
     def __init__(self) -> None:
         self.requests: dict[GroupId, Counter[int]] = {}
@@ -26,3 +27,16 @@ class PassingLog:
             known = group_id if len(self.requests) < GROUPS_MAX else OTHERS
             counted = self.requests.setdefault(known, Counter())
         counted[header.api_key] += 1
+
+    def overhear(
+        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+    ) -> Hear | None:
+        """Nobody wants to see answers."""
+        return None
+
+    def awaits_fetch(self, client: ClientIdentity) -> bool:
+        """Nobody waits for a Fetch."""
+        return False
+
+    def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        """Nobody reads it."""

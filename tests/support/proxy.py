@@ -17,6 +17,7 @@ from bridge.net.switchboard import Switchboard
 from bridge.session.contracts import Via
 from bridge.session.counters import Counters
 from bridge.session.directory import Address
+from bridge.telemetry.passing import PassingLog
 from bridge.wire.codec.registry import Request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
@@ -42,10 +43,11 @@ class NoGroups:
         """Nothing to forget."""
 
 
-class SeenGroups:
+class SeenGroups(PassingLog):
     """Remembers which group requests passed."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.seen: set[tuple[int, GroupId]] = set()
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:

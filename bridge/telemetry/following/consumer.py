@@ -4,7 +4,7 @@ It must not know who answers; where the engine tells of epochs (`is_led`) those 
 """
 
 from bridge.telemetry.following.classic import ClassicFollower
-from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_report
 from bridge.telemetry.following.telling import Teller, input_words, member_words
 from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
@@ -26,17 +26,17 @@ _NEW = Inputs()
 class ConsumerFollower:
     """Members that speak the consumer protocol."""
 
-    def __init__(self, teller: Teller, classic: ClassicFollower, name: Namer) -> None:
+    def __init__(self, teller: Teller, classic: ClassicFollower, topics: TopicBook) -> None:
         self._teller = teller
         self._classic = classic
-        self._name = name
+        self._topics = topics
 
     def report_came(
         self, group: GroupTrack, ref: object, request: ConsumerGroupHeartbeat, client: ClientIdentity, at_us: int
     ) -> None:
         """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
         member = group.members.get(request.member_id)
-        owned = NO_PARTITIONS if request.owned is None else self._name(request.owned)
+        owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
         inputs = read_report(request, client, _NEW if member is None else member.inputs, owned)
         if request.member_epoch == JOIN_EPOCH:
             group.joins[ref] = Join(
@@ -104,7 +104,7 @@ class ConsumerFollower:
         if not group.is_led:
             member.reached = reply.member_epoch
         if reply.assignment is not None:
-            self._assign(group, member, self._name(reply.assignment), at_us)
+            self._assign(group, member, self._topics(reply.assignment), at_us)
         if member.phase is not Phase.REVOKING:
             teller.rest(group, member, at_us)
         else:

@@ -3,7 +3,7 @@
 It must not change the engine's state, and reads of it only what it was told had changed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import Speaks
@@ -24,12 +24,12 @@ from bridge.engine.records import (
 )
 from bridge.engine.state import Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
-from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.targets import TargetBook
-from bridge.telemetry.following.telling import Teller, group_words, input_words, member_words
+from bridge.telemetry.following.telling import Teller, group_words
 from bridge.telemetry.following.tracks import GroupTrack, Inputs, Join, MemberTrack
 from bridge.telemetry.schema import facts
-from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol
+from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
 from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, MemberId, TopicIdPartition
 
@@ -53,16 +53,16 @@ class EngineFollower:
         teller: Teller,
         classic: ClassicFollower,
         shard: Shard,
-        name: Namer,
-        track: Callable[[GroupId], GroupTrack],
+        topics: TopicBook,
+        tracks: dict[GroupId, GroupTrack],
     ) -> None:
         self.departing: dict[tuple[GroupId, MemberId], Departure] = {}
         """Why members of translated clients are about to leave the engine, as their machines say."""
         self._teller = teller
         self._classic = classic
         self._shard = shard
-        self._name = name
-        self._track = track
+        self._topics = topics
+        self._tracks = tracks
         self._books: dict[GroupId, TargetBook[TopicIdPartition]] = {}
 
     def advanced(self, outcome: Outcome, at_us: int) -> None:
@@ -88,19 +88,21 @@ class EngineFollower:
         for group_id, member_ids in touched.items():
             self._look(group_id, member_ids, at_us)
 
+    def _track(self, group_id: GroupId) -> GroupTrack:
+        known = self._tracks.get(group_id)
+        if known is None:
+            known = self._tracks[group_id] = GroupTrack(group_id=group_id, road=Road.EMBEDDED)
+        return known
+
     # ------------------------------------------------------------------ topics and groups
 
     def _tell_topics(self, records: Iterable[Record], at_us: int) -> None:
-        counts: dict[str, int] = {}
-        for record in records:
-            if isinstance(record, TopicSeen):
-                counts[record.topic.name] = record.topic.partition_count
-            elif isinstance(record, TopicGone):
-                # Its name went with it; whoever subscribes to it is told by the target.
-                counts.setdefault(str(record.topic_id.hex()), 0)
-        if counts:
-            fact = facts.TopicsChanged(topics=tuple(counts), partition_counts=tuple(counts.values()))
-            self._teller.tell(None, fact, at_us)
+        seen = [record.topic for record in records if isinstance(record, TopicSeen)]
+        gone = [record.topic_id for record in records if isinstance(record, TopicGone)]
+        if seen or gone:
+            fact = self._topics.change(seen, gone)
+            if fact is not None:
+                self._teller.tell(None, fact, at_us)
 
     def _tell_groups(self, records: Iterable[Record], at_us: int) -> None:
         deleted: set[GroupId] = set()
@@ -123,6 +125,7 @@ class EngineFollower:
             self._teller.end_rebalance(group, Ending.EMPTIED, at_us)
             self._books.pop(group_id, None)
             self._teller.tell(group, facts.GroupDeleted(**group_words(group)), at_us)
+            del self._tracks[group_id]
 
     def _begin(self, group_id: GroupId, kind: Protocol, epoch: int, is_conversion: bool, at_us: int) -> None:
         group = self._track(group_id)
@@ -136,6 +139,7 @@ class EngineFollower:
 
     def revived(self, at_us: int) -> None:
         """Tell of the groups that go on, with their members; where these are not at rest a rebalance goes on too."""
+        self._topics.change(self._shard.topics.values(), ())
         for group_id, group in self._shard.groups.items():
             track = self._track(group_id)
             track.group_type, track.is_led, track.epoch = Protocol.CONSUMER, True, group.epoch
@@ -160,15 +164,10 @@ class EngineFollower:
             inputs=self.inputs_of(subscription),
             member_epoch=current.epoch,
             reached=current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH,
-            assigned=self._name(current.assigned),
-            due=self._name(current.assigned),
+            assigned=self._topics(current.assigned),
+            due=self._topics(current.assigned),
         )
-        track.members[member_id] = member
-        if member.instance_id is not None:
-            track.seats[member.instance_id] = member_id
-        words = member_words(track, member)
-        self._teller.tell(track, facts.MemberRevived(**words, **input_words(member.inputs)), at_us)
-        self._teller.begin_phase(track, member, Phase.STABLE, at_us)
+        self._teller.revive(track, member, at_us)
 
     # ------------------------------------------------------------------ members
 
@@ -255,7 +254,7 @@ class EngineFollower:
             self._teller.leave(group, member, Departure.STATIC_LEFT, at_us)
             return
         member.member_epoch = current.epoch
-        member.due = self._name(current.assigned)
+        member.due = self._topics(current.assigned)
         member.reached = current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH
         self._teller.settle(group, member, at_us)
 

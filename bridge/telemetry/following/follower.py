@@ -13,10 +13,12 @@ from bridge.telemetry.following.commits import CommitFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
 from bridge.telemetry.following.engine_side import EngineFollower
 from bridge.telemetry.following.fetches import FetchFollower
-from bridge.telemetry.following.naming import Namer
+from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.reading import read_client
 from bridge.telemetry.following.telling import Explain, Say, Teller
-from bridge.telemetry.following.tracks import GroupTrack
-from bridge.telemetry.schema.terms import Carrier, Departure, Outcome, Road
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
+from bridge.telemetry.schema.terms import Carrier, Departure, Outcome, Protocol, Road
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -29,7 +31,7 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicPartition
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, RequestRef, Topic, TopicPartition
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
@@ -46,21 +48,23 @@ class Opened(NamedTuple):
 
     group: GroupTrack
     request: GroupRequest
+    client: ClientIdentity
 
 
 class Follower:
     """Everything that is remembered of groups, and who makes facts of it."""
 
-    def __init__(self, boot: str, say: Say, explain: Explain, name: Namer, shard: Shard) -> None:
+    def __init__(self, boot: str, say: Say, explain: Explain, topics: TopicBook, shard: Shard) -> None:
         self.teller = Teller(boot, say, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
         self.unheard = 0
+        self._topics = topics
         self._open: dict[int, dict[RequestRef, Opened]] = {}
         self._classic = ClassicFollower(self.teller)
-        self._consumer = ConsumerFollower(self.teller, self._classic, name)
+        self._consumer = ConsumerFollower(self.teller, self._classic, topics)
         self._commits = CommitFollower(self.teller)
         self._fetches = FetchFollower(self.teller, self.groups)
-        self.engine = EngineFollower(self.teller, self._classic, shard, name, self._embedded)
+        self.engine = EngineFollower(self.teller, self._classic, shard, topics, self.groups)
 
     # ------------------------------------------------------------------ requests and answers
 
@@ -85,7 +89,7 @@ class Follower:
                     return False
             case Heartbeat():
                 pass
-        self._open.setdefault(ref.connection, {})[ref] = Opened(group, request)
+        self._open.setdefault(ref.connection, {})[ref] = Opened(group, request, client)
         return True
 
     def answered(self, ref: RequestRef, reply: GroupReply, at_us: int) -> None:
@@ -93,26 +97,30 @@ class Follower:
         opened = self._close(ref)
         if opened is None:
             return
-        group, request = opened
+        group, request, client = opened
         match request, reply:
             case JoinGroup(), JoinGroupReply():
                 self._classic.join_answered(group, ref, reply, at_us)
             case SyncGroup(), SyncGroupReply():
                 self._classic.sync_answered(group, request, reply, at_us)
             case Heartbeat(), HeartbeatReply():
-                self._beat(group, request, reply.error, at_us)
+                self._beat(group, request, reply.error, client, at_us)
             case LeaveGroup(), LeaveGroupReply():
                 self._classic.leave_answered(group, request, reply, at_us)
             case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
+                if reply.error is ErrorCode.NONE and request.member_epoch > JOIN_EPOCH:
+                    self._meet(group, request, reply.member_epoch, client, at_us)
                 self._consumer.report_answered(group, ref, request, reply, at_us)
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
+        self._tidy(group)
 
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone, and with it the answers that were to come."""
         for ref, opened in self._open.pop(connection, {}).items():
             if opened.group.joins.pop(ref, None) is not None:
                 self.teller.look(opened.group, at_us)
+                self._tidy(opened.group)
 
     def fetched(
         self, client: ClientIdentity, partitions: Iterable[TopicPartition], is_incremental: bool, at_us: int
@@ -120,10 +128,40 @@ class Follower:
         """A Fetch of a client passes; it matters while `teller.awaiting` names its client id and host."""
         self._fetches.fetched(client, frozenset(partitions), is_incremental, at_us)
 
-    def _beat(self, group: GroupTrack, request: Heartbeat, error: ErrorCode, at_us: int) -> None:
+    def _beat(
+        self, group: GroupTrack, request: Heartbeat, error: ErrorCode, client: ClientIdentity, at_us: int
+    ) -> None:
+        if error is ErrorCode.NONE:
+            self._meet(group, request, request.generation, client, at_us)
+            return
         member = group.members.get(request.member_id)
-        if member is not None and error is not ErrorCode.NONE:
+        if member is not None:
             self._classic.refused(group, member, error, Carrier.HEARTBEAT, at_us)
+
+    def _meet(
+        self,
+        group: GroupTrack,
+        request: Heartbeat | ConsumerGroupHeartbeat,
+        epoch: int,
+        client: ClientIdentity,
+        at_us: int,
+    ) -> None:
+        """A member that was there before anybody listened: on road `pass` a restart of the bridge shows it so."""
+        if group.is_led or request.member_id in group.members or group.road is not Road.PASSING:
+            return
+        is_classic = isinstance(request, Heartbeat)
+        member = MemberTrack(
+            member_id=request.member_id,
+            protocol=Protocol.CLASSIC if is_classic else Protocol.CONSUMER,
+            instance_id=request.instance_id,
+            inputs=read_client(client),
+            generation=epoch if is_classic else UNKNOWN_EPOCH,
+            member_epoch=UNKNOWN_EPOCH if is_classic else epoch,
+            reached=epoch,
+        )
+        if group.epoch == UNKNOWN_EPOCH:
+            group.epoch = epoch
+        self.teller.revive(group, member, at_us)
 
     # ------------------------------------------------------------------ the engine
 
@@ -143,6 +181,12 @@ class Follower:
         """The embedded groups are as a journal had them."""
         self.engine.revived(at_us)
 
+    def looked(self, topics: Iterable[Topic], at_us: int) -> None:
+        """The cluster's topics, in full."""
+        fact = self._topics.look(topics)
+        if fact is not None:
+            self.teller.tell(None, fact, at_us)
+
     def stopped(self, at_us: int) -> None:
         """The bridge ends: what is under way goes on without it."""
         for group in self.groups.values():
@@ -159,11 +203,11 @@ class Follower:
             known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road)
         return known
 
-    def _embedded(self, group_id: GroupId) -> GroupTrack:
-        known = self.groups.get(group_id)
-        if known is None:
-            known = self.groups[group_id] = GroupTrack(group_id=group_id, road=Road.EMBEDDED)
-        return known
+    def _tidy(self, group: GroupTrack) -> None:
+        """Forget a group of road `pass` without members: nobody tells when it is deleted."""
+        is_empty = not group.members and not group.joins and group.rebalance is None
+        if is_empty and group.road is Road.PASSING:
+            self.groups.pop(group.group_id, None)
 
     def _close(self, ref: RequestRef) -> Opened | None:
         opened = self._open.get(ref.connection)

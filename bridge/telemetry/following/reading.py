@@ -12,6 +12,16 @@ from translators.dialects.ids import ClientIdentity
 PROTOCOL_TYPE = "consumer"
 
 
+def read_client(client: ClientIdentity) -> Inputs:
+    """What a connection says of a member that has said nothing yet."""
+    return Inputs(
+        client_id=client.client_id,
+        client_host=client.client_host,
+        library=client.software_name,
+        library_version=client.software_version,
+    )
+
+
 def read_join(request: JoinGroup, client: ClientIdentity) -> Inputs:
     """What a JoinGroup says; of members that are no consumers only names and timeouts."""
     subscription = _subscription(request)

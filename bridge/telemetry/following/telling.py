@@ -3,9 +3,12 @@
 It must not know which observation a fact comes from, nor where facts go.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
+from bridge.telemetry.cause.background import keep_past
+from bridge.telemetry.cause.words import Introduced
 from bridge.telemetry.following.tracks import (
     NO_PARTITIONS,
     GroupTrack,
@@ -17,8 +20,10 @@ from bridge.telemetry.following.tracks import (
 )
 from bridge.telemetry.schema.facts import (
     Fact,
+    MemberInputs,
     MemberJoined,
     MemberLeft,
+    MemberRevived,
     MemberTold,
     PartitionsAssigned,
     PartitionsFetched,
@@ -36,13 +41,18 @@ from translators.dialects.ids import GroupId, MemberId
 
 EVENTS_OF_REBALANCE_MAX = 20_000
 """How many events of an open rebalance are kept for its explanation; further ones are written and not looked at."""
-EVENTS_BEFORE_MAX = 32
-"""How many of a group's last events before a rebalance are kept for its explanation."""
+EVENTS_BEFORE_MAX = 256
+"""After so many events between rebalances those are dropped that explain nothing."""
+DEPARTED_MAX = 32
+EVERYWHERE_MAX = 16
+"""How many events that concern no group, such as changed topics, are kept for explanations."""
 
 Say = Callable[[Fact, int], Event | None]
 """Takes a fact and when it happened (monotonic microseconds); None if there is no room for it."""
-Explain = Callable[[Sequence[Event]], RebalanceExplained | None]
-"""Makes of a group's last events before a rebalance, and those of the rebalance, what it comes to."""
+Explain = Callable[[Sequence[Event], Introduced], RebalanceExplained | None]
+"""Makes of a group's last events before a rebalance, and those of the rebalance, what it comes to; the other argument
+says what members told about themselves.
+"""
 
 
 class GroupWords(TypedDict):
@@ -122,6 +132,12 @@ def input_words(inputs: Inputs) -> InputWords:
     }
 
 
+def introduced(group: GroupTrack, member_id: str) -> MemberInputs | None:
+    """What a member told about itself that is there, or was until lately."""
+    member = group.members.get(MemberId(member_id)) or group.departed.get(member_id)
+    return None if member is None else MemberInputs(**member_words(group, member), **input_words(member.inputs))
+
+
 class Teller:
     """Says facts, and keeps those that explain a rebalance until it ends."""
 
@@ -129,6 +145,7 @@ class Teller:
         self._boot = boot
         self._say = say
         self._explain = explain
+        self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
         self._rebalances = 0
         self.awaiting: dict[tuple[str, str], dict[tuple[GroupId, MemberId], None]] = {}
         """Client ids with their hosts that have partitions to fetch for the first time, and as which members."""
@@ -136,12 +153,14 @@ class Teller:
     def tell(self, group: GroupTrack | None, fact: Fact, at_us: int) -> None:
         """Say a fact; of a group it may belong to an explanation."""
         event = self._say(fact, at_us)
-        if group is None or event is None:
+        if event is None:
             return
-        if group.rebalance is None:
+        if group is None:
+            self._everywhere.append(event)
+        elif group.rebalance is None:
             group.before.append(event)
             if len(group.before) > EVENTS_BEFORE_MAX:
-                del group.before[0]
+                group.before = keep_past(group.before)
         elif len(group.rebalance.events) < EVENTS_OF_REBALANCE_MAX:
             group.rebalance.events.append(event)
 
@@ -166,11 +185,12 @@ class Teller:
         if rebalance is None:
             return
         self.tell(group, RebalanceEnded(**group_words(group), outcome=outcome), at_us)
-        explained = self._explain((*group.before, *rebalance.events))
+        events = (*self._everywhere, *group.before, *rebalance.events)
+        explained = self._explain(events, lambda member_id: introduced(group, member_id))
         if explained is not None:
             self._say(explained, at_us)
         group.rebalance = None
-        group.before = rebalance.events[-EVENTS_BEFORE_MAX:]
+        group.before = keep_past([*group.before, *rebalance.events])
 
     def settle(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member's phase, epoch or generation is another: the rebalance may be over with it."""
@@ -206,6 +226,15 @@ class Teller:
         if member.instance_id is not None:
             group.seats[member.instance_id] = member.member_id
 
+    def revive(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        """A member goes on that was there before this run of the bridge."""
+        group.members[member.member_id] = member
+        if member.instance_id is not None:
+            group.seats[member.instance_id] = member.member_id
+        words = member_words(group, member)
+        self.tell(group, MemberRevived(**words, **input_words(member.inputs)), at_us)
+        self.begin_phase(group, member, Phase.STABLE, at_us)
+
     def leave(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
         """A member is gone, or away; what it had is free, unless a static one will be back for it."""
         self.end_phase(group, member, at_us)
@@ -217,6 +246,9 @@ class Teller:
             if member.instance_id is not None and group.seats.get(member.instance_id) == member.member_id:
                 del group.seats[member.instance_id]
         group.members.pop(member.member_id, None)
+        group.departed[member.member_id] = member
+        if len(group.departed) > DEPARTED_MAX:
+            del group.departed[next(iter(group.departed))]
         group.unsettled.discard(member.member_id)
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:

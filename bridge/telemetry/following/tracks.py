@@ -105,7 +105,8 @@ class GroupTrack:
     """One group: its members, the rebalance under way, and those it waits for.
 
     `is_led` says that the engine tells of its epochs, so that requests and answers need not be read for them. `away`
-    are static members that will be back, `joins` those that came and are not answered yet, by request.
+    are static members that will be back, `joins` those that came and are not answered yet, by request. `departed` are
+    the last that are gone: a sentence about them says who they were.
     """
 
     group_id: GroupId
@@ -122,6 +123,7 @@ class GroupTrack:
     assignor: str = ""
     targets: TargetBook[TopicPartition] = field(default_factory=TargetBook[TopicPartition])
     before: list[Event] = field(default_factory=list)
+    departed: dict[str, MemberTrack] = field(default_factory=dict)
 
     @property
     def rebalance_id(self) -> str:

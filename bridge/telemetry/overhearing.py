@@ -1,0 +1,153 @@
+"""Overhears what goes through untouched: group requests with their answers, and the first Fetch of new partitions.
+
+It must not change what goes by. A heartbeat like the last one with an answer like the last one is not even decoded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from bridge.session.contracts import Hear
+from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.observing import Guard
+from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.schema.terms import Road
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply, decode_reply, decode_request
+from bridge.wire.fetch_request import read_fetch
+from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.ids import ClientIdentity, RequestRef
+
+FOLLOWED_APIS = frozenset(
+    (
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.OFFSET_COMMIT,
+    )
+)
+BEATS = frozenset((ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT))
+WAITING_MAX = 1_000
+"""How many heartbeats may wait for the names of topics; further ones are told with ids."""
+_CORRELATION_BYTES = 4
+_ASKED = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
+_ANSWERED = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The last heartbeat of a connection and its answer, without their correlation ids."""
+
+    request: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it came: one whole frame, who sent it, and when (monotonic microseconds)."""
+
+    frame: bytes
+    client: ClientIdentity
+    at_us: int
+
+
+class Overhearing(PassingLog):
+    """Counts what passes, and follows it."""
+
+    def __init__(
+        self,
+        follower: Follower,
+        guard: Guard,
+        topics: TopicBook,
+        now_us: Callable[[], int],
+        learn: Callable[[], None],
+    ) -> None:
+        """`learn` asks for a look at the cluster's topics, which ends with `learned`."""
+        super().__init__()
+        self._follower = follower
+        self._guard = guard
+        self._topics = topics
+        self._now_us = now_us
+        self._learn = learn
+        self._beats: dict[int, Beat] = {}
+        self._waiting: list[Callable[[], None]] = []
+
+    def overhear(
+        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+    ) -> Hear | None:
+        """See `session.contracts.Passing`."""
+        if header.api_key not in FOLLOWED_APIS:
+            return None
+        frame = bytes(data)
+        if header.api_key in BEATS:
+            return partial(self._hear_beat, ref, header, Sent(frame, client, self._now_us()))
+        sent = Sent(frame, client, self._now_us())
+        is_followed: list[bool] = []
+        self._guard.run(lambda: is_followed.append(self._ask(ref, header, sent)))
+        return partial(self._hear, ref, header) if is_followed and is_followed[0] else None
+
+    def awaits_fetch(self, client: ClientIdentity) -> bool:
+        """See `session.contracts.Passing`."""
+        awaiting = self._follower.teller.awaiting
+        return bool(awaiting) and (client.client_id, client.client_host) in awaiting
+
+    def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        """See `session.contracts.Passing`."""
+        self._guard.run(lambda: self._read_fetch(header, bytes(data), client))
+
+    def disconnected(self, connection: int) -> None:
+        """A client connection is gone."""
+        self._beats.pop(connection, None)
+
+    def _ask(self, ref: RequestRef, header: RequestHeader, sent: Sent) -> bool:
+        start = header.body_offset
+        request = decode_request(header.api_key, header.api_version, memoryview(sent.frame)[start:], start)
+        return self._follower.asked(ref, sent.client, request, Road.PASSING, sent.at_us)
+
+    def _hear(self, ref: RequestRef, header: RequestHeader, answer: bytes) -> None:
+        self._guard.run(lambda: self._answer(ref, self._read_answer(header, answer), self._now_us()))
+
+    def _read_answer(self, header: RequestHeader, answer: bytes) -> Reply:
+        _, reply = decode_reply(header.api_key, header.api_version, memoryview(answer)[LENGTH_BYTES:])
+        return reply
+
+    def _answer(self, ref: RequestRef, reply: Reply, at_us: int) -> None:
+        self._follower.answered(ref, reply, at_us)
+
+    def _hear_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
+        """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
+        frame = sent.frame
+        beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
+        if self._beats.get(ref.connection) != beat:
+            self._beats[ref.connection] = beat
+            self._guard.run(lambda: self._read_beat(ref, header, sent, answer))
+
+    def _read_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
+        reply, now_us = self._read_answer(header, answer), self._now_us()
+        is_unnamed = isinstance(reply, ConsumerGroupHeartbeatReply) and not self._topics.knows(reply.assignment or ())
+        read = partial(self._tell_beat, ref, header, sent, reply, now_us)
+        if (is_unnamed or self._waiting) and len(self._waiting) < WAITING_MAX:
+            self._waiting.append(read)
+            self._learn()
+        else:
+            read()
+
+    def _tell_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, reply: Reply, at_us: int) -> None:
+        self._ask(ref, header, sent)
+        self._answer(ref, reply, at_us)
+
+    def learned(self) -> None:
+        """The topics have been looked at: whatever waited for a name is told now, in order, with its own time."""
+        waiting, self._waiting = self._waiting, []
+        for read in waiting:
+            self._guard.run(read)
+
+    def _read_fetch(self, header: RequestHeader, frame: bytes, client: ClientIdentity) -> None:
+        named = read_fetch(header.api_version, frame, header.body_offset)
+        if named is not None:
+            partitions = named.by_name | self._topics(named.by_id)
+            self._follower.fetched(client, partitions, named.is_incremental, self._now_us())

@@ -1,0 +1,138 @@
+"""What the event log says of real clients is what these clients say of themselves, on both roads."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from bridge.demo.events import Protocol
+from bridge.demo.fleet import Fleet
+from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec, ProducerSpec, Target
+from bridge.demo.fleet_topics import create_topics
+from bridge.demo.judge_evidence import Evidence
+from bridge.demo.kafka_broker import KafkaBroker, start_broker
+from bridge.demo.kafka_properties import BrokerSettings
+from bridge.telemetry.schema.facts import (
+    MemberJoined,
+    MemberLeft,
+    PartitionsAssigned,
+    PartitionsFetched,
+    RebalanceBegan,
+    RebalanceEnded,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Departure, Outcome, Road
+from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.told_and_heard import events_in, heard_of, open_phases, signs, told_by
+
+PARTITIONS = 6
+CLOCK_ERROR_US = 5_000_000
+"""A client's callback runs in its own thread, after the answer went by; busy machines take their time."""
+QUICK_GROUPS = {
+    "group.initial.rebalance.delay.ms": "500",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "5000",
+    "group.consumer.min.heartbeat.interval.ms": "300",
+    "group.consumer.heartbeat.interval.ms": "400",
+}
+member = partial(MemberSpec, session_timeout_ms=4000)
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A Kafka 4.3.1 of this module's own."""
+    directory = tmp_path_factory.mktemp("kafka")
+    with start_broker(BrokerSettings(version="4.3.1", properties=QUICK_GROUPS), directory=directory) as broker:
+        yield broker
+
+
+async def tell_classic(fleet: Fleet) -> None:
+    """Form of two libraries, eager and cooperative apart; one more, one killed, all leave."""
+    async with fleet.step("form"):
+        await fleet.start(member(seat="k1", program=KAFKA_PYTHON))
+        await fleet.start(member(seat="c1", program=CONFLUENT))
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("add c2"):
+        await fleet.start(member(seat="c2"))
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("kill c1"):
+        await fleet.kill("c1")
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("leave k1"):
+        await fleet.stop("k1")
+        await fleet.wait_settled(stable_ms=1000)
+
+
+async def tell_consumer(fleet: Fleet) -> None:
+    """The same on the consumer protocol."""
+    async with fleet.step("form"):
+        await fleet.start(member(seat="c1", protocol=Protocol.CONSUMER))
+        await fleet.start(member(seat="c2", protocol=Protocol.CONSUMER))
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("add c3"):
+        await fleet.start(member(seat="c3", protocol=Protocol.CONSUMER))
+        await fleet.wait_settled(stable_ms=1000)
+    async with fleet.step("leave c1"):
+        await fleet.stop("c1")
+        await fleet.wait_settled(stable_ms=1000)
+
+
+STORIES = {"classic": tell_classic, "consumer": tell_consumer}
+
+
+async def _told(kafka: KafkaBroker, group: str, story: str, directory: Path) -> tuple[Evidence, list[Event]]:
+    """Tell a story through a bridge that writes its event log; gives both sides' accounts."""
+    folder = directory / "events"
+    settings = {**QUICK_SETTINGS, "events.path": str(folder)}
+    topics = (f"{group}-topic",)
+    partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, topics, PARTITIONS)
+    with bridge_process(kafka.bootstrap, ["embedded-*"], directory, settings) as bridge:
+        async with trio.open_nursery() as nursery:
+            fleet = Fleet(
+                nursery, Target(bootstrap=bridge.bootstrap, group=group, topics=topics), partitions, directory
+            )
+            await fleet.start_producer(ProducerSpec(partitions=PARTITIONS, rate=200))
+            await STORIES[story](fleet)
+            await fleet.stop_producers()
+            await fleet.wait_read()
+            await fleet.stop_all()
+    return fleet.evidence(), events_in(folder, group)
+
+
+@pytest.mark.parametrize("story", list(STORIES))
+@pytest.mark.parametrize("road", [Road.EMBEDDED, Road.PASSING])
+async def test_event_log_says_what_the_clients_say(kafka: KafkaBroker, tmp_path: Path, road: Road, story: str) -> None:
+    """Assignments and revocations of every client, in order, at their times; phases and rebalances are whole."""
+    evidence, events = await _told(kafka, f"{road.value}-{story}", story, tmp_path)
+    assert {event.fact.road for event in events if isinstance(event.fact, MemberJoined)} == {road}
+    for log in evidence.members:
+        told, heard = told_by(log), heard_of(events, log.seat)
+        if log.died_ns is not None:
+            # Who is killed does not tell what it gives up; the bridge says when it is free.
+            heard = heard[: len(told)]
+        assert signs(heard) == signs(told), log.seat
+        assert [
+            (log.seat, mine.sign, theirs.at_us - mine.at_us)
+            for mine, theirs in zip(heard, told, strict=True)
+            if abs(theirs.at_us - mine.at_us) > CLOCK_ERROR_US
+        ] == []
+    assert list(open_phases(events)) == []
+    _check_rebalances(events, road)
+    departures = {event.fact.departure for event in events if isinstance(event.fact, MemberLeft)}
+    assert departures == ({Departure.LEFT, Departure.SESSION_EXPIRED} if story == "classic" else {Departure.LEFT})
+
+
+def _check_rebalances(events: list[Event], road: Road) -> None:
+    began = [event.fact.rebalance_id for event in events if isinstance(event.fact, RebalanceBegan)]
+    ended = [event.fact for event in events if isinstance(event.fact, RebalanceEnded)]
+    assert began == [fact.rebalance_id for fact in ended]
+    assert len(set(began)) == len(began)
+    # A broker tells nobody that the last member has left.
+    assert ended[-1].outcome is (Outcome.EMPTIED if road is Road.EMBEDDED else Outcome.COMPLETED)
+    assert Outcome.COMPLETED in {fact.outcome for fact in ended}
+    given = {name for event in events if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions}
+    fetched = {name for event in events if isinstance(event.fact, PartitionsFetched) for name in event.fact.partitions}
+    assert fetched == given

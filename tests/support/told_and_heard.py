@@ -1,0 +1,74 @@
+"""The event log beside the logs of the clients it is about: what each was given and gave up, in order.
+
+It must not know the story that was told.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.demo.events import Assigned, Lost, Partition, Revoked
+from bridge.demo.judge_evidence import ClientLog
+from bridge.telemetry.event_log.files import read_events
+from bridge.telemetry.schema.facts import MemberInputs, PartitionsAssigned, PartitionsReleased, PhaseBegan, PhaseEnded
+from bridge.telemetry.schema.stamps import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Partitions given (`+`) or given up (`-`), and when (monotonic microseconds of the host)."""
+
+    sign: str
+    partitions: frozenset[str]
+    at_us: int
+
+
+def told_by(log: ClientLog) -> list[Change]:
+    """What a client's callbacks said, empty ones left out."""
+    return [
+        Change("+" if isinstance(event, Assigned) else "-", _names(event.partitions), event.at_ns // 1000)
+        for event in log.events
+        if isinstance(event, Assigned | Revoked | Lost) and event.partitions
+    ]
+
+
+def heard_of(events: Iterable[Event], client_id: str) -> list[Change]:
+    """What the event log says of the members of one client id."""
+    members: set[str] = set()
+    found: list[Change] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, MemberInputs) and fact.client_id == client_id:
+            members.add(fact.member_id)
+        if isinstance(fact, PartitionsAssigned | PartitionsReleased) and fact.member_id in members:
+            sign = "+" if isinstance(fact, PartitionsAssigned) else "-"
+            found.append(Change(sign, frozenset(fact.partitions), event.stamp.mono_us))
+    return found
+
+
+def signs(changes: Iterable[Change]) -> list[tuple[str, frozenset[str]]]:
+    """The changes without their times."""
+    return [(change.sign, change.partitions) for change in changes]
+
+
+def events_in(folder: Path, group_id: str) -> list[Event]:
+    """Every event about one group."""
+    return [event for event in read_events(folder) if getattr(event.fact, "group_id", "") == group_id]
+
+
+def open_phases(events: Iterable[Event]) -> Iterator[str]:
+    """Phases that began twice, ended without having begun, or never ended."""
+    began: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, PhaseBegan | PhaseEnded):
+            key = (fact.member_id, fact.rebalance_id, fact.phase.value)
+            began[key] += 1 if isinstance(fact, PhaseBegan) else -1
+            if began[key] not in (0, 1):
+                yield f"{event.stamp.event_id}: {key} {began[key]}"
+    yield from (f"never ended: {key}" for key, count in began.items() if count)
+
+
+def _names(partitions: Iterable[Partition]) -> frozenset[str]:
+    return frozenset(f"{one.topic}-{one.partition}" for one in partitions)
