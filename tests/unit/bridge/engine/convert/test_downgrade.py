@@ -15,7 +15,7 @@ from bridge.engine.outcome import (
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import commit_of
-from tests.support.conversion_bench import BEGINS_CLASSIC, ConversionBench, consumer_join, named
+from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named
 from tests.support.engine_bench import GROUP, beat_request
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode

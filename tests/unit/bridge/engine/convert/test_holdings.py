@@ -4,7 +4,7 @@ import pytest
 
 from bridge.engine.convert.holdings import read_holdings, translatable_metadata
 from tests.support.classic_bench import offer
-from tests.support.conversion_bench import ConversionBench, consumer_join, named, says
+from tests.support.converted_group import ConversionBench, consumer_join, named, says
 from translators.dialects.consumer_protocol import MalformedBlob
 from translators.dialects.ids import MemberId
 

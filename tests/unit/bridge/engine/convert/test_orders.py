@@ -2,7 +2,7 @@
 
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import Converted, DowngradeDue, Unready
-from tests.support.conversion_bench import ConversionBench, consumer_join
+from tests.support.converted_group import ConversionBench, consumer_join
 from tests.support.engine_bench import GROUP
 
 

@@ -14,7 +14,7 @@ from bridge.engine.convert.readiness import (
 from bridge.engine.outcome import ConversionFailed, Unready
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.classic_bench import offer
-from tests.support.conversion_bench import ConversionBench, consumer_join, says
+from tests.support.converted_group import ConversionBench, consumer_join, says
 from tests.support.engine_bench import GROUP
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.errors import ErrorCode

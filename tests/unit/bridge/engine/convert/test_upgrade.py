@@ -10,7 +10,7 @@ from bridge.engine.convert.upgrade import holds_all, to_ids
 from bridge.engine.outcome import ConversionCause, MemberRemoved, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
-from tests.support.conversion_bench import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
+from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import GROUP, parts, static_join_request, topic_id
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
