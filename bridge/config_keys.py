@@ -170,7 +170,7 @@ class Settings:
         "What a group is that a classic client joins first: `consumer` translates its members where that can be "
         "done, `classic` runs it as a broker does, by its own leader; clients that can't be translated get the "
         "latter always.",
-        Bounds(choices=("consumer", "classic")),
+        Bounds(choices=("consumer", "classic"), per_group=True),
     )
     embedded_topics_refresh_ms: int = _key(
         "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", _within(100)

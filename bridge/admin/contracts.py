@@ -109,11 +109,48 @@ class RemovalResult:
     seats: tuple[RemovedSeat, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """Which kind a group is to be: `to` is "classic" or "consumer"; with `is_dry_run` it is only told what would be."""
+
+    group: str
+    to: str
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedMember:
+    """What a conversion means to one member: it has to join again if `is_disturbed`, and what it loses and gains."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    protocol: str
+    is_disturbed: bool
+    loses: tuple[TopicPartitions, ...]
+    gains: tuple[TopicPartitions, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionResult:
+    """What a conversion has done, or would do; `error` says why it is not possible, "" if it is."""
+
+    group: str
+    to: str
+    is_dry_run: bool
+    error: str
+    members: tuple[ConvertedMember, ...]
+
+
 class Commands(Protocol):
     """What the bridge can be told to do; every method answers when it is done and durable."""
 
     async def remove_members(self, removal: Removal) -> RemovalResult | None:
         """Let members leave; None if the bridge does not coordinate the group."""
+        ...
+
+    async def convert(self, conversion: Conversion) -> ConversionResult | None:
+        """Make a group a classic or a consumer group; None if the bridge does not coordinate it."""
         ...
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from bridge.admin.contracts import GroupSummary, GroupView, RemovalResult
+from bridge.admin.contracts import ConversionResult, GroupSummary, GroupView, RemovalResult
 
 Document = Mapping[str, object]
 
@@ -26,6 +26,12 @@ def group_document(group: GroupView) -> Document:
 def removal_document(result: RemovalResult) -> Document:
     """`{"error": …, "seats": [{"member_id": …, "instance_id": …, "error": …}, …]}`, in the order asked."""
     return asdict(result)
+
+
+def conversion_document(result: ConversionResult) -> Document:
+    """The result's own keys, members by client id and then member id."""
+    members = sorted(result.members, key=lambda member: (member.client_id, member.member_id))
+    return {**asdict(result), "members": [asdict(member) for member in members]}
 
 
 def readiness_document(reasons: Sequence[str]) -> Document:

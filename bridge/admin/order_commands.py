@@ -1,4 +1,4 @@
-"""The commands that change a group of a running bridge: who is to leave it.
+"""The commands that change a group of a running bridge: who is to leave it, and what kind of group it is.
 
 It must not know the bridge's insides, nor how a table is drawn.
 """
@@ -10,9 +10,10 @@ import click
 from bridge.admin.client import NoAnswer, give_order, parse
 from bridge.admin.command import admin_option, json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
-from bridge.admin.rows import SEAT_COLUMNS, seat_rows
+from bridge.admin.rows import CONVERTED_COLUMNS, NOTHING, NOTICES, SEAT_COLUMNS, converted_rows, seat_rows
 
 FAILED = 1
+KINDS = ("consumer", "classic")
 
 
 @click.command("remove-members")
@@ -33,21 +34,61 @@ def remove_members(context: click.Context, /, group: str, *, as_json: bool, admi
     if bool(whom["is_all"]) == any(named.values()):
         raise click.UsageError("EB-CLI-006: name members by --instance-ids or --member-ids, or give --all")
     order: Mapping[str, object] = {"group": group, "all": True} if whom["is_all"] else {"group": group, **named}
-    try:
-        raw = give_order(admin, "remove-members", order)
-        answer = parse(raw, admin)
-    except NoAnswer as problem:
-        raise click.ClickException(str(problem)) from None
-    if as_json:
-        print_as_is(raw)
-    else:
-        _show(context.obj, group, answer)
+    answer = _give(admin, "remove-members", order, as_json=as_json)
+    if not as_json:
+        _show_removal(context.obj, group, answer)
     seats = seat_rows(answer)
     if answer.get("error") or any(outcome != "removed" for *_, outcome in seats):
         context.exit(FAILED)
 
 
-def _show(screen: Screen, group: str, answer: Mapping[str, object]) -> None:
+@click.command("convert")
+@click.argument("group")
+@click.option("--to", "kind", type=click.Choice(KINDS), required=True, help="What the group is to be.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would happen, and change nothing.")
+@json_option
+@admin_option
+@click.pass_context
+def convert(context: click.Context, /, group: str, kind: str, *, is_dry_run: bool, as_json: bool, admin: str) -> None:
+    """Make a classic group a consumer group, or the other way round, while its members work.
+
+    Members keep their ids, generations and assignments; only those whose partitions change join again. Status 1 if it
+    is not possible, with the reason.
+    """
+    order = {"group": group, "to": kind, "dry_run": is_dry_run}
+    answer = _give(admin, "convert", order, as_json=as_json)
+    if not as_json:
+        _show_conversion(context.obj, answer)
+    if answer.get("error"):
+        context.exit(FAILED)
+
+
+def _give(admin: str, name: str, order: Mapping[str, object], *, as_json: bool) -> Mapping[str, object]:
+    """Give an order and hand its answer on, printed as it came if that is wanted."""
+    try:
+        raw = give_order(admin, name, order)
+        answer = parse(raw, admin)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+    if as_json:
+        print_as_is(raw)
+    return answer
+
+
+def _show_conversion(screen: Screen, answer: Mapping[str, object]) -> None:
+    group, kind, error = (str(answer.get(key) or "") for key in ("group", "to", "error"))
+    if error:
+        screen.show_line(f"group {group} can't become a {kind} group: {error}")
+        return
+    rows = converted_rows(answer)
+    disturbed = sum(row[NOTICES] != NOTHING for row in rows)
+    verb, was = ("would become", "would join") if answer.get("is_dry_run") else ("is now", "join")
+    screen.show_line(f"group {group} {verb} a {kind} group; {disturbed} of {len(rows)} members {was} again")
+    if rows:
+        show_used(screen, CONVERTED_COLUMNS, rows)
+
+
+def _show_removal(screen: Screen, group: str, answer: Mapping[str, object]) -> None:
     rows = seat_rows(answer)
     if answer.get("error"):
         screen.show_line(f"group {group}: nobody was removed, the bridge answered {answer['error']}; try again soon")

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bridge.admin.answers import is_loopback, show, unknown_group
-from bridge.admin.contracts import Commands, Removal
-from bridge.admin.documents import error_document, removal_document
+from bridge.admin.contracts import Commands, Conversion, Removal
+from bridge.admin.documents import conversion_document, error_document, removal_document
 
 JSON = "application/json"
+KINDS = ("consumer", "classic")
 ORDER_BYTES_MAX = 1_048_576
 _STRANGER = "orders are taken from this machine only, by a loopback address; run the command where the bridge runs"
 
@@ -61,6 +62,19 @@ class RemovalPage:
         return await unknown_group(removal.group) if result is None else await show(removal_document(result))
 
 
+class ConversionPage:
+    """A group becomes another kind of group, as an operator orders it."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request; a conversion that is not possible is an answer too, with its reason."""
+        conversion = read_conversion(await read_order(request))
+        result = await self._commands.convert(conversion)
+        return await unknown_group(conversion.group) if result is None else await show(conversion_document(result))
+
+
 async def read_order(request: Request) -> Order:
     """The JSON object in a request's body; raises OrderRefused."""
     length = request.headers.get("content-length", "")
@@ -88,6 +102,14 @@ def read_removal(order: Order) -> Removal:
     if removal.is_all == bool(removal.member_ids or removal.instance_ids):
         raise OrderRefused("either members are named, by member_ids or instance_ids, or all is true")
     return removal
+
+
+def read_conversion(order: Order) -> Conversion:
+    """`{"group": …, "to": "consumer"|"classic", "dry_run": …}`; raises OrderRefused."""
+    to = read_text(order, "to")
+    if to not in KINDS:
+        raise OrderRefused(f"'to' has to be {' or '.join(KINDS)}, and is {to!r:.100}")
+    return Conversion(group=read_text(order, "group"), to=to, is_dry_run=read_flag(order, "dry_run"))
 
 
 def read_text(order: Order, key: str) -> str:

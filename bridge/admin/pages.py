@@ -22,9 +22,9 @@ from bridge.admin.documents import (
     groups_document,
     readiness_document,
 )
-from bridge.admin.orders import LocalOrders, RemovalPage
+from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
 
-PAGES = "/livez, /readyz, /groups, /groups/NAME and /metrics; by POST /remove-members"
+PAGES = "/livez, /readyz, /groups, /groups/NAME and /metrics; by POST /convert and /remove-members"
 Page = Callable[[Request], Awaitable[Response]]
 
 
@@ -42,7 +42,10 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/metrics": MetricsPage(sources),
     }
     guarded = {path: LocalOnly(page) if only_local else page for path, page in pages.items()}
-    orders: dict[str, Page] = {"/remove-members": RemovalPage(sources.commands)}
+    orders: dict[str, Page] = {
+        "/remove-members": RemovalPage(sources.commands),
+        "/convert": ConversionPage(sources.commands),
+    }
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]
     routes += [Route(path, _as_function(LocalOrders(page)), methods=["POST"]) for path, page in orders.items()]
     return Starlette(

@@ -11,8 +11,11 @@ MEMBER_COLUMNS = (
     *("ASSIGNED", "TARGET", "TO REVOKE"),
 )
 SEAT_COLUMNS = ("MEMBER", "INSTANCE", "OUTCOME")
+CONVERTED_COLUMNS = ("MEMBER", "INSTANCE", "CLIENT", "PROTOCOL", "NOTICES", "LOSES", "GAINS")
 GROUP_KEYS = ("group_id", "road", "type", "state", "group_epoch", "assignor", "member_count", "reason")
 NONE = "-"
+NOTICES = CONVERTED_COLUMNS.index("NOTICES")
+NOTHING = "nothing"
 
 Answer = Mapping[str, object]
 
@@ -42,6 +45,19 @@ def seat_rows(answer: Answer) -> list[tuple[str, ...]]:
     return [
         (_text(seat.get("member_id")), _text(seat.get("instance_id")), str(seat.get("error") or "removed"))
         for seat in _mappings(answer.get("seats"))
+    ]
+
+
+def converted_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each member of a conversion, under `CONVERTED_COLUMNS`."""
+    return [
+        (
+            *(_text(member.get(key)) for key in ("member_id", "instance_id", "client_id", "protocol")),
+            "joins again" if member.get("is_disturbed") else NOTHING,
+            partitions_text(member.get("loses")),
+            partitions_text(member.get("gains")),
+        )
+        for member in _mappings(answer.get("members"))
     ]
 
 

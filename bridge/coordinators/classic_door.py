@@ -6,6 +6,7 @@ It must not know machines, or how a classic group is decided.
 from bridge.coordinators.arrivals import Arrival
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, Command, GroupType
 from bridge.engine.queries import group_type, has_members
+from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
 from translators.classic_member.profile import read_profile
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
@@ -20,14 +21,14 @@ class ClassicDoor:
     begin classic, shall not (decision 21).
     """
 
-    def __init__(self, shard: Shard, *, begins_classic: bool = False) -> None:
+    def __init__(self, shard: Shard) -> None:
         self._shard = shard
-        self._begins_classic = begins_classic
 
     def takes(self, request: ClassicGroupRequest) -> bool:
         """Whether a request is for a classic group; a join to a group without members may begin either kind."""
         if isinstance(request, JoinGroup) and not has_members(self._shard, request.group_id):
-            return self._begins_classic or self._was_promised(request) or isinstance(read_profile(request), Refusal)
+            begins_classic = settings_of(self._shard.settings, request.group_id).group_begins_classic
+            return begins_classic or self._was_promised(request) or isinstance(read_profile(request), Refusal)
         return group_type(self._shard, request.group_id) is GroupType.CLASSIC
 
     def _was_promised(self, request: JoinGroup) -> bool:

@@ -17,6 +17,7 @@ from bridge.coordinators.deletions import Turn, places_deleted, take_turn
 from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.gate import Gate, Questions, is_join
+from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.held import Held
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
@@ -27,15 +28,15 @@ from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
-from bridge.engine.commands import ChangeTopics, Command, EndCommit
-from bridge.engine.outcome import AssignorFailed, CommitAdmitted, CommitRefused, GroupEmptied, MemberRemoved, Notice
+from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType
+from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
 from bridge.engine.queries import has_members
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import ListGroups
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, RequestRef
@@ -45,6 +46,7 @@ from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 LOG = logging.getLogger("epochbridge.coordinators")
 STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
 _TURN_FAILED = "EB-GROUP-002: a turn failed; the groups go on, please report this with the requests: %.2000r"
+_CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 _FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
 _NO_TOPIC_IDS = Refusal(
     ErrorCode.UNSUPPORTED_VERSION,
@@ -73,6 +75,7 @@ class EmbeddedGroups:
         self.owner = owner
         self.turn_failures = 0
         self.refusals = Refusals()
+        self.log = GroupLog()
         self.held = Held()
         self.own = OwnRequests(deliver)
         self.ledger = Ledger(self.own.deliver)
@@ -103,6 +106,10 @@ class EmbeddedGroups:
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
         """Learn who knows which broker stands for a group (decision 22)."""
         self._coordinators = coordinator_of
+
+    def now_ms(self) -> int:
+        """The time that deadlines of groups are counted in."""
+        return self._clock.now_ms()
 
     def guard(self, closed: Callable[[], Refusal | None]) -> None:
         """Learn who says why nothing may be served now; None means that everything may."""
@@ -160,6 +167,25 @@ class EmbeddedGroups:
         if self._inbox or self.ledger.closed is not None or self._closed() is not None:
             return False
         return self.owner.beat_calmly(request, self._clock.now_ms())
+
+    async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Converted | NotConverted | None:
+        """Carry out an operator's order; None if nothing can be done at the moment."""
+        # The journal knows of requests only: this one is refused where the order is.
+        stand_in = LeaveGroup(group_id=group_id, members=())
+
+        def submit(ref: RequestRef) -> None:
+            self.ledger.expect(ref, stand_in)
+            closed = self._closed() or self.ledger.closed
+            if closed is None:
+                self._inbox.append(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run))
+                self._wake.set()
+            else:
+                self._deliver(ref, error_reply(stand_in, closed.code))
+
+        verdict = await self.own.order(submit)
+        if isinstance(verdict, NotConverted) and not is_dry_run:
+            self.log.note_refusal(verdict, self._clock.now_ms())
+        return verdict
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
@@ -327,19 +353,14 @@ class EmbeddedGroups:
         self.ledger.note(self.owner.entries())
         for ref, reply in result.replies:
             self._deliver(ref, reply)
+        for ref, verdict in result.verdicts:
+            self.own.judge(ref, verdict)
+            self._deliver(ref, _CARRIED_OUT)
         for notice in result.notices:
-            self._hear(notice)
+            if isinstance(notice, GroupEmptied):
+                self.gate.forget(notice.group_id)
+            self.log.hear(notice, self._clock.now_ms())
         self._hurry()
-
-    def _hear(self, notice: Notice) -> None:
-        match notice:
-            case GroupEmptied(group_id):
-                self.gate.forget(group_id)
-                LOG.info("group %r is empty", group_id)
-            case MemberRemoved():
-                LOG.info("group %r lost member %r: %s", notice.group_id, notice.member_id, notice.cause.value)
-            case AssignorFailed(group_id, assignor, reason):
-                LOG.error("EB-GROUP-003: assignor %r failed for group %r: %s", assignor, group_id, reason)
 
     # ------------------------------------------------------------------ what others need of the owner
 

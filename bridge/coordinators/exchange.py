@@ -10,6 +10,7 @@ from itertools import count
 
 from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.conversions import Conversions
 from bridge.coordinators.durability import Scribe
 from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
 from bridge.coordinators.leaving import Departures
@@ -19,9 +20,14 @@ from bridge.engine.advance import advance
 from bridge.engine.commands import AskRef, Command, Speaks
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
+    Converted,
+    DowngradeDue,
+    GroupDowngraded,
+    GroupUpgraded,
     MemberAnswer,
     MemberRemoved,
     Message,
+    NotConverted,
     Notice,
     Outcome,
     PartitionsFreed,
@@ -49,14 +55,18 @@ ROUNDS_MAX = 10_000
 
 LOG = logging.getLogger("epochbridge.coordinators")
 OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
+Verdict = Converted | NotConverted
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What a turn has to say: answers in the order they came about, and the engine's notices for whoever watches."""
+    """What a turn has to say: answers in the order they came about, the engine's notices for whoever watches, and what
+    became of operators' orders.
+    """
 
     replies: tuple[tuple[RequestRef, OwnerReply], ...]
     notices: tuple[Notice, ...]
+    verdicts: tuple[tuple[RequestRef, Verdict], ...] = ()
 
 
 class EndlessTurn(Exception):
@@ -72,6 +82,7 @@ class Exchange:
         self.machines = machines
         self.scribe = Scribe(shard, machines)
         self.departures = Departures()
+        self.conversions = Conversions(shard, machines)
         self.ghosts = Ghosts()
         self.watcher: Watcher = Unwatched()
         self._switching: dict[RequestRef, AskRef] = {}
@@ -79,6 +90,7 @@ class Exchange:
         self._numbers = count(1)
         self._replies: list[tuple[RequestRef, OwnerReply]] = []
         self._notices: list[Notice] = []
+        self._verdicts: list[tuple[RequestRef, Verdict]] = []
         self._commands: list[Command] = []
 
     def tell(self, command: Command) -> None:
@@ -97,7 +109,8 @@ class Exchange:
         """Everything there is to say; it is said once."""
         replies, self._replies = tuple(self._replies), []
         notices, self._notices = tuple(self._notices), []
-        return TurnResult(replies, notices)
+        verdicts, self._verdicts = tuple(self._verdicts), []
+        return TurnResult(replies, notices, verdicts)
 
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised: nothing half done stays behind, and nobody waits for an answer that won't come.
@@ -109,6 +122,8 @@ class Exchange:
         self._commands.clear()
         self._switching.clear()
         self.departures.clear()
+        self._verdicts += self.conversions.abandon_orders()
+        self._replies += self.conversions.abandon_syncs()
         parked = {ask.ref for group in self.shard.groups.values() for ask in group.parked}
         lost = [key for key, number in self._asked.items() if key._replace(number=number) not in parked]
         for key in lost:
@@ -131,6 +146,7 @@ class Exchange:
         self._switching.clear()
         self._asked.clear()
         self.departures.clear()
+        self.conversions.clear()
 
     def advance(self, commands: Sequence[Command], now_ms: int) -> Outcome:
         """Let the engine carry out commands, and write down what has to survive."""
@@ -142,7 +158,7 @@ class Exchange:
     def settle(self, now_ms: int) -> None:
         """Let machines and engine talk until nobody has anything left to ask."""
         for _ in range(ROUNDS_MAX):
-            if not self._commands:
+            if not self._commands and not self._go_on_converting(now_ms):
                 return
             commands, self._commands = self._commands, []
             outcome = self.advance(commands, now_ms)
@@ -152,6 +168,16 @@ class Exchange:
             for notice in outcome.notices:
                 self._hear(notice, now_ms)
         raise EndlessTurn(f"EB-OWNER-001: no rest after {ROUNDS_MAX} rounds, last asked {self._commands[:3]!r}")
+
+    def _go_on_converting(self, now_ms: int) -> bool:
+        """At rest: do what conversions left for this moment; whether there was anything."""
+        late = self.conversions.take_late()
+        for key, event in late:
+            self.feed(key, event, now_ms)
+        following = None if late else self.conversions.next_step(now_ms)
+        if following is not None:
+            self.tell(following)
+        return bool(late) or following is not None
 
     def _route(self, ref: RequestRef | AskRef, message: Message, now_ms: int) -> None:
         if isinstance(ref, AskRef):
@@ -166,6 +192,8 @@ class Exchange:
             self._replies.append((ref, self.departures.end(ref, message)))
         elif isinstance(message, JoinGroupReply | SyncGroupReply | HeartbeatReply):
             self._replies.append((ref, message))
+        elif isinstance(message, Converted | NotConverted):
+            self._verdicts.append((ref, message))
 
     def _answer(self, ref: AskRef, message: MemberAnswer, now_ms: int) -> None:
         """Only the machine that asked hears the answer, not a later one under the same id."""
@@ -200,6 +228,20 @@ class Exchange:
             key = AskRef(notice.group_id, notice.member_id)
             if is_present(self.machines.get(key)):
                 self.feed(key, FencedByCoordinator(_removal_code(notice.cause)), now_ms)
+        else:
+            self._hear_conversion(notice, now_ms)
+
+    def _hear_conversion(self, notice: Notice, now_ms: int) -> None:
+        if isinstance(notice, GroupUpgraded):
+            for key, event in self.conversions.begin(notice, now_ms):
+                self.feed(key, event, now_ms)
+        elif isinstance(notice, DowngradeDue):
+            self.conversions.note_due(notice)
+        elif isinstance(notice, GroupDowngraded):
+            for key in self.conversions.keys_of(notice.group_id):
+                self._asked.pop(key, None)
+                self.ghosts.forget(key)
+            self._commands += self.conversions.leave(notice.group_id)
 
     def feed(self, key: AskRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
         """Let one thing happen to a member; `met` is called in between if it is a member then."""

@@ -1,4 +1,4 @@
-"""What an operator may have done to a group: members removed, as their own requests would have it done.
+"""What an operator may have done to a group: members removed, and its kind changed.
 
 It must not know how an operator is heard, nor how anything is shown.
 """
@@ -7,6 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.outlook import MemberOutlook, list_members, look_ahead
+from bridge.engine.commands import GroupType
+from bridge.engine.outcome import Converted
 from bridge.engine.queries import group_type
 from bridge.engine.state import Shard
 from bridge.session.contracts import OnAnswer
@@ -15,6 +18,7 @@ from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMem
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, InstanceId, MemberId, RequestRef
 
 OPERATOR = ClientIdentity(client_id="epochbridge-operator", client_host="")
+_UNAVAILABLE = "the bridge can't do it at the moment: it is starting, or its journal can't be written; try again soon"
 REASON = "removed by an operator"
 
 
@@ -34,6 +38,18 @@ class NoWay:
         """See `session.contracts.Via`."""
         del ref, request, version
         on_answer(None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What became of a group, or would: `refusal` says why it stays what it is, "" if it does not.
+
+    With `disturbs_all` everybody has to join again, and their leader says who gets what.
+    """
+
+    refusal: str
+    members: tuple[MemberOutlook, ...] = ()
+    disturbs_all: bool = False
 
 
 class Operators:
@@ -56,6 +72,20 @@ class Operators:
     async def remove_all_members(self, group_id: GroupId) -> LeaveGroupReply | None:
         """Let everybody leave who is in the group at this moment; None if there is no such group."""
         return await self._remove(group_id, everybody(self._groups.owner.shard, group_id))
+
+    async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Conversion | None:
+        """Make a group one of the other kind, or only say what would happen; None if there is no such group."""
+        owner = self._groups.owner
+        if group_type(owner.shard, group_id) is None:
+            return None
+        if to is GroupType.CONSUMER:
+            members = look_ahead(owner.shard, owner.catalog, group_id, self._groups.now_ms())
+        else:
+            members = list_members(owner.shard, group_id)
+        verdict = await self._groups.convert(group_id, to, is_dry_run=is_dry_run)
+        if isinstance(verdict, Converted):
+            return Conversion(refusal="", members=members, disturbs_all=to is GroupType.CLASSIC and verdict.rebalances)
+        return Conversion(refusal=_UNAVAILABLE if verdict is None else verdict.text)
 
     async def _remove(self, group_id: GroupId, entries: tuple[LeavingMember, ...]) -> LeaveGroupReply | None:
         if group_type(self._groups.owner.shard, group_id) is None:

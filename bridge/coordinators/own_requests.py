@@ -10,6 +10,7 @@ from itertools import count
 import trio
 
 from bridge.coordinators.ledger import Deliver
+from bridge.engine.outcome import Converted, NotConverted
 from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply
 
@@ -20,6 +21,7 @@ OWN_CONNECTION = -1
 @dataclass(slots=True)
 class _Open:
     replies: list[GroupReply] = field(default_factory=list)
+    verdict: Converted | NotConverted | None = None
     answered: trio.Event = field(default_factory=trio.Event)
 
 
@@ -45,8 +47,21 @@ class OwnRequests:
             waiting.replies.append(reply)
             waiting.answered.set()
 
+    def judge(self, ref: RequestRef, verdict: Converted | NotConverted) -> None:
+        """Remember what became of an order, until the answer tells that it is durable."""
+        waiting = self._open.get(ref)
+        if waiting is not None:
+            waiting.verdict = verdict
+
     async def ask(self, submit: Callable[[RequestRef], None]) -> GroupReply:
         """Give the answer to what `submit` sends on its way under the reference it gets."""
+        return (await self._wait(submit)).replies[0]
+
+    async def order(self, submit: Callable[[RequestRef], None]) -> Converted | NotConverted | None:
+        """Give what became of an order, None if it was not carried out at all."""
+        return (await self._wait(submit)).verdict
+
+    async def _wait(self, submit: Callable[[RequestRef], None]) -> _Open:
         ref = RequestRef(0, OWN_CONNECTION, next(self._sequence))
         waiting = self._open[ref] = _Open()
         try:
@@ -54,4 +69,4 @@ class OwnRequests:
             await waiting.answered.wait()
         finally:
             del self._open[ref]
-        return waiting.replies[0]
+        return waiting

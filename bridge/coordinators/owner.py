@@ -87,9 +87,8 @@ class GroupOwner:
         catalog: Catalog,
         machines: Machines,
         fresh_member_id: Callable[[], MemberId],
-        begins_classic: bool = False,
     ) -> None:
-        self.classic_door = ClassicDoor(shard, begins_classic=begins_classic)
+        self.classic_door = ClassicDoor(shard)
         self.shard = shard
         self.catalog = catalog
         self.machines = machines

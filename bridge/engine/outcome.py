@@ -204,11 +204,13 @@ class GroupUpgraded:
     """A classic group is a consumer group now: every seat gets a machine, and parked requests go to the machines.
 
     `newcomers` never completed a join; they are no members yet, and join the consumer group by the request that waits.
+    `protocol_name` is what clients were told last and keep hearing, None if none was chosen yet.
     """
 
     group_id: GroupId
     cause: ConversionCause
     seats: tuple[TranslatedSeat, ...]
+    protocol_name: str | None = None
     newcomers: tuple[TranslatedSeat, ...] = ()
 
 

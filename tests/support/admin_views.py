@@ -4,10 +4,13 @@ It must not know HTTP.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bridge.admin.contracts import (
     AdminSources,
+    Conversion,
+    ConversionResult,
+    ConvertedMember,
     GroupSummary,
     GroupView,
     MemberView,
@@ -99,6 +102,7 @@ class ObedientCommands:
     """Does what it is told for one group, but knows no member called `stranger`; keeps every order."""
 
     orders: list[Removal] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
     error: str = ""
 
     async def remove_members(self, removal: Removal) -> RemovalResult | None:
@@ -109,6 +113,30 @@ class ObedientCommands:
         named = [(name, None) for name in removal.member_ids] + [("", name) for name in removal.instance_ids]
         seats = [(member.member_id, member.instance_id) for member in ORDERS.members] if removal.is_all else named
         return RemovalResult(error=self.error, seats=tuple(_seat(*seat) for seat in seats))
+
+    async def convert(self, conversion: Conversion) -> ConversionResult | None:
+        """Always the same conversion, or the same reason against it."""
+        self.conversions.append(conversion)
+        if conversion.group != ORDERS.summary.group_id:
+            return None
+        return converted(error=self.error, is_dry_run=conversion.is_dry_run)
+
+
+def converted(*, error: str = "", is_dry_run: bool = False) -> ConversionResult:
+    """The group of these tests on its way to a classic one: the consumer member's partitions go to the other."""
+    moved = (TopicPartitions("orders", (5,)),)
+    member = ConvertedMember(
+        member_id="m-1",
+        instance_id="seat-1",
+        client_id="billing-1",
+        protocol="classic",
+        is_disturbed=True,
+        loses=(),
+        gains=moved,
+    )
+    other = replace(member, member_id="m-2", instance_id=None, client_id="a", is_disturbed=False, loses=moved, gains=())
+    members = () if error else (member, other)
+    return ConversionResult(group="orders-billing", to="classic", is_dry_run=is_dry_run, error=error, members=members)
 
 
 def _seat(member_id: str, instance_id: str | None) -> RemovedSeat:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bridge.demo.bridge_service import free_place
 
+ADMIN_OFF = "off"
 PROGRAM = (sys.executable, "-m", "bridge", "serve", "--admin", "off", "--log-format", "console")
 ROOT = Path(__file__).resolve().parents[2]
 READY_TIMEOUT_S = 30.0
@@ -47,6 +48,7 @@ class BridgeProcess:
     bootstrap: str
     log: Path
     process: "subprocess.Popen[str]"
+    admin: str = ADMIN_OFF
 
     def check_alive(self) -> None:
         """Fail with the log's end if it has ended by itself."""
@@ -62,21 +64,28 @@ class BridgeProcess:
 
 @contextmanager
 def bridge_process(
-    upstream: str, globs: Sequence[str], directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS
+    upstream: str,
+    globs: Sequence[str],
+    directory: Path,
+    settings: Mapping[str, str] = QUICK_SETTINGS,
+    *,
+    has_admin: bool = False,
 ) -> Iterator[BridgeProcess]:
     """Run the bridge in front of `upstream`, groups that match `globs` on road embedded.
 
-    At the end it must stop within 20 s of SIGTERM with status 0 and have logged no traceback.
+    `has_admin` gives it an admin API. At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
+    traceback.
     """
-    listen = free_place().listen
+    place = free_place()
+    listen, admin = place.listen, place.admin if has_admin else ADMIN_OFF
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
-    command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen]
+    command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]
     command += [word for glob in globs for word in ("--embedded", glob)]
     command += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
-    bridge = BridgeProcess(bootstrap=listen, log=log, process=process)
+    bridge = BridgeProcess(bootstrap=listen, log=log, process=process, admin=admin)
     try:
         _wait_until_ready(bridge)
         yield bridge

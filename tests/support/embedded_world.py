@@ -269,7 +269,6 @@ async def embedded_world(
     settings: EmbeddedSettings | None = None,
     *,
     is_open: bool = True,
-    begins_classic: bool = False,
 ) -> AsyncIterator[World]:
     """Run the coordinator until the end of the block; no first join waits for others unless told."""
     chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0)
@@ -279,7 +278,6 @@ async def embedded_world(
         Catalog(),
         Machines(Limits()),
         lambda: MemberId(f"fresh-{next(ids)}"),
-        begins_classic,
     )
     broker = FakeBroker()
     replies: dict[RequestRef, Reply] = {}

@@ -19,22 +19,24 @@ from translators.classic_member.states import (
     State,
 )
 from translators.classic_member.tenure import Partitions, Tenure, generation_of, usable
-from translators.dialects.ids import RequestRef
+from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer_protocol import CONSUMER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settler:
     """A member of a classic group that is translated from now on.
 
-    `generation` is what its client was told last; `held` what it was handed out and still has, which its coordinator
-    knows it by at `epoch`.
+    `generation` is what its client was told last, `handed` what it was handed out in it, and `using` what of that it
+    still has (decision 7), which is what its coordinator knows it by at `epoch`.
     """
 
     seat: Seat
     profile: Profile
     generation: int
     epoch: int
-    held: Partitions
+    handed: Partitions
+    using: Partitions
     session_deadline_ms: int
 
 
@@ -43,7 +45,7 @@ def begin_stable(settler: Settler, now_ms: int) -> Stable:
 
     It asks its coordinator at once: send `DeadlinePassed` at `next_deadline`.
     """
-    membership, tenure = _membership(settler), _tenure(settler)
+    membership, tenure = _membership(settler), _tenure(settler, settler.handed)
     return Stable(
         membership=membership,
         tenure=tenure,
@@ -60,8 +62,8 @@ def begin_completing(settler: Settler, sync_deadline_ms: int, now_ms: int) -> Co
     """
     return CompletingRebalance(
         membership=_membership(settler),
-        tenure=_tenure(settler),
-        using=settler.held,
+        tenure=_tenure(settler, settler.using),
+        using=settler.using,
         talk=Scheduled(now_ms),
         session_deadline_ms=settler.session_deadline_ms,
         sync_deadline_ms=sync_deadline_ms,
@@ -73,55 +75,63 @@ class Returner:
     """A translated member whose group becomes classic.
 
     `generation` is what its client was shown last, 0 for one that was never answered; `using` what its client may be
-    using, `handed` what it was handed out last. `joining` is an unanswered JoinGroup.
+    using. `is_settled` if its client has exactly what its coordinator granted, and nobody waits for an answer.
     """
 
     membership: Membership
     generation: int
-    handed: Partitions
     using: Partitions
-    joining: RequestRef | None
+    is_settled: bool
     session_deadline_ms: int
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether its client has exactly what its coordinator granted, and nobody waits for an answer."""
-        return self.joining is None and self.handed == self.using == self.membership.granted
 
 
 def take_leave(state: State, now_ms: int) -> Returner | None:
     """Say what a classic group goes on with; None for one that is no member any more as far as its client knows."""
     match state:
         case Stable() | CompletingRebalance():
+            tenure = state.tenure
+            has_it_all = tenure.handed == usable(tenure) == state.membership.granted
             return Returner(
                 membership=state.membership,
-                generation=state.tenure.generation,
-                handed=state.tenure.handed,
-                using=usable(state.tenure),
-                joining=None,
+                generation=tenure.generation,
+                using=usable(tenure),
+                is_settled=has_it_all and isinstance(state, Stable),
                 session_deadline_ms=state.session_deadline_ms,
             )
         case PreparingRebalance():
-            profile, tenure = state.membership.profile, state.tenure
             return Returner(
                 membership=state.membership,
-                generation=generation_of(tenure),
-                handed=tenure.handed if isinstance(tenure, Tenure) else frozenset(),
+                generation=generation_of(state.tenure),
                 using=state.using,
-                joining=state.parked.ref,
-                session_deadline_ms=now_ms + profile.session_timeout_ms,
+                is_settled=False,
+                session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms,
             )
         case _:
             return None
 
 
+def last_join(membership: Membership) -> JoinGroup:
+    """The JoinGroup that says of the client what is known of it."""
+    seat, profile = membership.seat, membership.profile
+    return JoinGroup(
+        group_id=seat.group_id,
+        member_id=seat.member_id,
+        instance_id=seat.instance_id,
+        protocol_type=CONSUMER,
+        protocols=profile.protocols,
+        session_timeout_ms=profile.session_timeout_ms,
+        rebalance_timeout_ms=profile.rebalance_timeout_ms,
+    )
+
+
 def _membership(settler: Settler) -> Membership:
-    return Membership(seat=settler.seat, profile=settler.profile, epoch=settler.epoch, granted=settler.held)
+    return Membership(seat=settler.seat, profile=settler.profile, epoch=settler.epoch, granted=settler.using)
 
 
-def _tenure(settler: Settler) -> Tenure:
+def _tenure(settler: Settler, handed: Partitions) -> Tenure:
     return Tenure(
         generation=settler.generation,
-        handed=settler.held,
-        since=dict.fromkeys(settler.held, settler.generation),
+        handed=handed,
+        since=dict.fromkeys(settler.using, settler.generation),
+        released=handed - settler.using,
     )

@@ -7,11 +7,10 @@ from typing import assert_never
 
 from translators.classic_member.effects import Reply
 from translators.classic_member.events import HeartbeatReceived, JoinReceived, SyncReceived
-from translators.classic_member.profile import CONSUMER
 from translators.classic_member.states import Membership
 from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, SyncGroup, SyncGroupReply
-from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.consumer_protocol import CONSUMER, encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, MemberId, RequestRef
 

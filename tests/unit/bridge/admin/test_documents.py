@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bridge.admin.contracts import RemovalResult, RemovedSeat
 from bridge.admin.documents import (
+    conversion_document,
     encode,
     error_document,
     group_document,
@@ -12,7 +13,7 @@ from bridge.admin.documents import (
     readiness_document,
     removal_document,
 )
-from tests.support.admin_views import ORDERS
+from tests.support.admin_views import ORDERS, converted
 
 SUMMARY = {
     "group_id": "orders-billing",
@@ -95,4 +96,19 @@ def test_removal_has_a_line_for_every_seat() -> None:
     assert json.loads(encode(removal_document(RemovalResult(error="", seats=(seat,))))) == {
         "error": "",
         "seats": [{"member_id": "m", "instance_id": "s", "error": "FENCED_INSTANCE_ID"}],
+    }
+
+
+def test_conversion_names_members_in_order() -> None:
+    """By client id, as the group's own page does."""
+    document = conversion_document(converted(is_dry_run=True))
+    assert list(document) == ["group", "to", "is_dry_run", "error", "members"]
+    assert json.loads(encode(document))["members"][0] == {
+        "member_id": "m-2",
+        "instance_id": None,
+        "client_id": "a",
+        "protocol": "classic",
+        "is_disturbed": False,
+        "loses": [{"topic": "orders", "partitions": [5]}],
+        "gains": [],
     }

@@ -1,12 +1,12 @@
-"""`remove-members` against a real admin API."""
+"""`remove-members` and `convert` against a real admin API."""
 
 import json
 
 import pytest
 from click.testing import CliRunner, Result
 
-from bridge.admin.contracts import Removal
-from bridge.admin.order_commands import remove_members
+from bridge.admin.contracts import Conversion, Removal
+from bridge.admin.order_commands import convert, remove_members
 from tests.support.admin_served import admin_api
 from tests.support.admin_views import ObedientCommands, RememberingScreen
 
@@ -64,3 +64,50 @@ def test_unknown_group_is_a_failure_with_a_sentence() -> None:
 def test_nobody_is_removed_by_accident(arguments: list[str]) -> None:
     """Status 2."""
     assert run(*arguments).exit_code == 2
+
+
+def run_convert(*arguments: str, screen: RememberingScreen | None = None) -> Result:
+    """One call of `convert`."""
+    return CliRunner().invoke(convert, list(arguments), obj=screen or RememberingScreen())
+
+
+def test_conversion_says_who_joins_again() -> None:
+    """One line for the group, one row for each member."""
+    commands, screen = ObedientCommands(), RememberingScreen()
+    with admin_api(commands=commands) as address:
+        assert run_convert("orders-billing", "--to", "classic", "--admin", address, screen=screen).exit_code == 0
+    assert commands.conversions == [Conversion(group="orders-billing", to="classic")]
+    assert screen.lines == ["group orders-billing is now a classic group; 1 of 2 members join again"]
+    assert screen.columns == ["MEMBER", "INSTANCE", "CLIENT", "PROTOCOL", "NOTICES", "LOSES", "GAINS"]
+    assert screen.rows == [
+        ["m-2", "-", "a", "classic", "nothing", "orders: 5", "-"],
+        ["m-1", "seat-1", "billing-1", "classic", "joins again", "-", "orders: 5"],
+    ]
+
+
+def test_dry_run_says_that_it_is_one() -> None:
+    """Nothing has happened."""
+    commands, screen = ObedientCommands(), RememberingScreen()
+    with admin_api(commands=commands) as address:
+        ran = run_convert("orders-billing", "--to", "classic", "--dry-run", "--admin", address, screen=screen)
+    assert (ran.exit_code, commands.conversions[0].is_dry_run) == (0, True)
+    assert screen.lines == ["group orders-billing would become a classic group; 1 of 2 members would join again"]
+
+
+def test_conversion_that_is_not_possible_says_why() -> None:
+    """Status 1, for programs too."""
+    screen = RememberingScreen()
+    with admin_api(commands=ObedientCommands(error="custom assignor 'acme'")) as address:
+        ran = run_convert("orders-billing", "--to", "classic", "--admin", address, screen=screen)
+        told = run_convert("orders-billing", "--to", "classic", "--json", "--admin", address)
+        missing = run_convert("nobody", "--to", "classic", "--admin", address)
+    assert screen.lines == ["group orders-billing can't become a classic group: custom assignor 'acme'"]
+    assert (ran.exit_code, told.exit_code, missing.exit_code) == (1, 1, 1)
+    assert json.loads(told.output)["error"] == "custom assignor 'acme'"
+    assert "EB-ADMIN-004" in missing.output
+
+
+@pytest.mark.parametrize("arguments", [["g"], ["g", "--to", "share"], ["--to", "classic"]])
+def test_kind_has_to_be_named(arguments: list[str]) -> None:
+    """Status 2."""
+    assert run_convert(*arguments).exit_code == 2

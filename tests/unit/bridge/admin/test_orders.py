@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
-from bridge.admin.contracts import Removal
-from bridge.admin.orders import ORDER_BYTES_MAX, OrderRefused, read_removal
+from bridge.admin.contracts import Conversion, Removal
+from bridge.admin.orders import ORDER_BYTES_MAX, OrderRefused, read_conversion, read_removal
 from bridge.admin.pages import make_application
 from tests.support.admin_views import ObedientCommands, still_sources
 
@@ -21,12 +21,13 @@ async def order(
     peer: str = "127.0.0.1",
     headers: dict[str, str] | None = None,
     commands: ObedientCommands | None = None,
+    page: str = "/remove-members",
 ) -> httpx.Response:
     """One order to an API that anybody may read, by a peer with an address."""
     application = make_application(still_sources(commands=commands), only_local=False)
     transport = httpx.ASGITransport(application, client=(peer, 4711))
     async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
-        return await client.post("/remove-members", content=body, headers=JSON if headers is None else headers)
+        return await client.post(page, content=body, headers=JSON if headers is None else headers)
 
 
 async def test_order_is_carried_out_and_answered_seat_by_seat() -> None:
@@ -97,3 +98,32 @@ def test_removal_names_members_or_all_of_them(written: dict[str, object]) -> Non
     """Nobody is removed by accident."""
     with pytest.raises(OrderRefused):
         read_removal(written)
+
+
+async def test_conversion_is_carried_out_and_told_member_by_member() -> None:
+    """The same answer for a dry run but for what it says of itself."""
+    commands = ObedientCommands()
+    body = json.dumps({"group": "orders-billing", "to": "classic", "dry_run": True}).encode()
+    answer = (await order(body, commands=commands, page="/convert")).json()
+    assert (answer["is_dry_run"], answer["error"]) == (True, "")
+    assert [(member["member_id"], member["is_disturbed"]) for member in answer["members"]] == [
+        ("m-2", False),
+        ("m-1", True),
+    ]
+    assert commands.conversions == [Conversion(group="orders-billing", to="classic", is_dry_run=True)]
+
+
+async def test_unknown_group_is_not_converted() -> None:
+    """As for the page that shows it."""
+    answer = await order(b'{"group": "x", "to": "classic"}', page="/convert")
+    assert (answer.status_code, answer.json()["code"]) == (404, "EB-ADMIN-004")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [{"group": "g"}, {"group": "g", "to": "share"}, {"to": "classic"}, {"group": "g", "to": "classic", "dry_run": 1}],
+)
+def test_conversion_names_a_group_and_a_kind(written: dict[str, object]) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(OrderRefused):
+        read_conversion(written)

@@ -8,6 +8,7 @@ from bridge.admin.documents import encode, group_document, groups_document
 from bridge.admin.rows import (
     GROUP_COLUMNS,
     MEMBER_COLUMNS,
+    converted_rows,
     group_lines,
     group_rows,
     member_rows,
@@ -58,6 +59,15 @@ def test_seats_are_removed_or_say_why_not() -> None:
     """An empty error is success."""
     seats = [{"member_id": "m", "instance_id": None, "error": ""}, {"instance_id": "s", "error": "UNKNOWN_MEMBER_ID"}]
     assert seat_rows({"seats": seats}) == [("m", "-", "removed"), ("-", "s", "UNKNOWN_MEMBER_ID")]
+
+
+def test_members_of_a_conversion_notice_something_or_nothing() -> None:
+    """In words that operators use."""
+    members = [{"member_id": "m", "is_disturbed": True, "gains": [{"topic": "t", "partitions": [1]}]}, {}]
+    assert converted_rows({"members": members}) == [
+        ("m", "-", "-", "-", "joins again", "-", "t: 1"),
+        ("-", "-", "-", "-", "nothing", "-", "-"),
+    ]
 
 
 @pytest.mark.parametrize("answer", [{}, {"groups": 3, "members": "x"}, {"groups": [1], "members": [None]}])

@@ -50,8 +50,9 @@ JOIN = JoinGroup(
 
 def _owner(*, begins_classic: bool) -> GroupOwner:
     ids = count(1)
-    shard = Shard(settings=EngineSettings(group_initial_rebalance_delay_ms=0), assignors=registry)
-    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId(f"fresh-{next(ids)}"), begins_classic)
+    settings = EngineSettings(group_initial_rebalance_delay_ms=0, group_begins_classic=begins_classic)
+    shard = Shard(settings=settings, assignors=registry)
+    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId(f"fresh-{next(ids)}"))
 
 
 def _send(owner: GroupOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> OwnerReply:
@@ -93,10 +94,11 @@ RANGE = replace(
 
 def test_group_that_can_be_translated_begins_as_a_consumer_group_unless_told_otherwise() -> None:
     """Decision 21: the default translates."""
-    shard = Shard(settings=EngineSettings(), assignors=registry)
-    assert not ClassicDoor(shard).takes(RANGE)
-    assert ClassicDoor(shard, begins_classic=True).takes(RANGE)
-    assert not ClassicDoor(shard, begins_classic=True).takes(Heartbeat(GROUP, 1, MemberId("m"), None))
+    own = EngineSettings(group_begins_classic=True)
+    shard = Shard(settings=EngineSettings(per_group={GROUP: own}), assignors=registry)
+    assert ClassicDoor(shard).takes(RANGE)
+    assert not ClassicDoor(shard).takes(Heartbeat(GROUP, 1, MemberId("m"), None))
+    assert not ClassicDoor(shard).takes(replace(RANGE, group_id=GroupId("other")))
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,7 @@ def test_promised_id_of_an_empty_classic_group_is_honoured() -> None:
     promised = _send(owner, replace(RANGE, needs_member_id=True), 1)
     assert isinstance(promised, JoinGroupReply)
     assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
+    owner.shard.settings = EngineSettings()
     translating = ClassicDoor(owner.shard)
     assert translating.takes(replace(RANGE, member_id=promised.member_id))
     assert not translating.takes(replace(RANGE, member_id=MemberId("another")))
@@ -143,7 +146,7 @@ def test_promised_id_of_an_empty_classic_group_is_honoured() -> None:
 
 def test_requests_become_the_commands_of_classic_groups() -> None:
     """One command for each request."""
-    door = ClassicDoor(Shard(settings=EngineSettings(), assignors=registry), begins_classic=True)
+    door = ClassicDoor(Shard(settings=EngineSettings(), assignors=registry))
     ref, fresh = RequestRef(0, 1, 1), MemberId("f")
     sync = SyncGroup(group_id=GROUP, generation=1, member_id=fresh, instance_id=None)
     beat = Heartbeat(GROUP, 1, fresh, None)

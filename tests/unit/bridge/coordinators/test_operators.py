@@ -3,6 +3,7 @@
 from trio.testing import MockClock
 
 from bridge.coordinators.operators import NoWay, Operators, everybody
+from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import embedded_world, join_request, native_join
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import JoinGroupReply
@@ -43,7 +44,7 @@ async def test_everybody_leaves_whatever_protocol_they_speak(autojump_clock: Moc
 
 async def test_classic_group_is_emptied_too(autojump_clock: MockClock) -> None:
     """Its own leader computes; whoever is parked is answered."""
-    async with embedded_world(begins_classic=True) as world:
+    async with embedded_world(EngineSettings(group_initial_rebalance_delay_ms=0, group_begins_classic=True)) as world:
         promised = await world.ask(join_request(""), JoinGroupReply)
         assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
         joined = await world.join(promised.member_id)

@@ -17,31 +17,42 @@ from tests.support.classic_members import (
     completing,
     fenced,
     granted,
+    join_reply,
+    joined,
     leaving,
     membership,
     parts,
     preparing,
     profile,
-    ref,
     stable,
     sync_reply,
     synced,
     tenure,
 )
-from translators.classic_member.converting import Returner, Settler, begin_completing, begin_stable, take_leave
+from translators.classic_member.converting import (
+    Returner,
+    Settler,
+    begin_completing,
+    begin_stable,
+    last_join,
+    take_leave,
+)
 from translators.classic_member.effects import DepartReason
 from translators.classic_member.events import DeadlinePassed
+from translators.classic_member.profile import read_profile
 from translators.classic_member.states import Absent, Asked, Silent, Stable, State
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import Vacant
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicPartition
 
 SETTLER = Settler(
     seat=SEAT,
     profile=profile(),
     generation=GENERATION,
     epoch=7,
-    held=parts(A, B),
+    handed=parts(A, B),
+    using=parts(A, B),
     session_deadline_ms=NOW + 1_234,
 )
 
@@ -72,7 +83,7 @@ def test_settled_member_that_loses_hears_of_it() -> None:
 
 def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile() -> None:
     """An eager member holds nothing, and its SyncGroup brings it all: one stop, not two."""
-    begun = begin_completing(replace(SETTLER, held=parts()), NOW + 60_000, NOW)
+    begun = begin_completing(replace(SETTLER, using=parts()), NOW + 60_000, NOW)
     asked = step(begun, DeadlinePassed(), NOW)
     answered = step(asked.state, granted(parts(A)), NOW)
     done = step(answered.state, synced(), NOW)
@@ -81,18 +92,31 @@ def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile
     assert next_deadline(begun) == NOW
 
 
+def test_parked_eager_member_goes_on_with_nothing_in_a_later_generation() -> None:
+    """Decision 7: it has dropped all; the same assignment is a new hand-out, so that nothing old may be committed."""
+    begun = begin_stable(replace(SETTLER, using=parts()), NOW)
+    parked = step(begun, joined(), NOW)
+    answered = step(parked.state, granted(parts(A, B)), NOW)
+    assert answered.effects == (join_reply(GENERATION + 1),)
+
+
+def test_parked_cooperative_member_keeps_what_it_says_it_has() -> None:
+    """Decision 7: its list and the last assignment agree, so nothing has moved."""
+    settler = replace(SETTLER, profile=profile("cooperative-sticky"))
+    parked = step(begin_stable(settler, NOW), joined("cooperative-sticky", owned=parts(A, B)), NOW)
+    answered = step(parked.state, granted(parts(A, B)), NOW)
+    assert answered.effects == (join_reply(GENERATION, name="cooperative-sticky"),)
+
+
 def test_member_at_work_returns_with_what_it_was_shown() -> None:
     """Decision 8: the generation stays good, and nothing is left to be settled."""
-    returner = take_leave(stable(A), NOW)
-    assert returner == Returner(
+    assert take_leave(stable(A), NOW) == Returner(
         membership=membership(parts(A)),
         generation=GENERATION,
-        handed=parts(A),
         using=parts(A),
-        joining=None,
+        is_settled=True,
         session_deadline_ms=NOW + SESSION_MS,
     )
-    assert returner.is_settled
 
 
 @pytest.mark.parametrize(
@@ -101,33 +125,26 @@ def test_member_at_work_returns_with_what_it_was_shown() -> None:
         (replace(stable(A), membership=membership(parts(A, B))), (A,)),
         (replace(stable(A, B), membership=membership(parts(A))), (A, B)),
         (replace(stable(A), tenure=replace(tenure(A, B), handed=parts(A))), (A, B)),
+        (completing(A), (A,)),
     ],
-    ids=["gains", "loses", "lets go"],
+    ids=["gains", "loses", "lets go", "before its sync"],
 )
-def test_member_with_a_change_before_it_is_not_settled(state: Stable, using: tuple[object, ...]) -> None:
-    """Decision 8: with unfinished moves a rebalance follows."""
+def test_member_with_a_change_before_it_is_not_settled(state: State, using: tuple[TopicPartition, ...]) -> None:
+    """Decision 8: with unfinished moves a rebalance would have to follow."""
     returner = take_leave(state, NOW)
     assert returner is not None
-    assert (set(returner.using), returner.is_settled) == (set(using), False)
+    assert (returner.using, returner.is_settled, returner.generation) == (parts(*using), False, GENERATION)
 
 
-def test_parked_member_returns_with_its_join() -> None:
-    """Whoever waits is answered by the classic group; a newcomer was shown no generation."""
+def test_parked_member_is_not_settled() -> None:
+    """Whoever waits is answered first; a newcomer was shown no generation."""
     known = take_leave(preparing(Asked(), tenure(A, B)), NOW)
     newcomer = take_leave(preparing(Asked(), Vacant()), NOW)
     assert known is not None
     assert newcomer is not None
-    assert (known.joining, known.generation, known.handed) == (ref(), GENERATION, parts(A, B))
-    assert (newcomer.joining, newcomer.generation, newcomer.handed) == (ref(), 0, parts())
+    assert (known.generation, newcomer.generation) == (GENERATION, 0)
     assert known.session_deadline_ms == NOW + SESSION_MS
-    assert not known.is_settled
-
-
-def test_member_before_its_sync_returns_with_its_generation() -> None:
-    """Its SyncGroup is answered by the classic group."""
-    returner = take_leave(completing(A), NOW)
-    assert returner is not None
-    assert (returner.generation, returner.handed, returner.joining) == (GENERATION, parts(A), None)
+    assert (known.is_settled, newcomer.is_settled) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +155,11 @@ def test_member_before_its_sync_returns_with_its_generation() -> None:
 def test_member_that_is_gone_does_not_return(state: State) -> None:
     """Its client joins anew."""
     assert take_leave(state, NOW) is None
+
+
+def test_last_join_says_of_the_client_what_is_known() -> None:
+    """Read again it gives the same profile."""
+    membership_ = membership(parts(A))
+    request = last_join(membership_)
+    assert read_profile(request) == membership_.profile
+    assert (request.member_id, request.group_id) == (SEAT.member_id, SEAT.group_id)
