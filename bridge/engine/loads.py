@@ -1,12 +1,12 @@
-"""A group's load index kept in step with its members, topics and targets for `apply`, and built when an assignor asks.
+"""What a group's assignor remembers: built when it is asked, then kept in step with members, topics and targets.
 
 It must not know records, nor what an assignor does with it.
 """
 
 from collections.abc import Hashable, Iterable
 
+from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.ladder import Seat, seat_of
-from bridge.engine.assignors.load_index import Census, LoadIndex
 from bridge.engine.model import Subscription
 from bridge.engine.state import (
     NO_PARTITIONS,
@@ -20,8 +20,8 @@ from bridge.engine.state import (
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
 
 
-def index_loads(state: Shard, group: Group) -> LoadIndex:
-    """What assignors know of the group beyond its members and targets; built from these if it is not at hand.
+def index_loads(state: Shard, group: Group, assignor: IncrementalAssignor) -> TargetIndex:
+    """What the assignor of the last target remembers of the group; built if it is not at hand.
 
     This is a memo, no state: the law is that it equals one built anew, so replay can do without it.
     """
@@ -32,7 +32,7 @@ def index_loads(state: Shard, group: Group) -> LoadIndex:
             wish: topic_ids_of(state, topic_names_of(state, group.members[member_id].subscription))
             for wish, member_id in first.items()
         }
-        group.loads = LoadIndex(
+        group.loads = assignor.index(
             Census(
                 seats={member_id: _seat(member.subscription) for member_id, member in group.members.items()},
                 wishes=wishes,

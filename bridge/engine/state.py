@@ -27,8 +27,8 @@ class Group:
     `grantable` what each member's target names and nobody holds; `wishes` counts members per set of names,
     `names` such sets per name; `stable_at` counts STABLE members per epoch,
     `natives` members that speak the consumer protocol; `lost_natives` if there were some and none is left. `loads`
-    is what an assignor needs to change only what changed: None until one asks, and again when the topics that members
-    want change other than by growing (`index_loads` builds it from the rest).
+    is what the assignor remembers to change only what must change: None until it is asked, and again when the topics
+    that members want change other than by growing (`index_loads` builds it from the rest).
     """
 
     group_id: GroupId

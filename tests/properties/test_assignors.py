@@ -173,7 +173,7 @@ def test_oracle_finds_the_best_of_all_assignments(spec: AssignmentSpec) -> None:
 def test_revised_target_is_as_good_as_a_new_one(spec: AssignmentSpec) -> None:
     """The incremental way: shares of those that change only, every partition once, the same balance and moves."""
     index = index_of(spec)
-    revised = UNIFORM.revise(index, spec.previous)
+    revised = index.revise(spec.previous)
     assert revised is not None
     target = {name: revised.get(name, spec.previous[name]) for name in spec.members}
     assert all(share != spec.previous[name] for name, share in revised.items())
@@ -187,7 +187,7 @@ def test_revised_target_is_as_good_as_a_new_one(spec: AssignmentSpec) -> None:
 @given(specs(same=True))
 def test_revised_target_of_equal_subscriptions_is_the_computed_one(spec: AssignmentSpec) -> None:
     """With one subscription both ways make the same choices."""
-    revised = UNIFORM.revise(index_of(spec), spec.previous)
+    revised = index_of(spec).revise(spec.previous)
     assert revised is not None
     assert {name: revised.get(name, spec.previous[name]) for name in spec.members} == UNIFORM.assign(spec)
 
@@ -196,7 +196,7 @@ def test_revised_target_of_equal_subscriptions_is_the_computed_one(spec: Assignm
 def test_order_of_members_does_not_matter_to_a_revision(spec: AssignmentSpec) -> None:
     """Equal questions, equal answers."""
     turned = replace(spec, members=dict(reversed(list(spec.members.items()))))
-    assert UNIFORM.revise(index_of(turned), spec.previous) == UNIFORM.revise(index_of(spec), spec.previous)
+    assert index_of(turned).revise(spec.previous) == index_of(spec).revise(spec.previous)
 
 
 @given(specs())

@@ -9,10 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bridge.engine.assignors.incremental import IncrementalAssignor
+from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.load_index import LoadIndex
-from bridge.engine.assignors.uniform import Uniform
+from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.uniform import Uniform, UniformIndex
 from bridge.engine.commands import (
     BeginCommit,
     ChangeTopics,
@@ -26,6 +26,7 @@ from bridge.engine.commands import (
     ResolveRegularExpression,
     Speaks,
 )
+from bridge.engine.consumer.target import make_spec
 from bridge.engine.loads import index_loads
 from bridge.engine.model import MemberState
 from bridge.engine.outcome import CommitAdmitted, MemberAnswer, Message, Outcome
@@ -48,6 +49,7 @@ from translators.dialects.ids import (
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 UNIFORM = Uniform()
+RANGE = Range()
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
 SPEAKS = st.sampled_from(list(Speaks))
 TOPICS = st.sampled_from([("foo",), ("bar",), ("foo", "bar"), ("foo", "later")])
@@ -68,11 +70,25 @@ class Moody(IncrementalAssignor):
             raise RuntimeError("not now")
         return UNIFORM.assign(spec)
 
-    def revise(self, index: LoadIndex, target: Assignment) -> Assignment | None:
+    def index(self, census: Census) -> TargetIndex:
+        """Remember as the built-in one does."""
+        return MoodyIndex(self, census)
+
+
+class MoodyIndex(UniformIndex):
+    """An index of a moody assignor."""
+
+    __slots__ = ("moody",)
+
+    def __init__(self, moody: Moody, census: Census) -> None:
+        super().__init__(census)
+        self.moody = moody
+
+    def revise(self, target: Assignment) -> Assignment | None:
         """Answer, or raise."""
-        if self.fails:
+        if self.moody.fails:
             raise RuntimeError("not now")
-        return UNIFORM.revise(index, target)
+        return super().revise(target)
 
 
 class EngineLaws(RuleBasedStateMachine):
@@ -91,16 +107,20 @@ class EngineLaws(RuleBasedStateMachine):
         delay_ms=st.sampled_from([0, 3_000]),
         interval_ms=st.sampled_from([0, 1_000]),
         wait_ms=st.sampled_from([0, 3_000]),
+        assignor=st.sampled_from(["uniform", "range"]),
     )
-    def start(self, delay_ms: int, interval_ms: int, wait_ms: int) -> None:
+    def start(self, delay_ms: int, interval_ms: int, wait_ms: int, assignor: str) -> None:
         """The shard's settings."""
         chosen = EngineSettings(
             group_initial_rebalance_delay_ms=delay_ms,
             group_consumer_assignment_interval_ms=interval_ms,
             group_consumer_max_size=3,
+            group_consumer_assignors=(assignor,),
         )
         self.moody = Moody()
-        self.bench = Bench(assignors={"uniform": self.moody}, settings=chosen, no_assignment_before_ms=wait_ms)
+        self.bench = Bench(
+            assignors={"uniform": self.moody, "range": RANGE}, settings=chosen, no_assignment_before_ms=wait_ms
+        )
 
     @rule(
         member=MEMBERS,
@@ -292,7 +312,16 @@ class EngineLaws(RuleBasedStateMachine):
         group = self.bench.state.groups.get(GROUP)
         if group is not None and group.loads is not None:
             fresh = replace(group, loads=None)
-            assert group.loads.picture() == index_loads(self.bench.state, fresh).picture()
+            assignor = RANGE if group.assignor == "range" else UNIFORM
+            assert group.loads.picture() == index_loads(self.bench.state, fresh, assignor).picture()
+
+    @invariant()
+    def range_target_follows_from_seats_alone(self) -> None:
+        """Whatever was computed anew, a target of `range` is what its definition says of the group as it is (K9.2)."""
+        group = self.bench.state.groups.get(GROUP)
+        if group is not None and group.assignor == "range" and group.epoch == group.assignment_epoch:
+            defined = RANGE.assign(make_spec(self.bench.state, group))
+            assert {name: group.target.get(name, frozenset()) for name in group.members} == defined
 
     @invariant()
     def target_covers_subscribed_partitions_once(self) -> None:

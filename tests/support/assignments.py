@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from bridge.engine.assignors.claims import settle_claims
 from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat
 from bridge.engine.assignors.flow import Flow
+from bridge.engine.assignors.incremental import Census
 from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
-from bridge.engine.assignors.load_index import Census, LoadIndex
+from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
 
@@ -56,15 +57,18 @@ def flow(question: AssignmentSpec) -> Flow:
     return Flow(component, settle_claims(question, component))
 
 
-def index_of(question: AssignmentSpec) -> LoadIndex:
-    """The index of a group that is as the question says; who has no entry in `previous` is a newcomer."""
+def census_of(question: AssignmentSpec) -> Census:
+    """The census of a group that is as the question says; who has no entry in `previous` is a newcomer."""
     wishes = {name: member.topics for name, member in question.members.items()}
-    return LoadIndex(
-        Census(
-            seats={name: seat(member) for name, member in question.members.items()},
-            wishes=wishes,
-            topics={wish: wish for wish in wishes.values()},
-            partition_counts=question.partition_counts,
-            target={name: share for name, share in question.previous.items() if name in question.members},
-        )
+    return Census(
+        seats={name: seat(member) for name, member in question.members.items()},
+        wishes=wishes,
+        topics={wish: wish for wish in wishes.values()},
+        partition_counts=question.partition_counts,
+        target={name: share for name, share in question.previous.items() if name in question.members},
     )
+
+
+def index_of(question: AssignmentSpec) -> UniformIndex:
+    """The index of such a group."""
+    return UniformIndex(census_of(question))

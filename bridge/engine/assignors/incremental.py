@@ -1,16 +1,82 @@
 """How a built-in assignor answers at the cost of what changed: an inner contract that plug-ins need not know.
 
-It must not know any one assignor, nor how the index is kept.
+It must not know any one assignor, nor who keeps an index in step.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.load_index import LoadIndex
+from bridge.engine.assignors.ladder import Seat
+from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
+
+Partitions = frozenset[TopicIdPartition]
+NOTHING: Partitions = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """What an index is built from: seats and wishes of all members, topics of each wish, and the target.
+
+    `partition_counts` need not name every topic; a topic it doesn't name has no partitions. Targets are disjoint; they
+    may name partitions that are gone or not wanted any more.
+    """
+
+    seats: Mapping[MemberId, Seat]
+    wishes: Mapping[MemberId, Hashable]
+    topics: Mapping[Hashable, frozenset[TopicId]]
+    partition_counts: Mapping[TopicId, int]
+    target: Assignment
+
+
+class TargetIndex(ABC):
+    """What an assignor remembers of one group; told of everything that changes in it.
+
+    Methods that answer False have met a change of structure (a new wish, the last member of an old one, a topic that
+    comes or goes): the index is out of date then and must be built anew.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
+        """A member came or took another wish; `target` is what it has in the group's target, None for a newcomer."""
+
+    @abstractmethod
+    def unseat(self, member_id: MemberId, target: Partitions) -> bool:
+        """A member goes, and leaves what it has in the group's target to others."""
+
+    @abstractmethod
+    def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
+        """A member has this target now, which differs by these partitions."""
+
+    @abstractmethod
+    def lose(self, member_id: MemberId, partition: TopicIdPartition) -> None:
+        """Another member's target names the partition too, before this one's is told anew."""
+
+    @abstractmethod
+    def grow(self, topic: TopicId, count: int, target_owners: Mapping[TopicIdPartition, MemberId]) -> bool:
+        """A topic has this many partitions now."""
+
+    @abstractmethod
+    def rest(self) -> None:
+        """The group's target is what this index was asked for."""
+
+    @abstractmethod
+    def picture(self) -> object:
+        """All that follows from members, topics and target, as a value: equal to that of an index built anew."""
+
+    @abstractmethod
+    def revise(self, target: Assignment) -> Assignment | None:
+        """The new shares of those whose share changes, or None if that is a job for `assign`.
+
+        `target` is the group's, by this assignor; with the new shares it must be as good an answer as `assign` gives.
+        """
 
 
 class IncrementalAssignor(ABC):
-    """An assignor that can also revise a target of its own."""
+    """An assignor (see `interface.Assignor`) that can also revise a target of its own."""
 
     name: str
 
@@ -19,8 +85,5 @@ class IncrementalAssignor(ABC):
         """As `interface.Assignor`."""
 
     @abstractmethod
-    def revise(self, index: LoadIndex, target: Assignment) -> Assignment | None:
-        """The new shares of those whose share changes, or None if that is a job for `assign`.
-
-        `target` is the last one, by this assignor; together the two must be as good an answer as `assign` gives.
-        """
+    def index(self, census: Census) -> TargetIndex:
+        """What this assignor wants to remember of a group."""

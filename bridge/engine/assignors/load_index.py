@@ -6,12 +6,10 @@ It knows wishes, seats, loads and which partitions nobody has, and must not know
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bridge.engine.assignors.incremental import NOTHING, Census, Partitions
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
-
-Partitions = frozenset[TopicIdPartition]
-NOTHING: Partitions = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -60,21 +58,6 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
-    """What an index is built from: seats and wishes of all members, topics of each wish, and the target.
-
-    `partition_counts` need not name every topic; a topic it doesn't name has no partitions. Targets are disjoint; they
-    may name partitions that are gone or not wanted any more.
-    """
-
-    seats: Mapping[MemberId, Seat]
-    wishes: Mapping[MemberId, Hashable]
-    topics: Mapping[Hashable, frozenset[TopicId]]
-    partition_counts: Mapping[TopicId, int]
-    target: Assignment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """An index as a value: seat, topics, load and units of each member; what is free; who is unsettled; all ladders."""
 
@@ -87,9 +70,8 @@ class Picture:
 class LoadIndex:
     """Loads, holders and free partitions of a group; a function of its members, topics and target.
 
-    Methods that answer False have met a change of structure (a new wish, the last member of an old one, a topic that
-    comes or goes): the index is out of date then and must be built anew. Of the target only valid partitions count:
-    those that exist and that their member wants. `unsettled` members need a new target whatever their load: newcomers
+    For its methods see `incremental.TargetIndex`. Of the target only valid partitions count: those that exist and that
+    their member wants. `unsettled` members need a new target whatever their load: newcomers
     without one, and those whose target names what is not valid. `restless` regions changed since the last target.
     """
 

@@ -5,11 +5,13 @@ It knows seats and partition counts, and must not know stickiness: only a stable
 
 from bridge.engine.assignors.claims import NOTHING
 from bridge.engine.assignors.cohorts import Cohort, form_cohorts, seated
+from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.seat_index import SeatIndex, cut_range
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
-class Range:
+class Range(IncrementalAssignor):
     """Kafka's `range`: static members first, the first seats get one more, equal counts are co-partitioned (K9.2)."""
 
     name: str = "range"
@@ -24,6 +26,10 @@ class Range:
                 orders[subscribed] = _merge_seats(spec, [cohorts[number] for number in subscribed])
             _cut(topic, spec.partition_counts[topic], orders[subscribed], shares)
         return {member_id: _kept_object(spec, member_id, share) for member_id, share in shares.items()}
+
+    def index(self, census: Census) -> TargetIndex:
+        """Who sits where."""
+        return SeatIndex(census)
 
 
 def _subscribed(cohorts: tuple[Cohort, ...]) -> dict[TopicId, tuple[int, ...]]:
@@ -43,12 +49,8 @@ def _merge_seats(spec: AssignmentSpec, cohorts: list[Cohort]) -> tuple[MemberId,
 def _cut(
     topic: TopicId, count: int, order: tuple[MemberId, ...], shares: dict[MemberId, list[TopicIdPartition]]
 ) -> None:
-    floor, surplus = divmod(count, len(order))
-    start = 0
-    for number, member_id in enumerate(order[:count]):
-        end = start + floor + (number < surplus)
-        shares[member_id].extend(TopicIdPartition(topic, partition) for partition in range(start, end))
-        start = end
+    for place, member_id in enumerate(order[:count]):
+        shares[member_id].extend(TopicIdPartition(topic, number) for number in cut_range(count, len(order), place))
 
 
 def _kept_object(

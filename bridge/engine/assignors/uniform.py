@@ -5,7 +5,7 @@ It knows which road fits which component, and must not know how either computes.
 
 from bridge.engine.assignors.claims import NOTHING, settle_claims
 from bridge.engine.assignors.cohorts import Component, form_cohorts, link_components, seat
-from bridge.engine.assignors.incremental import IncrementalAssignor
+from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
 from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.mixture import share_along_chains
@@ -26,9 +26,19 @@ class Uniform(IncrementalAssignor):
             target.update(assign_component(spec, component))
         return target
 
-    def revise(self, index: LoadIndex, target: Assignment) -> Assignment | None:
-        """Look only at components that changed, and there only at members that must give or may gain."""
-        return revise(index, target)
+    def index(self, census: Census) -> TargetIndex:
+        """Loads and free partitions, by what members want."""
+        return UniformIndex(census)
+
+
+class UniformIndex(LoadIndex, TargetIndex):
+    """A load index that knows what to do about imbalance."""
+
+    __slots__ = ()
+
+    def revise(self, target: Assignment) -> Assignment | None:
+        """Look only at regions that changed, and there only at members that must give or may gain."""
+        return revise(self, target)
 
 
 def assign_component(spec: AssignmentSpec, component: Component) -> Assignment:

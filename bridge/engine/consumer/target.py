@@ -86,7 +86,7 @@ def _revise(state: Shard, group: Group, name: str) -> Assignment | str | None:
         return None
     answer: Assignment | None = None
     with _Trap() as trap:
-        answer = assignor.revise(index_loads(state, group), group.target)
+        answer = index_loads(state, group, assignor).revise(group.target)
     return answer if trap.fault is None else trap.fault
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bridge.engine.assignors.uniform import Uniform
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.loads import index_loads
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request, topic, topic_id
@@ -21,7 +22,8 @@ def indexed() -> Bench:
 def fits(bench: Bench) -> bool:
     """Whether the group has an index that equals a fresh one."""
     loads = bench.group.loads
-    return loads is not None and loads.picture() == index_loads(bench.state, replace(bench.group, loads=None)).picture()
+    fresh = index_loads(bench.state, replace(bench.group, loads=None), Uniform())
+    return loads is not None and loads.picture() == fresh.picture()
 
 
 def test_group_gets_an_index_with_its_second_target() -> None:
@@ -48,7 +50,7 @@ def test_index_is_the_same_object_as_long_as_it_fits() -> None:
 def test_index_is_asked_for_once() -> None:
     """It is a memo."""
     bench = indexed()
-    assert index_loads(bench.state, bench.group) is bench.group.loads
+    assert index_loads(bench.state, bench.group, Uniform()) is bench.group.loads
 
 
 def test_other_topics_make_the_index_anew() -> None:

@@ -1,7 +1,8 @@
 """Loads, holders and free partitions of small groups, and what makes an index out of date."""
 
+from bridge.engine.assignors.incremental import NOTHING
 from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
-from bridge.engine.assignors.load_index import NOTHING, LoadIndex
+from bridge.engine.assignors.load_index import LoadIndex
 from tests.support.assignments import index_of, parts, spec, topic
 from translators.dialects.ids import MemberId
 

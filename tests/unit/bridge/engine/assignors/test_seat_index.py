@@ -1,0 +1,112 @@
+"""Which seats another cut concerns."""
+
+from bridge.engine.assignors.incremental import NOTHING, Census
+from bridge.engine.assignors.interface import AssignmentSpec
+from bridge.engine.assignors.ladder import seat_of
+from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.seat_index import SeatIndex, cut_range
+from tests.support.assignments import census_of, parts, shares, spec, topic
+from translators.dialects.ids import MemberId
+
+M1, M2, M3, M4 = MemberId("m1"), MemberId("m2"), MemberId("m3"), MemberId("m4")
+WISH = frozenset({topic("a")})
+
+
+def rested(question: AssignmentSpec) -> SeatIndex:
+    """The index of a group whose target is `range`'s."""
+    index = SeatIndex(census_of(question))
+    index.rest()
+    return index
+
+
+def cut(counts: dict[str, int], members: dict[str, str]) -> AssignmentSpec:
+    """A group with the target that `range` gives it."""
+    question = spec(counts, members)
+    given = Range().assign(question)
+    return AssignmentSpec(members=question.members, previous=given, partition_counts=question.partition_counts)
+
+
+def test_first_seats_get_one_more() -> None:
+    """K9.2; who sits beyond the last partition gets none."""
+    assert [list(cut_range(5, 3, place)) for place in range(3)] == [[0, 1], [2, 3], [4]]
+    assert [list(cut_range(1, 3, place)) for place in range(3)] == [[0], [], []]
+
+
+def test_target_of_unknown_origin_is_computed_in_full() -> None:
+    """After a restart nobody knows how it was cut."""
+    assert SeatIndex(census_of(cut({"a": 2}, {"m1": "a"}))).revise({}) is None
+
+
+def test_newcomer_beyond_the_last_partition_changes_nobody() -> None:
+    """It gets an empty share (K2.29), and no other is looked at."""
+    question = cut({"a": 2}, {"m1": "a", "m2": "a"})
+    index = rested(question)
+    assert index.seat(seat_of(M3, None), WISH, None)
+    assert index.revise(question.previous) == shares({"m3": ""})
+
+
+def test_newcomer_shifts_those_behind_its_seat() -> None:
+    """m1 keeps its range, m3 gets m4's."""
+    question = cut({"a": 3}, {"m1": "a", "m3": "a", "m4": "a"})
+    index = rested(question)
+    assert index.seat(seat_of(M2, None), WISH, None)
+    assert index.revise(question.previous) == shares({"m2": "a1", "m3": "a2", "m4": ""})
+
+
+def test_leaver_shifts_those_behind_its_seat() -> None:
+    """Who came to its place gets its range."""
+    question = cut({"a": 2}, {"m1": "a", "m2": "a", "m3": "a"})
+    index = rested(question)
+    assert index.unseat(M1, NOTHING)
+    assert index.revise(question.previous) == shares({"m2": "a0", "m3": "a1"})
+
+
+def test_grown_topic_concerns_whose_range_grows_or_shifts() -> None:
+    """Topics that stay as they are keep their cut."""
+    question = cut({"a": 3, "b": 2}, {"m1": "ab", "m2": "ab"})
+    index = rested(question)
+    assert index.grow(topic("a"), 4, {})
+    assert index.revise(question.previous) == shares({"m2": "a2 a3 b1"})
+    assert not index.grow(topic("a"), 3, {})
+    assert not index.grow(topic("c"), 3, {})
+
+
+def test_member_with_another_wish_moves_to_another_row() -> None:
+    """Those who share neither wish are left alone; the last member of a wish makes the index out of date."""
+    question = cut({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m3": "b", "m4": "c"})
+    index = rested(question)
+    assert index.seat(seat_of(M3, None), WISH, question.previous[M3])
+    assert index.revise(question.previous) == shares({"m2": "b0 b1", "m3": "a1", "m1": "a0"})
+    assert not index.unseat(M4, NOTHING)
+    assert not index.seat(seat_of(M1, None), frozenset({topic("x")}), None)
+
+
+def test_target_that_was_told_otherwise_is_cut_anew() -> None:
+    """A static seat that changed hands brings the old member's target."""
+    question = cut({"a": 2}, {"m1": "a", "m2": "a"})
+    index = rested(question)
+    index.retarget(M2, NOTHING, NOTHING, parts("a1"))
+    assert index.revise({**question.previous, M2: NOTHING}) == shares({"m2": "a1"})
+    index.rest()
+    index.lose(M1, next(iter(parts("a0"))))
+    assert index.revise(question.previous) == shares({"m1": "a0"})
+
+
+def test_picture_is_that_of_an_index_built_anew() -> None:
+    """Whatever order members came in."""
+    index = rested(cut({"a": 2}, {"m1": "a", "m3": "a"}))
+    index.seat(seat_of(M2, None), WISH, None)
+    fresh = SeatIndex(census_of(cut({"a": 2}, {"m1": "a", "m2": "a", "m3": "a"})))
+    assert (
+        index.picture()
+        == fresh.picture()
+        == SeatIndex(
+            Census(
+                seats={name: seat_of(name, None) for name in (M3, M2, M1)},
+                wishes=dict.fromkeys((M1, M2, M3), WISH),
+                topics={WISH: WISH},
+                partition_counts={topic("a"): 2},
+                target={},
+            )
+        ).picture()
+    )
