@@ -5,6 +5,7 @@ It must not know how the journal is kept.
 
 import random
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,27 @@ PARTITIONS = 6
 SESSION_MS = 20_000
 """Longer than librdkafka stays away after a few refused connections (reconnect.backoff.max.ms, 10 s)."""
 SETTINGS = {**QUICK_SETTINGS, "group.consumer.session.timeout.ms": str(SESSION_MS)}
-KILLS = 4
-SEATS = {"m1": "confluent-range", "m2": "confluent-cooperative", "m3": "confluent-consumer"}
+KILLS = {"39": 4, "43": 20}
+"""How often the bridge dies, by broker: the journal does not know which one it is."""
+LIFE_S = (0.1, 2.5)
+"""How long a life lasts after clients may come: also shorter than librdkafka takes to come back."""
+SEATS = {
+    "m1": "confluent-range",
+    "m2": "confluent-cooperative",
+    "m3": "confluent-consumer",
+    "m4": "kafka-python-range",
+    "m5": "aiokafka",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where it happens."""
+
+    kafka: KafkaUnderTest
+    bridge: MortalBridge
+    wardrobe: Wardrobe
+    directory: Path
 
 
 async def kill_and_start(bridge: MortalBridge) -> None:
@@ -35,10 +55,11 @@ async def kill_and_start(bridge: MortalBridge) -> None:
     await trio.to_thread.run_sync(bridge.start)
 
 
-async def tell(kafka: KafkaUnderTest, bridge: MortalBridge, wardrobe: Wardrobe, directory: Path) -> Verdict:
-    """Three members settle; then the bridge dies again and again at random moments while records flow."""
-    group = f"embedded-journal-{uuid.uuid4().hex[:6]}"
-    moments = random.Random(group)
+async def tell(stage: Stage, kills: int, seed: str) -> Verdict:
+    """All members settle; then the bridge dies again and again at the seed's moments while records flow."""
+    kafka, bridge, wardrobe, directory = stage.kafka, stage.bridge, stage.wardrobe, stage.directory
+    group = f"embedded-journal-{seed}"
+    moments = random.Random(seed)
     target = Target(bootstrap=bridge.bootstrap, group=group, topics=(f"{group}-topic",))
     partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, target.topics, PARTITIONS)
     async with trio.open_nursery() as nursery:
@@ -48,8 +69,8 @@ async def tell(kafka: KafkaUnderTest, bridge: MortalBridge, wardrobe: Wardrobe, 
             await fleet.start(wardrobe.spec(seat, kind, SESSION_MS))
         await fleet.wait_settled()
         async with fleet.step("restarts"):
-            for _ in range(KILLS):
-                await trio.sleep(moments.uniform(0.2, 3))
+            for _ in range(kills):
+                await trio.sleep(moments.uniform(*LIFE_S))
                 await kill_and_start(bridge)
             await trio.sleep(SESSION_MS / 1000 / 2)
         await fleet.stop_producers()
@@ -57,11 +78,11 @@ async def tell(kafka: KafkaUnderTest, bridge: MortalBridge, wardrobe: Wardrobe, 
         await fleet.stop_all()
     offsets = await trio.to_thread.run_sync(read_committed, kafka.bootstrap, group, fleet.partitions)
     verdict = judge(fleet.evidence(offsets))
-    print("\n".join(verdict_lines(verdict)))
+    print("\n".join([f"{kills} kills at the moments of seed {seed!r}", *verdict_lines(verdict)]))
     return verdict
 
 
-@pytest.mark.parametrize("version", ["39", "43"])
+@pytest.mark.parametrize("version", KILLS)
 async def test_killed_bridge_goes_on_and_nobody_notices(
     version: str, request: pytest.FixtureRequest, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
@@ -70,7 +91,8 @@ async def test_killed_bridge_goes_on_and_nobody_notices(
     bridge = MortalBridge(kafka.bootstrap, "embedded-*", tmp_path, SETTINGS)
     await trio.to_thread.run_sync(bridge.start)
     try:
-        verdict = await tell(kafka, bridge, wardrobe, tmp_path)
+        stage = Stage(kafka=kafka, bridge=bridge, wardrobe=wardrobe, directory=tmp_path)
+        verdict = await tell(stage, KILLS[version], uuid.uuid4().hex[:6])
     finally:
         status = await trio.to_thread.run_sync(bridge.stop)
     require_safety(verdict)
