@@ -1,0 +1,204 @@
+"""Events of a log become rebalances, whatever the log lacks: beginnings, ends, or the run that went on.
+
+It must not know files; monotonic times are compared within one run of the bridge only.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from bridge.telemetry.cause.background import keep_past
+from bridge.telemetry.cause.explain import explain
+from bridge.telemetry.cause.scene import set_scene
+from bridge.telemetry.cause.spans import Span, pair_spans
+from bridge.telemetry.rebalances.members import tell_member
+from bridge.telemetry.rebalances.stories import UNKNOWN_COUNT, MemberStory, Rebalance
+from bridge.telemetry.schema.facts import (
+    GroupFact,
+    MemberFact,
+    MemberInputs,
+    RebalanceBegan,
+    RebalanceEnded,
+    RebalanceExplained,
+    TargetComputed,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Cause, Phase
+
+PAST_MAX = 512
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """The events of one rebalance: `own` carry its id or were told while it was under way."""
+
+    rebalance_id: str
+    past: tuple[Event, ...]
+    own: list[Event] = field(default_factory=list)
+    is_open: bool = True
+
+
+def assemble(events: Iterable[Event]) -> list[Rebalance]:
+    """The rebalances of every group, in the order in which they began on the wall clock.
+
+    `events` are in the order of the log. A rebalance that another run of the bridge left open stays open.
+    """
+    introduced: dict[str, MemberInputs] = {}
+    groups: dict[tuple[str, str], _Group] = {}
+    everywhere: list[Event] = []
+    for event in events:
+        fact = event.fact
+        group_id = getattr(fact, "group_id", "")
+        if isinstance(fact, MemberInputs):
+            introduced[fact.member_id] = fact
+        if not group_id:
+            everywhere.append(event)
+            continue
+        key = (group_id, event.stamp.boot)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group(past=_inherited(groups, group_id))
+        group.add(event, everywhere)
+    found = [_finish(draft, introduced) for group in groups.values() for draft in group.drafts.values()]
+    return _link(sorted(found, key=lambda rebalance: (rebalance.began_wall_us, rebalance.rebalance_id)))
+
+
+def _inherited(groups: dict[tuple[str, str], "_Group"], group_id: str) -> list[Event]:
+    """What runs before this one knew of the group last."""
+    past = [event for (name, _), group in groups.items() if name == group_id for event in group.past]
+    return past[-PAST_MAX:]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Group:
+    """One group in one run: what was told last, and its rebalances by id."""
+
+    past: list[Event]
+    drafts: dict[str, _Draft] = field(default_factory=dict)
+    current: _Draft | None = None
+
+    def add(self, event: Event, everywhere: Sequence[Event]) -> None:
+        """Take an event where it belongs."""
+        fact = event.fact
+        rebalance_id = fact.rebalance_id if isinstance(fact, GroupFact) else ""
+        if rebalance_id and rebalance_id not in self.drafts:
+            self._open(rebalance_id, everywhere)
+        named = self.drafts.get(rebalance_id)
+        for draft in {id(one): one for one in (named, self.current) if one is not None}.values():
+            draft.own.append(event)
+        self.past.append(event)
+        if isinstance(fact, RebalanceEnded) and self.current is named:
+            self.current = None
+        if len(self.past) > PAST_MAX:
+            self.past = keep_past(self.past)
+
+    def _open(self, rebalance_id: str, everywhere: Sequence[Event]) -> None:
+        self.current = _Draft(rebalance_id=rebalance_id, past=(*everywhere[-PAST_MAX:], *self.past))
+        self.drafts[rebalance_id] = self.current
+
+
+def _finish(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalance:
+    own = draft.own
+    opening = next((event for event in own if isinstance(event.fact, RebalanceBegan)), own[0])
+    began = opening.fact
+    assert isinstance(began, GroupFact)
+    ending = next((event for event in own if _ends(event, draft.rebalance_id)), None)
+    begin_us = opening.stamp.mono_us
+    end_us = (own[-1] if ending is None else ending).stamp.mono_us
+    target = next((event.fact for event in reversed(own) if isinstance(event.fact, TargetComputed)), None)
+    explained = _explanation(draft, introduced)
+    return Rebalance(
+        rebalance_id=draft.rebalance_id,
+        group_id=began.group_id,
+        road=began.road,
+        epoch=explained.group_epoch,
+        boot=opening.stamp.boot,
+        began_wall_us=opening.stamp.wall_us,
+        duration_us=max(0, end_us - begin_us),
+        outcome=ending.fact.outcome if ending is not None and isinstance(ending.fact, RebalanceEnded) else None,
+        supersedes=began.supersedes if isinstance(began, RebalanceBegan) else "",
+        superseded_by="",
+        explained=explained,
+        assignor="" if target is None else target.assignor,
+        moved=UNKNOWN_COUNT if target is None else target.moved,
+        forced_minimum=UNKNOWN_COUNT if target is None else target.forced_minimum,
+        member_count=UNKNOWN_COUNT if target is None else target.member_count,
+        partition_count=UNKNOWN_COUNT if target is None else target.partition_count,
+        members=_members(draft, introduced, begin_us, max(begin_us, end_us)),
+    )
+
+
+def _ends(event: Event, rebalance_id: str) -> bool:
+    return isinstance(event.fact, RebalanceEnded) and event.fact.rebalance_id == rebalance_id
+
+
+def _explanation(draft: _Draft, introduced: dict[str, MemberInputs]) -> RebalanceExplained:
+    """What the bridge said when the rebalance ended; where it said nothing or did not know, what the log shows."""
+    said = next((event.fact for event in draft.own if _explains(event, draft.rebalance_id)), None)
+    if isinstance(said, RebalanceExplained) and said.cause is not Cause.UNKNOWN:
+        return said
+    under_way = [event for event in draft.own if not isinstance(event.fact, RebalanceExplained)]
+    shown = explain((*draft.past, *under_way), introduced.get)
+    if shown is not None and shown.rebalance_id == draft.rebalance_id:
+        return shown
+    return said if isinstance(said, RebalanceExplained) else _unexplained(draft)
+
+
+def _explains(event: Event, rebalance_id: str) -> bool:
+    return isinstance(event.fact, RebalanceExplained) and event.fact.rebalance_id == rebalance_id
+
+
+def _unexplained(draft: _Draft) -> RebalanceExplained:
+    """The log holds neither beginning nor end of it."""
+    fact = draft.own[0].fact
+    assert isinstance(fact, GroupFact)
+    return RebalanceExplained(
+        group_id=fact.group_id,
+        road=fact.road,
+        rebalance_id=draft.rebalance_id,
+        group_epoch=fact.group_epoch,
+        cause=Cause.UNKNOWN,
+        caused_by=(),
+        evidence=(),
+        sentence=f"{fact.group_id} rebalanced; the log holds neither the beginning nor the end of it",
+    )
+
+
+def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, end_us: int) -> tuple[MemberStory, ...]:
+    """Stories of all members that have a fact in it, or caused it, in the order in which they were busy."""
+    boot = draft.own[0].stamp.boot
+    past = [event for event in draft.past if event.stamp.boot == boot]
+    scene = set_scene((*past, *draft.own))
+    leading = () if scene is None else scene.at_first
+    number = draft.own[0].stamp.number
+    facts: dict[str, list[Event]] = {}
+    for event in (*(event for event in leading if event.stamp.number < number), *draft.own):
+        if isinstance(event.fact, MemberFact):
+            facts.setdefault(event.fact.member_id, []).append(event)
+    spans: dict[str, list[Span]] = {}
+    for span in pair_spans((*past, *draft.own), begin_us, end_us):
+        if _touches(span, draft.rebalance_id, begin_us, end_us):
+            spans.setdefault(span.member_id, []).append(span)
+    stories = [
+        tell_member(told, spans.get(member_id, ()), introduced.get(member_id), begin_us)
+        for member_id, told in facts.items()
+    ]
+    return tuple(sorted(stories, key=_first_busy_us))
+
+
+def _touches(span: Span, rebalance_id: str, begin_us: int, end_us: int) -> bool:
+    """Whether a phase is part of the rebalance: it began in it, or another one that was under way went on in it."""
+    if span.phase is Phase.STABLE:
+        return False
+    if span.rebalance_id == rebalance_id:
+        return True
+    return span.phase is not Phase.FETCHING and span.begin_us < end_us and span.end_us > begin_us
+
+
+def _first_busy_us(story: MemberStory) -> tuple[int, str]:
+    return min((stretch.begin_us for stretch in story.stretches), default=story.told_us or 0), story.member_id
+
+
+def _link(rebalances: Sequence[Rebalance]) -> list[Rebalance]:
+    """Say of each which one cut it short."""
+    successors = {rebalance.supersedes: rebalance.rebalance_id for rebalance in rebalances if rebalance.supersedes}
+    return [replace(one, superseded_by=successors.get(one.rebalance_id, "")) for one in rebalances]
