@@ -6,7 +6,7 @@ It must not know how records are kept, nor how the state came about.
 from collections.abc import Iterator
 
 from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember, ShownGeneration
+from bridge.engine.classic.model import DEPARTED, ShownGeneration
 from bridge.engine.classic.records import (
     ClassicGenerationReserved,
     ClassicGenerationsAliased,
@@ -26,17 +26,6 @@ from bridge.engine.records import (
     TopicSeen,
 )
 from bridge.engine.state import Group, Shard
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity
-
-_DEPARTED = ClassicMember(
-    member_id=NO_MEMBER_ID,
-    instance_id=None,
-    identity=ClientIdentity(client_id="", client_host=""),
-    session_timeout_ms=0,
-    rebalance_timeout_ms=0,
-    protocols=(),
-)
-"""Stands for all who left since the last sync, so that their going is told once more."""
 
 
 def condense(state: Shard) -> Iterator[DurableRecord]:
@@ -66,7 +55,7 @@ def _group(group: Group) -> Iterator[DurableRecord]:
 
 def _classic(group: ClassicGroup) -> Iterator[DurableRecord]:
     group_id, synced = group.group_id, group.synced
-    departed = (_DEPARTED,) if group.has_lost_member else ()
+    departed = (DEPARTED,) if group.has_lost_member else ()
     yield ClassicGroupCreated(group_id)
     yield ClassicGroupSynced(
         group_id=group_id,

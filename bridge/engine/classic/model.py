@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from translators.dialects.classic import Protocol
-from translators.dialects.ids import ClientIdentity, InstanceId, MemberId
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a newcomer may be parked in its first JoinGroup, whatever its session timeout (K1.22)."""
@@ -47,6 +47,17 @@ class ClassicMember:
     rebalance_timeout_ms: int
     protocols: tuple[Protocol, ...]
     assignment: bytes = b""
+
+
+DEPARTED = ClassicMember(
+    member_id=NO_MEMBER_ID,
+    instance_id=None,
+    identity=ClientIdentity(client_id="", client_host=""),
+    session_timeout_ms=0,
+    rebalance_timeout_ms=0,
+    protocols=(),
+)
+"""Stands in records for all who left since the last sync, where only that somebody did has to be told."""
 
 
 @dataclass(frozen=True, slots=True)

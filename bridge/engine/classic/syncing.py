@@ -6,7 +6,7 @@ It must not know what an assignment says.
 from dataclasses import replace
 
 from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember, Phase
+from bridge.engine.classic.model import ClassicMember, Phase, names_of
 from bridge.engine.classic.rebalancing import prepare_rebalance
 from bridge.engine.classic.records import (
     AssignmentsHandedOut,
@@ -35,7 +35,7 @@ def take_sync(turn: Turn, command: ClassicSync) -> None:
     group = turn.state.classic_groups[request.group_id]
     turn.write(SyncReceived(group.group_id, request.member_id))
     if group.phase is Phase.STABLE and not is_draining(turn.state, group):
-        turn.reply(command.ref, _assigned(group, request.member_id))
+        turn.reply(command.ref, _assigned(group, request.member_id, request.protocol_name))
         return
     _park(turn, group, request.member_id, command.ref)
     if group.phase is Phase.COMPLETING_REBALANCE and request.member_id == group.roster.leader:
@@ -94,12 +94,13 @@ def hand_out_if_drained(turn: Turn, group_id: GroupId) -> None:
 
 
 def _agrees(group: ClassicGroup, request: SyncGroup) -> bool:
-    """Type and name, where the request tells them, are the group's (K1.49)."""
-    roster = group.roster
-    return request.protocol_type in (None, roster.protocol_type) and request.protocol_name in (
-        None,
-        roster.protocol_name,
-    )
+    """Type and name, where the request tells them, are the group's (K1.49), or what the member was told when the group
+    was none: any protocol of its own (decision 8).
+    """
+    names: tuple[str | None, ...] = (None, group.roster.protocol_name)
+    if request.member_id in group.aliases:
+        names += names_of(group.members[request.member_id].protocols)
+    return request.protocol_type in (None, group.roster.protocol_type) and request.protocol_name in names
 
 
 def _park(turn: Turn, group: ClassicGroup, member_id: MemberId, ref: ReplyTo) -> None:
@@ -142,10 +143,11 @@ def _hand_out(turn: Turn, group: ClassicGroup) -> None:
         turn.reply(ref, _assigned(group, member_id))
 
 
-def _assigned(group: ClassicGroup, member_id: MemberId) -> SyncGroupReply:
+def _assigned(group: ClassicGroup, member_id: MemberId, told_name: str | None = None) -> SyncGroupReply:
+    """What a member gets, under the protocol name that it was told (K4.63)."""
     return SyncGroupReply(
         error=ErrorCode.NONE,
         protocol_type=group.roster.protocol_type,
-        protocol_name=group.roster.protocol_name,
+        protocol_name=told_name or group.roster.protocol_name,
         assignment=group.members[member_id].assignment,
     )

@@ -108,7 +108,8 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
 def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     """A classic group that somebody joins becomes a consumer group, an Empty one whatever the policy (K3.1 to K3.13).
 
-    Whatever would refuse the joiner refuses it before anything is converted (K12.1).
+    Whatever would refuse the joiner refuses it before anything is converted (K12.1). What a translated member still has
+    to say after its group turned classic converts nothing.
     """
     group_id = command.request.group_id
     classic = turn.state.classic_groups.get(group_id)
@@ -120,6 +121,8 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     if not classic.members:
         turn.write(GroupDeleted(group_id))
         return None
+    if command.speaks is Speaks.CLASSIC:
+        return unknown_group(turn.state, group_id, turn.now_ms)
     fault = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or find_upgrade_fault(
         turn.state, group_id, _seats_taken(classic, command)
     )

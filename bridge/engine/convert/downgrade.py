@@ -4,9 +4,14 @@ It must not know machines, nor why the group changes.
 """
 
 from bridge.engine.classic.group import session_key
-from bridge.engine.classic.model import ClassicMember, ShownGeneration
+from bridge.engine.classic.model import DEPARTED, ClassicMember, ShownGeneration
 from bridge.engine.classic.rebalancing import prepare_rebalance
-from bridge.engine.classic.records import ClassicGenerationsAliased, ClassicGroupCreated, ClassicGroupSynced
+from bridge.engine.classic.records import (
+    ClassicGenerationsAliased,
+    ClassicGroupCreated,
+    ClassicGroupSynced,
+    ClassicMemberForgotten,
+)
 from bridge.engine.classic.voting import choose_protocol
 from bridge.engine.commands import BecomeClassic, ClassicSeat, GroupType, Speaks
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
@@ -81,7 +86,9 @@ def _refuse(turn: Turn, command: BecomeClassic, fault: NotConverted | None) -> N
 
 
 def _is_covered(state: Shard, group: Group, seats: tuple[ClassicSeat, ...]) -> bool:
-    """Whether the clients use exactly what their targets say, each partition once."""
+    """Whether all members are there and their clients use exactly what their targets say, each partition once."""
+    if {seat.member_id for seat in seats} != group.members.keys():
+        return False
     used: set[TopicIdPartition] = set()
     for seat in seats:
         using = to_ids(state, seat.using)
@@ -94,19 +101,24 @@ def _is_covered(state: Shard, group: Group, seats: tuple[ClassicSeat, ...]) -> b
 def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool) -> None:
     group_id, seats = group.group_id, command.seats
     generation = max((seat.generation for seat in seats), default=0)
+    departed = (DEPARTED,) if rebalances and seats else ()
     turn.write(GroupDeleted(group_id))
     turn.forget(group_id)
     turn.write(
         ClassicGroupCreated(group_id),
         ClassicGroupSynced(
             group_id=group_id,
-            generation=generation,
+            generation=max(generation, 1) if seats else generation,
             protocol_type=CONSUMER if seats else "",
             protocol_name=_common_protocol(seats),
             leader=None,
-            members=tuple(_member(seat) for seat in seats),
+            members=(*(_member(seat) for seat in seats), *departed),
         ),
-        ClassicGenerationsAliased(group_id, tuple(ShownGeneration(seat.member_id, seat.generation) for seat in seats)),
+        # What has no owner makes the group rebalance after a restart too, as after the going of a member.
+        *(ClassicMemberForgotten(group_id, member.member_id) for member in departed),
+        ClassicGenerationsAliased(
+            group_id, tuple(ShownGeneration(seat.member_id, seat.generation) for seat in seats if seat.generation)
+        ),
     )
     for seat in seats:
         turn.write(DeadlineSet(session_key(group_id, seat.member_id), seat.session_deadline_ms))

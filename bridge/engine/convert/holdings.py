@@ -4,7 +4,7 @@ It must not know consumer groups, or whether anything is converted.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import ClassicMember, Phase
@@ -25,10 +25,13 @@ NOTHING: Named = frozenset()
 class Holding:
     """A member with what it subscribes to, what it was assigned in the generation it knows, and what of that it may
     be using; a newcomer never completed a join.
+
+    `synced` is its last synced assignment, which it is to keep if it can (decision 7).
     """
 
     member: ClassicMember
     wants: Subscription
+    synced: Named
     handed: Named
     using: Named
     is_newcomer: bool
@@ -40,45 +43,40 @@ def translatable_metadata(member: ClassicMember) -> bytes | None:
     return next((offer.metadata for offer in member.protocols if offer.name in TRANSLATABLE), None)
 
 
-def read_holdings(group: ClassicGroup) -> tuple[Holding, ...]:
+def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holding, ...]:
     """Everybody's holding (decision 7); no partition is in use by two.
 
     While the generation that members know is the last one that synced, it is what they were assigned then, and whoever
     has sent a new JoinGroup says by that request what it gives up. In a later generation nobody was told anything yet:
-    a cooperative member still uses what it says of its last synced assignment, an eager one nothing. Raises
-    `MalformedBlob`.
+    a cooperative member still uses what it says of its last synced assignment, an eager one nothing. Nobody has been
+    told either of what is `held_up` by commits of former owners (decision 2). Raises `MalformedBlob`.
     """
     taken: set[TopicPartition] = set()
     holdings: list[Holding] = []
-    for holding in _read(group):
-        using = holding.using - taken
-        taken |= using
-        holdings.append(
-            Holding(
-                member=holding.member,
-                wants=holding.wants,
-                handed=holding.handed,
-                using=using,
-                is_newcomer=holding.is_newcomer,
-                is_completing=holding.is_completing,
-            )
-        )
+    for holding in _read(group, held_up):
+        synced = holding.synced - taken
+        taken |= synced
+        holdings.append(replace(holding, synced=synced, using=holding.using & synced))
     return tuple(holdings)
 
 
-def _read(group: ClassicGroup) -> Iterator[Holding]:
+def _read(group: ClassicGroup, held_up: Named) -> Iterator[Holding]:
     is_synced = group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation
     for member_id, member in group.members.items():
         wants = decode_subscription(translatable_metadata(member) or b"")
         synced = _synced(group, member_id)
+        waits = member_id in group.unsynced or member_id in group.syncing
         using = synced if is_synced else _kept(member, wants, synced)
+        if waits:
+            using -= held_up
         yield Holding(
             member=member,
             wants=wants,
+            synced=synced,
             handed=using,
             using=using,
             is_newcomer=member_id in group.newcomers,
-            is_completing=group.phase is Phase.COMPLETING_REBALANCE or member_id in group.unsynced,
+            is_completing=group.phase is Phase.COMPLETING_REBALANCE or waits,
         )
 
 

@@ -3,10 +3,9 @@
 It must not know how a conversion is written.
 """
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ConvertGroup, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
-from bridge.engine.convert.upgrade import upgrade
+from bridge.engine.convert.upgrade import rebalances_with, upgrade
 from bridge.engine.outcome import ConversionCause, Converted, DowngradeDue
 from bridge.engine.turn import Turn
 
@@ -30,7 +29,7 @@ def _order_upgrade(turn: Turn, command: ConvertGroup) -> None:
         turn.reply(command.ref, fault)
         return
     classic = turn.state.classic_groups[group_id]
-    count, rebalances = len(classic.members), classic.phase not in (Phase.STABLE, Phase.EMPTY)
+    count, rebalances = len(classic.members), rebalances_with(turn.state, classic)
     if not command.is_dry_run:
         upgrade(turn, group_id, ConversionCause.OPERATOR)
     turn.reply(command.ref, Converted(group_id, GroupType.CONSUMER, count, rebalances))

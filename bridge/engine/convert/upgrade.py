@@ -17,55 +17,68 @@ from bridge.engine.records import (
     TargetAssigned,
     TargetEpochReached,
 )
-from bridge.engine.state import Group, Partitions, Shard
+from bridge.engine.state import Partitions, Shard, topic_ids_of
 from bridge.engine.turn import Turn
-from translators.dialects.ids import GroupId, TopicIdPartition
+from translators.dialects.ids import GroupId, TopicIdPartition, TopicPartition
 
 
 def upgrade(turn: Turn, group_id: GroupId, cause: ConversionCause) -> None:
     """Write the conversion of a group that `find_upgrade_fault` has nothing against (K3.4 to K3.9, decisions 7, 8).
 
-    The consumer group's epoch is the last generation that was given out, everybody's target what it holds. Only a group
-    that was in a rebalance, or whose members don't hold exactly what they subscribe to, moves its epoch at once.
+    The consumer group's epoch is the last generation that was given out, everybody's target its last synced
+    assignment. Only a group that was in a rebalance, or whose members don't hold exactly what they subscribe to, moves
+    its epoch at once.
     """
     classic = turn.state.classic_groups[group_id]
-    seats = [holding for holding in read_holdings(classic) if not holding.is_newcomer]
-    newcomers = [holding for holding in read_holdings(classic) if holding.is_newcomer]
+    holdings = _holdings(turn.state, classic)
+    seats = [holding for holding in holdings if not holding.is_newcomer]
+    newcomers = [holding for holding in holdings if holding.is_newcomer]
     epoch = max(classic.last_generation, FIRST_GROUP_EPOCH)
     notice = GroupUpgraded(
         group_id=group_id,
         cause=cause,
+        protocol_name=classic.roster.protocol_name,
         seats=tuple(_seat(classic, holding, epoch) for holding in seats),
         newcomers=tuple(_seat(classic, holding, epoch) for holding in newcomers),
     )
-    rebalances = classic.phase is not Phase.STABLE
+    rebalances = rebalances_with(turn.state, classic)
     turn.write(GroupDeleted(group_id))
     turn.forget(group_id)
     turn.write(GroupCreated(group_id, epoch))
     for holding in seats:
         _write_member(turn, group_id, holding, epoch)
     turn.write(TargetEpochReached(group_id, epoch, ""))
-    group = turn.state.groups[group_id]
-    if seats and (rebalances or not holds_all(turn.state, group)):
-        turn.move_epoch(group)
+    if seats and rebalances:
+        turn.move_epoch(turn.state.groups[group_id])
     turn.notices.append(notice)
 
 
-def holds_all(state: Shard, group: Group) -> bool:
-    """Whether everything subscribed to has an owner that wants it."""
-    wanted = {
-        TopicIdPartition(topic_id, index)
-        for name in group.names
-        if (topic_id := state.topic_ids.get(name)) is not None
-        for index in range(state.partition_counts[topic_id])
+def rebalances_with(state: Shard, classic: ClassicGroup) -> bool:
+    """Whether somebody's assignment has to change with the conversion: a rebalance runs, or something subscribed to
+    lacks an owner that wants it.
+    """
+    if classic.phase is not Phase.STABLE:
+        return bool(classic.members)
+    wanted: set[TopicIdPartition] = set()
+    owned: set[TopicIdPartition] = set()
+    for holding in _holdings(state, classic):
+        topic_ids = topic_ids_of(state, frozenset(holding.wants.topics))
+        wanted.update(TopicIdPartition(one, index) for one in topic_ids for index in range(state.partition_counts[one]))
+        held = to_ids(state, holding.using)
+        if not {one.topic_id for one in held} <= topic_ids:
+            return True
+        owned |= held
+    return owned != wanted
+
+
+def _holdings(state: Shard, classic: ClassicGroup) -> tuple[Holding, ...]:
+    """Everybody's holding, less what the group has not handed out yet for the sake of a commit on its way."""
+    flights = [state.flights[commit_id] for commit_id in classic.draining if commit_id in state.flights]
+    flying = frozenset[TopicIdPartition]().union(*(flight.partitions for flight in flights))
+    held_up = {
+        TopicPartition(state.topics[one.topic_id].name, one.partition) for one in flying if one.topic_id in state.topics
     }
-    return group.owners.keys() == wanted and all(
-        _wants(state, group.members[owner].subscription, partition) for partition, owner in group.owners.items()
-    )
-
-
-def _wants(state: Shard, subscription: Subscription, partition: TopicIdPartition) -> bool:
-    return state.topics[partition.topic_id].name in subscription.names
+    return read_holdings(classic, frozenset(held_up))
 
 
 def _write_member(turn: Turn, group_id: GroupId, holding: Holding, epoch: int) -> None:
@@ -76,7 +89,7 @@ def _write_member(turn: Turn, group_id: GroupId, holding: Holding, epoch: int) -
     )
     turn.write(
         MemberSubscribed(group_id, _subscription(holding)),
-        TargetAssigned(group_id, member_id, held),
+        TargetAssigned(group_id, member_id, to_ids(turn.state, holding.synced)),
         CurrentAssigned(group_id, member_id, current),
     )
 

@@ -1,5 +1,7 @@
 """A consumer group of classic members turns classic, and what each client was shown stays true."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.engine.classic.model import Phase
@@ -15,8 +17,9 @@ from bridge.engine.outcome import (
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import commit_of
-from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named
+from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import GROUP, beat_request
+from translators.dialects.classic import SyncGroup
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, MemberId
@@ -54,6 +57,11 @@ def settled() -> tuple[ConversionBench, list[MemberId]]:
     bench, members = mixed()
     heard(bench, members)
     return bench, members
+
+
+def sync_of(member: MemberId, generation: int) -> SyncGroup:
+    """A SyncGroup that brings nothing."""
+    return SyncGroup(group_id=GROUP, generation=generation, member_id=member, instance_id=None)
 
 
 def shown(members: list[MemberId]) -> dict[MemberId, int]:
@@ -202,3 +210,69 @@ def test_replay_of_a_downgrade_equals_the_live_state() -> None:
     assert durable(bench.bench.replayed(durable_only=True)) == live
     bench.restart()
     assert bench.beat(members[0], generation=4) is ErrorCode.NONE
+
+
+def test_sync_under_the_protocol_a_client_was_told_is_answered_under_it() -> None:
+    """The machine told each client its own first protocol, the group has one for all: 23 would end a Java client."""
+    bench, members = settled()
+    told = replace(sync_of(members[0], 4), protocol_type="consumer", protocol_name="sticky")
+    seats = tuple(
+        replace(seat, protocols=(*says("sticky"), *says("range")) if seat.member_id == members[0] else says("range"))
+        for seat in bench.seats(shown(members))
+    )
+    bench.tell(BecomeClassic(ref=None, group_id=GROUP, seats=seats))
+    assert bench.group.roster.protocol_name == "range"
+    reply = bench.synced(bench.sync_as(told))
+    assert reply is not None
+    assert (reply.error, reply.protocol_name) == (ErrorCode.NONE, "sticky")
+    foreign = bench.sync_as(replace(told, protocol_name="roundrobin"))
+    assert bench.sync_code(foreign) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_client_that_was_never_answered_gets_a_generation_that_is_not_0() -> None:
+    """Its JoinGroup waits; whatever it is answered, it is never generation 0."""
+    bench, members = settled()
+    bench.become_classic(dict.fromkeys(members, 0))
+    assert bench.group.aliases == {}
+    reply = bench.join_now(consumer_join(members[0]))
+    assert (reply.error, reply.generation) == (ErrorCode.NONE, 1)
+
+
+def test_seat_that_the_engine_does_not_know_rebalances_the_group() -> None:
+    """A newcomer whose machine has asked nothing yet was given nothing."""
+    bench, members = settled()
+    first, second = bench.seats(shown(members))
+    newcomer = replace(first, member_id=MemberId("late"), using=frozenset(), generation=0)
+    bench.tell(BecomeClassic(ref=None, group_id=GROUP, seats=(first, second, newcomer)))
+    assert bench.phase is Phase.PREPARING_REBALANCE
+
+
+def test_rebalance_that_is_owed_begins_again_after_a_restart() -> None:
+    """What has no owner would have none for ever."""
+    bench = ConversionBench()
+    members = bench.join_all(None, None)
+    bench.hand_out({members[0]: named(0, 1, 2), members[1]: named(3, 4)})
+    bench.converted()
+    bench.become_classic(dict.fromkeys(members, 1))
+    assert durable(bench.bench.replayed(durable_only=True)) == durable(bench.bench.state)
+    bench.restart()
+    assert bench.phase is Phase.PREPARING_REBALANCE
+    assert bench.beat(members[0], generation=1) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_covered_group_rests_after_a_restart() -> None:
+    """Nobody is called who has all it should have."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    bench.restart()
+    assert bench.phase is Phase.STABLE
+
+
+def test_late_word_of_a_machine_does_not_convert_the_group_back() -> None:
+    """Only a KIP-848 member does."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    late = bench.bench.command(beat_request(members[0], 0), Speaks.CLASSIC)
+    answer = bench.bench.answers(bench.tell(late))[late.ref]
+    assert answer.reply.error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert bench.phase is Phase.STABLE

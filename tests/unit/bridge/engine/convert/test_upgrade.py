@@ -6,12 +6,13 @@ import pytest
 
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType, Speaks
-from bridge.engine.convert.upgrade import holds_all, to_ids
-from bridge.engine.outcome import ConversionCause, MemberRemoved, RemovalCause, TargetChanged
+from bridge.engine.convert.upgrade import rebalances_with, to_ids
+from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFreed, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
+from tests.support.classic_bench import commit_of
 from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
-from tests.support.engine_bench import GROUP, parts, static_join_request, topic_id
+from tests.support.engine_bench import BAR, GROUP, parts, static_join_request, topic_id
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
 
@@ -91,7 +92,7 @@ def test_completing_group_gives_eager_members_nothing_and_cooperative_ones_what_
 
 
 def test_completing_eager_members_hold_nothing() -> None:
-    """They gave everything up when they joined."""
+    """They gave everything up when they joined, and get back what they had: the target is what they last synced."""
     bench = ConversionBench()
     members = bench.settle(None, None)
     for member in members:
@@ -99,7 +100,7 @@ def test_completing_eager_members_hold_nothing() -> None:
     bench.converted()
     assert [seat.using for seat in bench.upgraded().seats] == [frozenset(), frozenset()]
     assert bench.consumers.owners == {}
-    assert sorted(map(len, bench.consumers.target.values())) == [3, 3]
+    assert bench.consumers.target == dict(zip(members, (parts(0, 2, 4), parts(1, 3, 5)), strict=True))
 
 
 def test_member_that_has_not_synced_yet_is_completing_with_its_assignment() -> None:
@@ -111,6 +112,27 @@ def test_member_that_has_not_synced_yet_is_completing_with_its_assignment() -> N
     assert bench.seat(second).is_completing
     assert bench.seat(second).handed == named(3, 4, 5)
     assert not bench.seat(first).is_completing
+
+
+def test_assignment_held_up_by_a_commit_is_not_handed_out_by_the_conversion() -> None:
+    """Decision 2: what the former owner still commits waits for the commit's end, in a consumer group too."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, None)
+    assert bench.commit(commit_of(first, 1)) is ErrorCode.NONE
+    for member in (first, second):
+        bench.join(consumer_join(member))
+    syncing = bench.sync(second)
+    bench.hand_out({first: named(1, 2, 3), second: named(0, 4, 5)}, second)
+    assert bench.synced(syncing) is None
+    bench.converted()
+    assert bench.seat(second).syncing == syncing
+    assert bench.seat(second).is_completing
+    assert bench.seat(second).using == named(4, 5)
+    assert bench.consumers.target == {first: parts(1, 2, 3), second: parts(0, 4, 5)}
+    bench.end_commits()
+    assert [notice for notice in bench.notices if isinstance(notice, PartitionsFreed)] == [
+        PartitionsFreed(GROUP, parts(0), frozenset({second}))
+    ]
 
 
 def test_parked_sync_goes_on_with_its_member() -> None:
@@ -170,18 +192,22 @@ def test_replay_of_a_conversion_equals_the_live_state() -> None:
     assert durable(bench.bench.replayed(durable_only=True)) == durable(bench.bench.state)
 
 
-def test_holds_all_is_false_for_an_owner_that_does_not_want_it() -> None:
+def test_stable_group_that_holds_what_it_wants_does_not_rebalance() -> None:
+    """The answer to an order says so before and after."""
+    bench = ConversionBench()
+    bench.settle(None, None)
+    assert not rebalances_with(bench.bench.state, bench.group)
+    assert not bench.converted(is_dry_run=True).rebalances
+
+
+def test_member_that_holds_what_it_does_not_want_rebalances_the_group() -> None:
     """An assignment from an older subscription is no coverage."""
     bench = ConversionBench()
-    (member,) = bench.settle(None)
-    bench.converted()
-    group, state = bench.consumers, bench.bench.state
-    assert holds_all(state, group)
-    seated = group.members[member]
-    group.members[member] = replace(
-        seated, subscription=replace(seated.subscription, names=frozenset({TopicName("other")}))
-    )
-    assert not holds_all(state, group)
+    (member,) = bench.join_all(None)
+    bench.hand_out({member: named(*range(6)) | {TopicPartition(BAR, 0)}})
+    assert rebalances_with(bench.bench.state, bench.group)
+    assert bench.converted().rebalances
+    assert bench.consumers.target == {member: parts(*range(6))}
 
 
 def test_to_ids_leaves_out_what_does_not_exist() -> None:
