@@ -5,12 +5,27 @@ It must not know Spark: a job is loaded when it is asked for, so that `--help` w
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Literal, TypedDict, Unpack
 
 import click
 
 from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.wishes import StreamWish
 
 EXTRA = "spark"
+
+
+class StreamOptions(TypedDict):
+    """The options of `stream` that are no matter of Spark's."""
+
+    bootstrap: str | None
+    topic: str | None
+    events: str | None
+    out: str
+    is_once: bool
+    refresh_s: int
+    settled_s: int
+    jars: Sequence[str]
 
 
 @click.group("analytics")
@@ -51,6 +66,37 @@ _out_option = click.option("--out", metavar="DIR", required=True, help="Director
 def run(*, events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
     """Make all tables from the files of an event log."""
     call("job_run", events, out, master, settings)
+
+
+_SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("bootstrap", "topic", "events")
+
+
+@analytics.command("stream")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Kafka, for the topic.")
+@click.option("--topic", metavar="TOPIC", help="Topic that holds the events.")
+@click.option("--events", metavar="DIR", help="Folder of an event log, instead of a topic.")
+@_out_option
+@click.option("--once", "is_once", is_flag=True, help="Take what there is, make the tables, and end.")
+@click.option("--refresh-s", type=click.IntRange(5), default=60, show_default=True, help="Seconds between two tables.")
+@click.option(
+    "--settled-s",
+    type=click.IntRange(0),
+    default=3_900,
+    show_default=True,
+    help="A file of --events that nobody touched for so many seconds is complete; others are when the bridge said so.",
+)
+@click.option("--jars", metavar="PATH", multiple=True, help="Jar of Spark's Kafka source, or a folder of them.")
+@_master_option
+@_setting_option
+def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[StreamOptions]) -> None:
+    """Follow the topic, or the folder, of an event log, and keep the tables up to date.
+
+    Every event counts once, however often the stream is stopped or killed and started again with the same --out.
+    """
+    named = tuple(wish[name] is not None for name in _SOURCES)
+    if named not in {(True, True, False), (False, False, True)}:
+        raise click.UsageError("name either --bootstrap and --topic, or --events")
+    call("job_stream", StreamWish(**wish), master, settings)
 
 
 def call(job: str, *arguments: object) -> None:

@@ -5,6 +5,7 @@ It must not know how a row comes about, nor whether the events came from files o
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -63,10 +64,16 @@ class Derivation:
         events = self.store.read(EVENTS).where(f.col(BATCH) <= self.last_batch)
         ordered = positioned(events, runs(events).localCheckpoint())
         for table, make in FROM_EVENTS.values():
-            yield table.name, lambda table=table, make=make: self.store.replace(table, make(ordered))
+            yield table.name, partial(self._make, table, make, ordered)
         for table, join in FROM_TABLES.values():
-            yield table.name, lambda table=table, join=join: self.store.replace(table, join(self._tables(events)))
-        yield REJECTED.name, lambda: self._note_clocks(events)
+            yield table.name, partial(self._join, table, join, events)
+        yield REJECTED.name, partial(self._note_clocks, events)
+
+    def _make(self, table: Table, make: Callable[[DataFrame], DataFrame], events: DataFrame) -> None:
+        self.store.replace(table, make(events))
+
+    def _join(self, table: Table, join: Callable[[Tables], DataFrame], events: DataFrame) -> None:
+        self.store.replace(table, join(self._tables(events)))
 
     def _tables(self, events: DataFrame) -> Tables:
         made = {table.name: self.store.read(table) for table, _ in (*FROM_EVENTS.values(), *FROM_TABLES.values())}

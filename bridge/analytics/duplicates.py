@@ -50,7 +50,7 @@ def split_doubtful(rows: DataFrame, words: DataFrame) -> tuple[DataFrame, DataFr
 
 
 def numbered_copies(doubtful: DataFrame, old: DataFrame) -> DataFrame:
-    """Doubtful rows with a reason against all but the first copy of each, and against those in `old` (`boot`, `number`).
+    """Doubtful rows with a reason against all copies but the first, and against those in `old` (`boot`, `number`).
 
     Copies are alike, so which one counts as the first must only be the same every time: the smallest source.
     """

@@ -26,9 +26,7 @@ def flaps(events: DataFrame) -> DataFrame:
     given = partition_rows(events, ASSIGNED).withColumn("owner", owner)
     before = f.lag("owner").over(order)
     changes = given.withColumn("before", before).where(~f.coalesce(f.col("before") == f.col("owner"), f.lit(False)))
-    recent = changes.withColumns(
-        {"earlier": f.lag("owner", 2).over(order), "left": f.lag("at").over(order)}
-    )
+    recent = changes.withColumns({"earlier": f.lag("owner", 2).over(order), "left": f.lag("at").over(order)})
     away = recent.withColumn("away_us", elapsed_us(f.col("left"), f.col("at")))
     back = away.where((f.col("earlier") == f.col("owner")) & (f.col("away_us") <= WINDOW_US))
     columns = {

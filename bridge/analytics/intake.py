@@ -53,7 +53,8 @@ class Intake:
     def _write_again(self, lines: DataFrame, batch: int, words: DataFrame) -> None:
         rows = parsed(lines)
         outside, inside = split_doubtful(rows.where(f.col(REASON).isNull()), words)
-        before = self.store.read(EVENTS).where(f.col(BATCH) < batch).join(f.broadcast(words.select("boot")), "boot", "left_semi")
+        earlier = self.store.read(EVENTS).where(f.col(BATCH) < batch)
+        before = earlier.join(f.broadcast(words.select("boot")), "boot", "left_semi")
         copies = numbered_copies(inside, before)
         self.store.clear_batch(EVENTS, batch)
         self.store.append(EVENTS, accepted(outside, batch).unionByName(accepted(copies, batch)))
@@ -73,4 +74,4 @@ class Intake:
 def intake_after(store: Store, batch: int) -> Intake:
     """An intake that knows what the batches before this one brought."""
     earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
-    return Intake(store, {boot: highest for boot, highest in highest_numbers(earlier).collect()})
+    return Intake(store, dict(map(tuple, highest_numbers(earlier).collect())))

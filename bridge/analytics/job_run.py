@@ -88,7 +88,8 @@ def event_lines(spark: SparkSession, path: str) -> DataFrame:
     try:
         lines = spark.read.option("pathGlobFilter", FILES if not path.endswith(".jsonl") else "*").text(path)
     except AnalysisException as problem:
-        raise AnalyticsError(f"{NO_INPUT}: {path} can't be read ({problem.getCondition()}); {NO_INPUT_STEP}") from problem
+        why = problem.getCondition()
+        raise AnalyticsError(f"{NO_INPUT}: {path} can't be read ({why}); {NO_INPUT_STEP}") from problem
     return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
 
 

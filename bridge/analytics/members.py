@@ -24,9 +24,7 @@ def members(events: DataFrame) -> DataFrame:
     stated = slim.withColumns({"state": f.struct(*STATE), "is_going": f.col("departure").isNotNull()})
     previous = f.lag(f.struct("state", "is_going")).over(order)
     is_same = ~previous["is_going"] & (previous["state"] == f.col("state"))
-    turns = stated.withColumn("is_same", f.coalesce(is_same, f.lit(False))).where(
-        f.col("is_going") | ~f.col("is_same")
-    )
+    turns = stated.withColumn("is_same", f.coalesce(is_same, f.lit(False))).where(f.col("is_going") | ~f.col("is_same"))
     after = f.lead(f.struct("at", "departure")).over(order)
     spans = turns.withColumn("next", after).where(~f.col("is_going"))
     return conform(MEMBERS, spans.withColumns(_spell()))

@@ -55,9 +55,7 @@ def clock_jumps(events: DataFrame) -> DataFrame:
     chunk = f.floor(f.col("number") / CHUNK).alias("chunk")
     spans = clocks.groupBy("boot", chunk).agg(f.min(_LAG).alias("least"), f.max(_LAG).alias("most"))
     before = f.coalesce(f.lag("most").over(Window.partitionBy("boot").orderBy("chunk")), f.col("most"))
-    falls = spans.withColumn("before", before).where(
-        f.greatest("most", "before") - f.col("least") >= JUMP_MIN_US
-    )
+    falls = spans.withColumn("before", before).where(f.greatest("most", "before") - f.col("least") >= JUMP_MIN_US)
     near = falls.select("boot", f.explode(f.array(f.col("chunk") - 1, f.col("chunk"))).alias("chunk")).distinct()
     suspects = clocks.withColumn("chunk", f.floor(f.col("number") / CHUNK)).join(
         f.broadcast(near), ["boot", "chunk"], "left_semi"

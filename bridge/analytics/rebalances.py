@@ -24,16 +24,20 @@ _TARGET = ("assignor", "moved", "forced_minimum", "member_count", "partition_cou
 def rebalances(events: DataFrame) -> DataFrame:
     """One row per rebalance that any of its own facts names; one whose begin is not in the log begins with them."""
     facts = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != ""))
-    folded = facts.withColumn("at", moment()).groupBy(*KEY).agg(
-        f.max(RUN).alias(RUN),
-        f.min(SEQ).alias(SEQ),
-        f.max_by("road", SEQ).alias("road"),
-        f.max("group_epoch").alias("group_epoch"),
-        f.min_by("at", SEQ).alias("begin"),
-        _last(RebalanceBegan.kind, "supersedes").alias("began"),
-        _last(RebalanceEnded.kind, "at", "outcome").alias("end"),
-        _last(RebalanceExplained.kind, *_EXPLAINED).alias("why"),
-        _last(TargetComputed.kind, *_TARGET).alias("target"),
+    folded = (
+        facts.withColumn("at", moment())
+        .groupBy(*KEY)
+        .agg(
+            f.max(RUN).alias(RUN),
+            f.min(SEQ).alias(SEQ),
+            f.max_by("road", SEQ).alias("road"),
+            f.max("group_epoch").alias("group_epoch"),
+            f.min_by("at", SEQ).alias("begin"),
+            _last(RebalanceBegan.kind, "supersedes").alias("began"),
+            _last(RebalanceEnded.kind, "at", "outcome").alias("end"),
+            _last(RebalanceExplained.kind, *_EXPLAINED).alias("why"),
+            _last(TargetComputed.kind, *_TARGET).alias("target"),
+        )
     )
     chains = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
     disturbed = disturbances(events, chains.select(*KEY, CHAIN))

@@ -45,6 +45,4 @@ def _with_members(found: DataFrame, rebalances: DataFrame) -> DataFrame:
     named = inside.groupBy("group_id", "began_us", "ended_us", "peak").agg(
         f.count("*").alias("rebalances"), f.mode("cause", deterministic=True).alias("chief_cause")
     )
-    return named.withColumns(
-        {"duration_us": f.col("ended_us") - f.col("began_us"), "date": utc_day(f.col("began_us"))}
-    )
+    return named.withColumns({"duration_us": f.col("ended_us") - f.col("began_us"), "date": utc_day(f.col("began_us"))})

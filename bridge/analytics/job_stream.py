@@ -1,0 +1,132 @@
+"""The job `stream`: lines become events micro-batch by micro-batch, and tables are made anew from time to time.
+
+It must not know where lines come from, nor how a table is made.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.closed_files import Inbox
+from bridge.analytics.intake import Intake, intake_after
+from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
+from bridge.analytics.progress import bar
+from bridge.analytics.session import SessionSettings, open_session
+from bridge.analytics.sources import NO_TOPIC, FolderSource, Source, TopicSource, connector_jars, require_reachable
+from bridge.analytics.store import CHECKPOINT, Store
+from bridge.analytics.wishes import StreamWish
+
+INBOX = "_inbox"
+FEED_S = 5
+NOTHING_YET = -1
+EVERYTHING = 2**62
+Tend = Callable[[], object]
+"""Called every few seconds while a stream runs."""
+
+
+class Stream:
+    """One stream into a store: a batch that was handed over before is taken in place of what the first attempt left."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._intake: Intake | None = None
+        self.last_batch = NOTHING_YET
+
+    def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
+        """Begin, where the checkpoint says; `is_once` ends when everything that is there has been taken."""
+        writer = source.lines(self._store.spark).writeStream.foreachBatch(self.take)
+        writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
+        return (writer.trigger(availableNow=True) if is_once else writer).start()
+
+    def take(self, lines: DataFrame, batch: int) -> None:
+        """One micro-batch."""
+        if self._intake is None:
+            self._intake = intake_after(self._store, batch)
+        self._intake.take(lines, batch)
+        self.last_batch = batch
+
+    def refresh(self, last_batch: int) -> None:
+        """Make all tables anew from the batches up to this one."""
+        with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as say:
+            derive(self._store, last_batch, say)
+
+
+def drain(store: Store, source: Source) -> None:
+    """Take everything that is there, and make the tables."""
+    stream = Stream(store)
+    query = stream.start(source, is_once=True)
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as problem:
+        raise AnalyticsError(broken(problem, source)) from problem
+    finally:
+        query.stop()
+    stream.refresh(EVERYTHING)
+
+
+def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
+    """Take what comes until somebody interrupts; the tables are made anew every `refresh_s` seconds, and at the end."""
+    stream = Stream(store)
+    query = stream.start(source, is_once=False)
+    refreshed, waited_s = NOTHING_YET, 0
+    try:
+        while not query.awaitTermination(FEED_S):
+            tend()
+            waited_s += FEED_S
+            if waited_s >= refresh_s and stream.last_batch > refreshed:
+                refreshed, waited_s = stream.last_batch, 0
+                stream.refresh(refreshed)
+    except StreamingQueryException as problem:
+        raise AnalyticsError(broken(problem, source)) from problem
+    except KeyboardInterrupt:
+        click.echo("interrupted: making the tables for the last time", err=True)
+    finally:
+        query.stop()
+    if stream.last_batch > refreshed:
+        stream.refresh(stream.last_batch)
+
+
+def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) -> None:
+    """Stream as the command line wishes, and print what the tables hold in the end."""
+    require_output(wanted.out)
+    if wanted.bootstrap is not None:
+        require_reachable(wanted.bootstrap)
+    spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
+    store = open_store(spark, wanted.out)
+    source, tend = _source(wanted)
+    if wanted.is_once:
+        drain(store, source)
+    else:
+        follow(store, source, wanted.refresh_s, tend)
+    for line in told(outcome(store), wanted.out):
+        click.echo(line)
+
+
+def _source(wanted: StreamWish) -> tuple[Source, Tend]:
+    if wanted.bootstrap is not None and wanted.topic is not None:
+        source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)
+        return source, lambda: None
+    events = wanted.events or ""
+    require_input(events)
+    if "://" in events + wanted.out:
+        raise AnalyticsError(
+            "EB-ANALYTICS-008: a stream from files needs --events and --out on this machine; "
+            "use `analytics run` for files elsewhere, or stream from the topic"
+        )
+    inbox = Inbox(Path(events), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
+    inbox.feed()
+    return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files), inbox.feed
+
+
+def broken(problem: StreamingQueryException, source: Source) -> str:
+    """What ended a stream, in one sentence."""
+    text = str(problem)
+    if isinstance(source, TopicSource) and "UnknownTopicOrPartition" in text:
+        return f"{NO_TOPIC}: {source.bootstrap} has no topic {source.topic!r}; check --topic, or create it"
+    first = text.strip().splitlines()[0]
+    return f"EB-ANALYTICS-007: the stream broke ({first}); what it took is safe: run the same command again to go on"

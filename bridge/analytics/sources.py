@@ -1,0 +1,93 @@
+"""Lines as a stream: from the Kafka topic by Spark's own source, or from a folder of files.
+
+It must not know what is done with them.
+"""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.closed_files import FILES
+from bridge.analytics.reading import LINE, SOURCE
+
+REACH_TIMEOUT_S = 10.0
+NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSource:
+    """A topic; `batch_lines` bounds how many lines a micro-batch takes."""
+
+    bootstrap: str
+    topic: str
+    batch_lines: int
+
+    def lines(self, spark: SparkSession) -> DataFrame:
+        """The lines of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
+        options = {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "subscribe": self.topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(self.batch_lines),
+        }
+        try:
+            records = spark.readStream.format("kafka").options(**options).load()
+        except AnalysisException as problem:
+            raise AnalyticsError(
+                f"{NO_CONNECTOR}: Spark {spark.version} has no Kafka source: its jars do not come with PySpark; "
+                "give them with --jars DIR (docs/howto/tables-from-the-event-log.md tells which, and how to get them)"
+            ) from problem
+        place = f.concat_ws("-", "topic", "partition")
+        return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSource:
+    """A folder of complete files; `batch_files` bounds how many of them a micro-batch takes."""
+
+    folder: str
+    batch_files: int
+
+    def lines(self, spark: SparkSession) -> DataFrame:
+        """The lines of all files there are, and of those that come."""
+        options = {"pathGlobFilter": FILES, "maxFilesPerTrigger": str(self.batch_files)}
+        lines = spark.readStream.options(**options).text(self.folder)
+        return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
+
+
+Source = TopicSource | FolderSource
+
+
+def require_reachable(bootstrap: str) -> None:
+    """Raise AnalyticsError if no broker of the list takes a connection; Spark itself would try for minutes."""
+    faults: list[str] = []
+    for address in bootstrap.split(","):
+        host, colon, port = address.strip().rpartition(":")
+        if not colon or not port.isdigit():
+            raise AnalyticsError(f"{NO_TOPIC}: {address!r} is no HOST:PORT; write --bootstrap like 127.0.0.1:9092")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S):
+                return
+        except OSError as problem:
+            faults.append(f"{address}: {problem.strerror or problem}")
+    raise AnalyticsError(
+        f"{NO_TOPIC}: no broker of --bootstrap takes connections ({'; '.join(faults)}); "
+        "check that Kafka runs and that the address is the one its clients use"
+    )
+
+
+def connector_jars(places: Sequence[str]) -> dict[str, str]:
+    """The setting that brings jars into a session; each place is a jar or a folder of jars."""
+    jars: list[str] = []
+    for place in places:
+        found = sorted(str(jar) for jar in Path(place).glob("*.jar")) if Path(place).is_dir() else [place]
+        if not found or not all("://" in jar or Path(jar).is_file() for jar in found):
+            raise AnalyticsError(f"{NO_CONNECTOR}: --jars {place} is no jar and no folder with jars; check the path")
+        jars += found
+    return {"spark.jars": ",".join(jars)} if jars else {}

@@ -1,0 +1,20 @@
+"""What the command line asks a job for. It must not know Spark, nor how a job goes about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamWish:
+    """A stream into `out`, from `bootstrap` and `topic` or from the folder `events`; times in seconds."""
+
+    out: str
+    bootstrap: str | None = None
+    topic: str | None = None
+    events: str | None = None
+    is_once: bool = False
+    refresh_s: int = 60
+    settled_s: int = 3_900
+    batch_lines: int = 1_000_000
+    batch_files: int = 16
+    jars: Sequence[str] = ()

@@ -1,0 +1,79 @@
+"""One Spark session for all tests of a run, and rows in and out of it.
+
+It must not know what is tested; it starts no Spark until a test asks.
+"""
+
+import atexit
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from bridge.analytics.intake import Intake
+from bridge.analytics.positions import positioned, runs
+from bridge.analytics.reading import LINE, SOURCE
+from bridge.analytics.session import SessionSettings, open_session
+from bridge.analytics.store import Store
+from bridge.analytics.tables import EVENTS
+from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.schema.facts import Fact
+from bridge.telemetry.schema.stamps import Event, Stamp
+
+TEST_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+START_US = 1_763_700_000_000_000
+"""2025-11-21 04:40 UTC."""
+STEP_US = 1_000
+
+
+@cache
+def shared_session() -> SparkSession:
+    """The session; it lives until the process ends."""
+    session = open_session(SessionSettings(master="local[2]", settings=TEST_SETTINGS))
+    atexit.register(session.stop)
+    return session
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """The session that all tests share."""
+    return shared_session()
+
+
+@pytest.fixture
+def store(spark: SparkSession, tmp_path: Path) -> Store:
+    """An empty store of the test's own."""
+    return Store(spark, str(tmp_path / "tables"))
+
+
+def stamped(facts: Sequence[Fact | tuple[int, Fact]], boot: str = "b1", start_us: int = START_US) -> list[Event]:
+    """Facts as events of one run: at the milliseconds that stand beside them, or one millisecond after another."""
+    events: list[Event] = []
+    for place, told in enumerate(facts, start=1):
+        at_us, fact = (told[0] * 1_000, told[1]) if isinstance(told, tuple) else (place * STEP_US, told)
+        events.append(Event(Stamp(boot, place, start_us + at_us, at_us), fact))
+    return events
+
+
+def lines_of(spark: SparkSession, lines: Iterable[str], source: str = "events-b1-000001.jsonl") -> DataFrame:
+    """Lines as a reader gets them."""
+    return spark.createDataFrame([(line, source) for line in lines], f"{LINE} string, {SOURCE} string")
+
+
+def text_of(events: Iterable[Event]) -> list[str]:
+    """Events as the log writes them."""
+    return [encode_event(event).decode().rstrip("\n") for event in events]
+
+
+def taken(store: Store, events: Iterable[Event]) -> DataFrame:
+    """Events, put into a store and in order, as the tables are made of them."""
+    Intake(store, {}).take(lines_of(store.spark, text_of(events)), 0)
+    stored = store.read(EVENTS)
+    return positioned(stored, runs(stored))
+
+
+def python_nodes(frame: DataFrame) -> list[str]:
+    """The operators of a plan that would call Python for rows."""
+    plan = str(frame._jdf.queryExecution().executedPlan().toString())
+    return [line.strip() for line in plan.splitlines() if "Python" in line or "Arrow" in line or "InPandas" in line]

@@ -1,0 +1,91 @@
+"""Who was disturbed: told, but with the same assignment before and after."""
+
+from pyspark.sql import SparkSession
+
+from bridge.analytics.disturbance import chained, disturbances
+from bridge.analytics.store import Store
+from bridge.telemetry.schema.facts import MemberLeft
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Departure, News, Protocol, Road
+from tests.support.fleet_words import MemberWords
+from tests.support.spark import python_nodes, stamped, taken
+
+
+def words(member: str, rebalance: str = "r1") -> MemberWords:
+    """What is told of a classic member of g."""
+    return MemberWords("g", rebalance, 1, Protocol.CLASSIC, member)
+
+
+def judged(store: Store, events: list[Event], chains: dict[str, str]) -> dict[str, tuple[int, list[str]]]:
+    """Per rebalance: how many were told, and who was disturbed."""
+    known = store.spark.createDataFrame(
+        [("g", rebalance, chain) for rebalance, chain in chains.items()],
+        "group_id string, rebalance_id string, chain_id string",
+    )
+    rows = disturbances(taken(store, events), known).collect()
+    return {row["rebalance_id"]: (row["told"], row["disturbed_members"]) for row in rows}
+
+
+def test_member_that_gets_back_what_it_gave_up_is_disturbed(store: Store) -> None:
+    """Issue 3: told to rejoin though its assignment is the same before and after."""
+    same, moves = words("same"), words("moves")
+    events = stamped(
+        [
+            same.told(News.REJOIN),
+            moves.told(News.REJOIN),
+            same.released(["t-0", "t-1"]),
+            moves.released(["t-2"]),
+            same.assigned(["t-1", "t-0"], 2),
+            moves.assigned(["t-3"], 1),
+        ]
+    )
+    assert judged(store, events, {"r1": "r1"}) == {"r1": (2, ["same"])}
+
+
+def test_member_that_is_told_nothing_but_its_new_partitions_is_not_counted(store: Store) -> None:
+    """News of an assignment is no disturbance, and a member that has to give something up moves."""
+    gains, gives = words("gains"), words("gives")
+    events = stamped(
+        [gains.told(News.ASSIGN), gains.assigned(["t-0"], 1), gives.told(News.REVOKE), gives.released(["t-0"])]
+    )
+    assert judged(store, events, {"r1": "r1"}) == {"r1": (1, [])}
+
+
+def test_rebalances_that_cut_each_other_short_are_judged_as_one(store: Store) -> None:
+    """Released in the first, given again in the second: disturbed in both that told it."""
+    first, second = words("anna", "r1"), words("anna", "r2")
+    events = stamped(
+        [first.told(News.REJOIN), first.released(["t-0"]), second.told(News.REJOIN), second.assigned(["t-0"], 1)]
+    )
+    assert judged(store, events, {"r1": "r1", "r2": "r1"}) == {"r1": (1, ["anna"]), "r2": (1, ["anna"])}
+    assert judged(store, [], {"r1": "r1"}) == {}
+
+
+def test_member_that_went_is_not_disturbed(store: Store) -> None:
+    """It had nothing before and has nothing after, but it has other worries."""
+    gone = MemberLeft(
+        group_id="g",
+        road=Road.EMBEDDED,
+        rebalance_id="r1",
+        member_id="anna",
+        protocol=Protocol.CLASSIC,
+        departure=Departure.LEFT,
+    )
+    assert judged(store, stamped([words("anna").told(News.REJOIN), gone]), {"r1": "r1"}) == {"r1": (1, [])}
+
+
+def test_chain_goes_back_to_what_nobody_cut_short(spark: SparkSession) -> None:
+    """Only the rebalance right before can be superseded."""
+    rows = spark.createDataFrame(
+        [("g", "r1", "", 1), ("g", "r2", "r1", 2), ("g", "r3", "r2", 3), ("g", "r4", "", 4), ("h", "r1", "", 5)],
+        "group_id string, rebalance_id string, supersedes string, seq long",
+    )
+    found = chained(rows).sort("seq").collect()
+    assert [row["chain_id"] for row in found] == ["r1", "r1", "r1", "r4", "r1"]
+
+
+def test_disturbance_calls_no_python(store: Store) -> None:
+    """Native expressions only."""
+    events = taken(store, stamped([words("anna").told(News.REJOIN)]))
+    chains = events.select("group_id", "rebalance_id", "boot").withColumnRenamed("boot", "chain_id")
+    assert python_nodes(disturbances(events, chains)) == []

@@ -1,0 +1,71 @@
+"""Which lines are events, and why others are not."""
+
+import json
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.reading import accepted, as_rejected, parsed, refused, utc_day
+from bridge.telemetry.schema.facts import BridgeStarted
+from bridge.telemetry.schema.fields import SCHEMA_VERSION
+from tests.support.spark import lines_of, python_nodes, stamped, text_of
+
+GOOD = text_of(stamped([BridgeStarted(bridge_version="1", is_revived=False)]))[0]
+DOCUMENT: dict[str, object] = json.loads(GOOD)
+STRANGERS = {
+    "truncated": GOOD[:-9],
+    "no JSON": "hello",
+    "an array": "[1]",
+    "no object of ours": '{"name":"x"}',
+    "no type of ours": json.dumps({**DOCUMENT, "number": "seven"}),
+    "no kind of ours": json.dumps({**DOCUMENT, "kind": "cake-baked"}),
+    "no stamp": json.dumps({name: value for name, value in DOCUMENT.items() if name != "mono_us"}),
+    "no group": json.dumps({**DOCUMENT, "kind": "group-deleted"}),
+    "newer": json.dumps({**DOCUMENT, "schema_version": SCHEMA_VERSION + 1}),
+}
+
+
+def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
+    """Issue: truncated, foreign or newer; a blank line is nothing."""
+    rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select("reason").collect()
+    assert [row["reason"] for row in rows] == [None, "truncated", *["foreign"] * 7, "newer-schema"]
+
+
+def test_accepted_event_keeps_its_fields(spark: SparkSession) -> None:
+    """What was written is what is read, and the day goes by the wall clock."""
+    (row,) = accepted(parsed(lines_of(spark, [GOOD, "hello"])), 7).collect()
+    found = row.asDict()
+    assert {name: found[name] for name in DOCUMENT} == DOCUMENT
+    assert (str(found["date"]), found["batch"], found["group_id"]) == ("2025-11-21", 7, None)
+
+
+def test_field_of_a_later_version_is_passed_over(spark: SparkSession) -> None:
+    """Evolution: additional fields are ignored, missing optional ones are null."""
+    (row,) = accepted(parsed(lines_of(spark, [json.dumps({**DOCUMENT, "invented": 1})])), 0).collect()
+    assert row["event_id"] == DOCUMENT["event_id"]
+
+
+def test_refused_line_leaves_its_digest_not_its_text(spark: SparkSession) -> None:
+    """A stranger's line may hold secrets."""
+    (row,) = refused(parsed(lines_of(spark, ["my password"], "t-0")), 0).collect()
+    assert (row["length_bytes"], len(row["digest"]), row["source"], row["count"]) == (11, 64, "t-0", 1)
+    assert "password" not in str(row)
+
+
+def test_rows_without_a_reason_of_their_own_become_rejected(spark: SparkSession) -> None:
+    """The shape of the table, whatever the columns."""
+    frame = spark.createDataFrame([("x", "s", "duplicate")], "value string, source string, reason string")
+    assert as_rejected(frame, 3).select("reason", "batch", "detail").collect()[0] == ("duplicate", 3, None)
+
+
+@pytest.mark.parametrize(("wall_us", "day"), [(0, "1970-01-01"), (86_399_999_999, "1970-01-01"), (-1, "1969-12-31")])
+def test_day_is_the_utc_day(spark: SparkSession, wall_us: int, day: str) -> None:
+    """Whatever the zone of the machine."""
+    assert str(spark.range(1).select(utc_day(f.lit(wall_us)).alias("d")).collect()[0]["d"]) == day
+
+
+def test_reading_calls_no_python(spark: SparkSession) -> None:
+    """A Python function per row would be up to a thousand times slower."""
+    lines = spark.range(1).selectExpr("'x' value", "'y' source")
+    assert python_nodes(accepted(parsed(lines), 0)) == []
