@@ -7,7 +7,9 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 
@@ -20,7 +22,8 @@ from bridge.session.contracts import Groups
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
-from bridge.telemetry.event_log.sinks import Sink
+from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
+from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
@@ -32,6 +35,8 @@ from bridge.telemetry.schema.terms import Road
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
 _NS_PER_US = 1_000
+
+OpenTopic = Callable[[tuple[str, ...], str, Spool], Sink]
 
 
 class Watch:
@@ -137,8 +142,25 @@ def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
 
 
 def _sinks(config: Config, boot: str) -> Iterator[Sink]:
-    if config.settings.events_path:
-        yield FileSink(Path(config.settings.events_path), boot, file_limits(config), _clocks().wall_us)
+    settings = config.settings
+    if settings.events_path:
+        yield FileSink(Path(settings.events_path), boot, file_limits(config), _clocks().wall_us)
+    if settings.events_topic:
+        yield _topic_sink(config, boot)
+
+
+def _topic_sink(config: Config, boot: str) -> Sink:
+    """Raises SinkUnusable."""
+    settings = config.settings
+    if find_spec("confluent_kafka") is None:
+        raise SinkUnusable(
+            "EB-EVENTS-007: events.topic needs confluent-kafka, which is not installed; "
+            "run `pip install 'epochbridge[events]'`"
+        )
+    spool = Spool(Path(settings.events_spool_path), boot, settings.events_spool_bytes_max)
+    # Only who asks for the topic needs the library behind it.
+    open_topic: OpenTopic = import_module("bridge.telemetry.event_log.topic_sink").open_topic
+    return open_topic(settings.events_bootstrap or settings.bootstrap, settings.events_topic, spool)
 
 
 def file_limits(config: Config) -> FileLimits:

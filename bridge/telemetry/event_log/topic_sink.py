@@ -1,0 +1,174 @@
+"""Events to a Kafka topic: kept on disk first, sent by an idempotent producer, given up only when acknowledged.
+
+It must not know what is in a line but its group, which is the key. After a crash some are sent again: readers know
+them by their event ids.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import confluent_kafka
+import orjson
+from confluent_kafka import KafkaError, KafkaException
+
+from bridge.telemetry.event_log.sinks import Fate, Line
+from bridge.telemetry.event_log.spool import Segment, Spool
+
+LOG = logging.getLogger("epochbridge.telemetry")
+IN_FLIGHT_MAX = 10_000
+"""How many events may be with the producer, unacknowledged; the others wait on disk."""
+MESSAGE_BYTES_MAX = 16_777_216
+POLL_S = 0.05
+PUMPS_MAX = 10
+CLOSE_S = 5.0
+Delivered = Callable[[KafkaError | None, "confluent_kafka.Message[bytes, bytes]"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """Where events go."""
+
+    bootstrap: tuple[str, ...]
+    topic: str
+
+
+class TopicSink:
+    """One topic; the broker may come and go."""
+
+    def __init__(self, settings: TopicSettings, spool: Spool) -> None:
+        self.fate = Fate()
+        self._settings = settings
+        self._spool = spool
+        self._in_flight = 0
+        self._is_away = False
+        self._is_full = False
+        self._is_failed = False
+        self._producer = self._connect()
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """See `Sink.write`."""
+        try:
+            kept = self._spool.append([line.data for line in lines])
+        except OSError as problem:
+            kept = 0
+            LOG.warning("EB-EVENTS-009: events for topic %r can't be kept: %s", self._settings.topic, problem.strerror)
+        self._note_full(len(lines) - kept)
+        self._pump()
+
+    def tend(self) -> None:
+        """See `Sink.tend`: send what is kept, and hear what was acknowledged."""
+        for _ in range(PUMPS_MAX):
+            before = self.fate.written
+            self._pump()
+            self._producer.poll(POLL_S)
+            if self.fate.written == before:
+                return
+
+    def close(self) -> None:
+        """See `Sink.close`; what was not acknowledged stays on disk for the next run."""
+        self._pump()
+        self._producer.flush(CLOSE_S)
+        self._spool.close()
+
+    def _connect(self) -> "confluent_kafka.Producer":
+        return confluent_kafka.Producer(
+            {
+                "bootstrap.servers": ",".join(self._settings.bootstrap),
+                "client.id": "epochbridge-events",
+                "enable.idempotence": True,
+                "linger.ms": 20,
+                "compression.type": "lz4",
+                "message.max.bytes": MESSAGE_BYTES_MAX,
+                # What is with the producer waits for the broker as long as it takes; the rest waits on disk.
+                "message.timeout.ms": 0,
+                "queue.buffering.max.messages": 2 * IN_FLIGHT_MAX,
+                "reconnect.backoff.max.ms": 1_000,
+                "log_level": 0,
+                "error_cb": self._note_error,
+            }
+        )
+
+    def _pump(self) -> None:
+        if self._is_failed:
+            self._begin_anew()
+        while self._in_flight < IN_FLIGHT_MAX:
+            taken = self._spool.take()
+            if taken is None:
+                break
+            self._send(*taken)
+        self._producer.poll(0)
+
+    def _send(self, segment: Segment, line: bytes) -> None:
+        delivered: Delivered = partial(self._note_delivery, self._producer, segment)
+        try:
+            self._producer.produce(self._settings.topic, line.rstrip(b"\n"), _key(line), on_delivery=delivered)
+        except (KafkaException, orjson.JSONDecodeError) as problem:
+            # A line that the producer does not even take, such as one that is too long, or one that is no event.
+            LOG.warning("EB-EVENTS-010: an event of %d bytes can't be sent: %s", len(line), problem)
+            self.fate.lost += 1
+            self._spool.settle(segment)
+        else:
+            self._in_flight += 1
+
+    def _note_delivery(
+        self,
+        producer: "confluent_kafka.Producer",
+        segment: Segment,
+        error: KafkaError | None,
+        message: "confluent_kafka.Message[bytes, bytes]",
+    ) -> None:
+        if producer is not self._producer:
+            return
+        self._in_flight -= 1
+        if error is None:
+            self.fate.written += 1
+            self._spool.settle(segment)
+            self._note_back()
+        elif error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            self.fate.lost += 1
+            self._spool.settle(segment)
+        else:
+            self._note_error(error)
+            self._is_failed = True
+
+    def _begin_anew(self) -> None:
+        """The producer gave something up, or itself: a new one sends again all that was not acknowledged."""
+        self._is_failed = False
+        self._producer.purge()
+        self._producer = self._connect()
+        self._in_flight = 0
+        self._spool.rewind()
+
+    def _note_error(self, error: KafkaError) -> None:
+        if not self._is_away:
+            self._is_away = True
+            LOG.warning(
+                "EB-EVENTS-011: events can't be sent to topic %r at %s now (%s); they are kept on disk meanwhile",
+                self._settings.topic,
+                ",".join(self._settings.bootstrap),
+                error.str(),
+            )
+
+    def _note_back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            LOG.info("events are sent to topic %r again", self._settings.topic)
+
+    def _note_full(self, dropped: int) -> None:
+        self.fate.lost += dropped
+        if dropped and not self._is_full:
+            LOG.error("EB-EVENTS-012: too many events wait for topic %r; further ones are lost", self._settings.topic)
+        self._is_full = dropped > 0
+
+
+def _key(line: bytes) -> bytes | None:
+    document: object = orjson.loads(line)
+    group_id = document.get("group_id") if isinstance(document, dict) else None
+    return group_id.encode() if isinstance(group_id, str) else None
+
+
+def open_topic(bootstrap: tuple[str, ...], topic: str, spool: Spool) -> TopicSink:
+    """A sink for one topic of the cluster at `bootstrap` (HOST:PORT each); it need not be reachable yet."""
+    return TopicSink(TopicSettings(bootstrap=bootstrap, topic=topic), spool)
