@@ -182,7 +182,7 @@ def _describe_member(state: Shard, group: Group, member: Member) -> DescribedCon
         rack_id=subscription.rack_id,
         member_epoch=member.current.epoch,
         client_id=subscription.identity.client_id,
-        client_host=subscription.identity.client_host,
+        client_host=subscription.identity.shown_host,
         subscribed_topic_names=tuple(sorted(subscription.names)),
         subscribed_topic_regex=subscription.pattern,
         assignment=_by_topic(state, member.current.assigned),
@@ -198,7 +198,7 @@ def _view_member(state: Shard, member: Member, encoder: ClassicEncoder) -> Descr
         member_id=subscription.member_id,
         instance_id=subscription.instance_id,
         client_id=subscription.identity.client_id,
-        client_host=subscription.identity.client_host,
+        client_host=subscription.identity.shown_host,
         metadata=encoder.subscription(tuple(sorted(topic_names_of(state, subscription))), partitions),
         assignment=encoder.assignment(partitions),
     )

@@ -59,6 +59,11 @@ class ClientIdentity:
     software_name: str = ""
     software_version: str = ""
 
+    @property
+    def shown_host(self) -> str:
+        """The host as a broker shows it: as Java prints an address that has no name, with a slash in front."""
+        return f"/{self.client_host.removeprefix('/')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -88,7 +88,7 @@ def _describe_member(member: ClassicMember, protocol_name: str | None) -> Descri
         member_id=member.member_id,
         instance_id=member.instance_id,
         client_id=member.identity.client_id,
-        client_host=member.identity.client_host,
+        client_host=member.identity.shown_host,
         metadata=metadata_of(member, protocol_name),
         assignment=member.assignment,
     )
