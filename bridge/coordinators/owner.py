@@ -21,7 +21,9 @@ from bridge.engine.commands import (
     BeginCommit,
     ClassicHeartbeat,
     Command,
+    ConvertGroup,
     DeleteGroup,
+    GroupType,
     MemberHeartbeat,
     PassDeadlines,
     RemoveMembers,
@@ -32,7 +34,7 @@ from bridge.engine.outcome import (
     CommitAdmitted,
     CommitRefused,
 )
-from bridge.engine.queries import has_news, next_deadline
+from bridge.engine.queries import group_type, has_news, next_deadline
 from bridge.engine.state import Shard
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
@@ -109,7 +111,18 @@ class GroupOwner:
                 self._accept(arrival, now_ms)
             else:
                 self._exchange.tell(arrival)
+            if self._may_convert(arrival):
+                # Whoever comes next in this turn meets the group as it is then.
+                self._exchange.settle(now_ms)
         return self._finish(now_ms)
+
+    def _may_convert(self, arrival: Arrival | Command) -> bool:
+        """Whether this may make a classic group one of the other kind."""
+        if not isinstance(arrival, Arrival):
+            return isinstance(arrival, ConvertGroup)
+        request = arrival.request
+        is_native = isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
+        return is_native and group_type(self.shard, request.group_id) is GroupType.CLASSIC
 
     def beat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> TurnResult:
         """Answer one heartbeat at once."""
@@ -283,7 +296,11 @@ class GroupOwner:
         if has_news(self.shard, key.group_id, key.member_id):
             self._exchange.feed(key, CoordinatorCalled(), now_ms)
             self._exchange.settle(now_ms)
-        self._exchange.feed(key, HeartbeatReceived(ref, request), now_ms)
+        if self.classic_door.takes(request):
+            # The group has just turned classic, perhaps because nothing but this was waited for.
+            self._exchange.tell(ClassicHeartbeat(ref, request))
+        else:
+            self._exchange.feed(key, HeartbeatReceived(ref, request), now_ms)
 
     def _leave(self, ref: RequestRef, request: LeaveGroup, now_ms: int) -> None:
         """All entries are judged on the state before the batch, so one that is there twice succeeds twice (K12.19)."""

@@ -14,7 +14,7 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.interface import Assignor
 from bridge.engine.assignors.registry import registry
-from bridge.engine.commands import ChangeTopics
+from bridge.engine.commands import ChangeTopics, Command
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from translators.classic_member.states import Limits
@@ -82,6 +82,12 @@ class OwnedGroup:
         arrivals = [Arrival(ref, CLIENT, request) for ref, request in zip(refs, requests, strict=True)]
         self._keep(self.owner.take_turn(arrivals, self.now_ms))
         return refs
+
+    def tell(self, command: Command) -> TurnResult:
+        """Let a command of the shell be carried out in a turn of its own."""
+        result = self.owner.take_turn([command], self.now_ms)
+        self._keep(result)
+        return result
 
     def wait(self, duration_ms: int) -> None:
         """Let time pass, deadline by deadline."""
@@ -198,19 +204,25 @@ class ConsumerClient:
 
     def beat(self, epoch: int | None = None) -> ErrorCode:
         """Send a full heartbeat and take over the assignment that comes back."""
+        (ref,) = self.group.send(self.heartbeat(epoch))
+        return self.take(ref)
+
+    def heartbeat(self, epoch: int | None = None) -> ConsumerGroupHeartbeat:
+        """A full heartbeat."""
         sent = self.epoch if epoch is None else epoch
-        catalog = self.group.owner.catalog
-        (ref,) = self.group.send(
-            ConsumerGroupHeartbeat(
-                group_id=GROUP,
-                member_id=self.member_id,
-                member_epoch=sent,
-                instance_id=self.instance_id,
-                rebalance_timeout_ms=60_000 if sent >= 0 else -1,
-                subscribed_topic_names=(TOPIC,) if sent >= 0 else None,
-                owned=catalog.to_ids(self.assigned) if sent >= 0 else None,
-            )
+        return ConsumerGroupHeartbeat(
+            group_id=GROUP,
+            member_id=self.member_id,
+            member_epoch=sent,
+            instance_id=self.instance_id,
+            rebalance_timeout_ms=60_000 if sent >= 0 else -1,
+            subscribed_topic_names=(TOPIC,) if sent >= 0 else None,
+            owned=self.group.owner.catalog.to_ids(self.assigned) if sent >= 0 else None,
         )
+
+    def take(self, ref: RequestRef) -> ErrorCode:
+        """Take over the assignment that came back."""
+        catalog = self.group.owner.catalog
         reply = self.group.answer(ref, ConsumerGroupHeartbeatReply)
         if reply.error is ErrorCode.NONE:
             self.epoch = reply.member_epoch
