@@ -24,13 +24,13 @@ from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
+from bridge.coordinators.population import has_groups, live_groups
 from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
-from bridge.engine.queries import has_members
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
 from bridge.wire.codec.registry import error_reply, group_ids
@@ -279,11 +279,12 @@ class EmbeddedGroups:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Own the groups until cancelled."""
+        shard = self.owner.shard
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self.ledger.run)
-            nursery.start_soon(self._topics.watch, self._has_groups)
-            nursery.start_soon(self._recommit.run, self._live_groups)
+            nursery.start_soon(self._topics.watch, lambda: has_groups(shard))
+            nursery.start_soon(self._recommit.run, lambda: live_groups(shard))
             task_status.started()
             while True:
                 await self._wait()
@@ -393,10 +394,3 @@ class EmbeddedGroups:
 
     def _coordinator_of(self, group_id: GroupId) -> int | None:
         return self._coordinators(group_id)
-
-    def _has_groups(self) -> bool:
-        return bool(self.owner.shard.groups or self.owner.shard.classic_groups)
-
-    def _live_groups(self) -> tuple[GroupId, ...]:
-        shard = self.owner.shard
-        return tuple(group_id for group_id in (*shard.groups, *shard.classic_groups) if has_members(shard, group_id))

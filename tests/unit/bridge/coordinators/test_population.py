@@ -1,0 +1,22 @@
+"""Who looks after which groups."""
+
+from bridge.coordinators.population import has_groups, live_groups
+from tests.support.classic_bench import ClassicBench
+from tests.support.engine_bench import GROUP, Bench
+
+
+def test_group_is_there_without_members_and_lives_with_them() -> None:
+    """An empty group keeps its name, and nobody commits its offsets again."""
+    bench = Bench()
+    assert not has_groups(bench.state)
+    bench.join("a")
+    assert (has_groups(bench.state), live_groups(bench.state)) == (True, (GROUP,))
+    bench.leave("a")
+    assert (has_groups(bench.state), live_groups(bench.state)) == (True, ())
+
+
+def test_classic_group_lives_as_well() -> None:
+    """Its offsets are in the same broker."""
+    bench = ClassicBench()
+    bench.form(None)
+    assert (has_groups(bench.bench.state), live_groups(bench.bench.state)) == (True, (GROUP,))
