@@ -124,17 +124,23 @@ def _residents(scene: Scene, joins: Events) -> set[str]:
 
 
 def _find_wave(scene: Scene, candidates: Events) -> tuple[Event, ...]:
-    if not any(_is_deployed(event) for event in candidates):
+    """Members leave and others come, one after the other; it begins with the first that leaves."""
+    if not any(_is_deployed(event) for event in candidates) or _is_left_empty(scene):
         return ()
-    since_us = scene.begin_us - WAVE_WINDOW_US
-    recent = [event for event in (*scene.past, *scene.later, *scene.at_first) if _is_deployed(event)]
-    boot = scene.opening.stamp.boot
-    wave = {
-        event.stamp.event_id: event for event in recent if event.stamp.boot == boot and event.stamp.mono_us >= since_us
-    }
-    joins = sum(isinstance(event.fact, MemberJoined) for event in wave.values())
-    is_wave = len(wave) >= WAVE_CHANGES_MIN and 0 < joins < len(wave)
-    return tuple(wave.values()) if is_wave else ()
+    since_us, boot = scene.begin_us - WAVE_WINDOW_US, scene.opening.stamp.boot
+    known = {event.stamp.number: event for event in (*scene.past, *scene.at_first, *scene.later)}
+    recent = [event for event in known.values() if event.stamp.boot == boot and event.stamp.mono_us >= since_us]
+    changes = sorted((event for event in recent if _is_deployed(event)), key=lambda event: event.stamp.mono_us)
+    first = next((place for place, event in enumerate(changes) if _left(event)), len(changes))
+    wave = changes[first:]
+    joins = sum(isinstance(event.fact, MemberJoined) for event in wave)
+    return tuple(wave) if len(wave) >= WAVE_CHANGES_MIN and joins else ()
+
+
+def _is_left_empty(scene: Scene) -> bool:
+    counts = [event.fact.member_count for event in scene.own if isinstance(event.fact, TargetComputed)]
+    emptied = any(isinstance(e.fact, RebalanceEnded) and e.fact.outcome is Outcome.EMPTIED for e in scene.own)
+    return emptied or counts[:1] == [0]
 
 
 def _is_deployed(event: Event) -> bool:

@@ -3,12 +3,15 @@
 It must not know causes; what a rebalance before this one was made for can't have caused this one too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.cause.limits import METADATA_AGE_US, SAME_TURN_US, SHORTLY_BEFORE_US
 from bridge.telemetry.schema.facts import (
+    GroupConverted,
+    GroupCreated,
     GroupFact,
+    GroupRevived,
     MemberFact,
     MemberLeft,
     PhaseBegan,
@@ -18,8 +21,9 @@ from bridge.telemetry.schema.facts import (
     TopicsChanged,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Departure, Phase, Road
+from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 
+TYPED = GroupCreated | GroupRevived | GroupConverted
 NOTICED_LATE = (Departure.SESSION_EXPIRED, Departure.VANISHED)
 """Departures that a classic group tells of when its members are counted."""
 
@@ -62,10 +66,10 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
     run = sorted((event for event in events if event.stamp.boot == boot), key=lambda event: event.stamp.number)
     past = [event for event in run if event.stamp.number < number]
     own = [event for event in run if event.stamp.number >= number]
-    is_barrier = _is_barrier(own)
+    is_barrier = _is_barrier(past, own)
     meeting = _meeting(own) if is_barrier else frozenset[int]()
     reach_us = SAME_TURN_US if fact.road is Road.EMBEDDED and not is_barrier else SHORTLY_BEFORE_US
-    at_first = [event for event in _open_past(past) if _is_recent(event, begin_us, reach_us)]
+    at_first = [event for event in _open_past(past, is_barrier=is_barrier) if _is_recent(event, begin_us, reach_us)]
     at_first += (event for event in own if event.stamp.mono_us <= begin_us)
     return Scene(
         opening=opening,
@@ -102,10 +106,17 @@ def _ends(event: Event, rebalance_id: str) -> bool:
     return isinstance(event.fact, RebalanceEnded) and event.fact.rebalance_id == rebalance_id
 
 
-def _is_barrier(events: Iterable[Event]) -> bool:
-    """Members of a group that has no epochs have none either."""
-    epochs = [event.fact.member_epoch for event in events if isinstance(event.fact, MemberFact)]
-    return bool(epochs) and max(epochs) < 0
+def _is_barrier(past: Sequence[Event], own: Sequence[Event]) -> bool:
+    """Whether the group is classic: by what is said of it, or else because its members have no epochs."""
+    kinds = [event.fact.group_type for event in past if isinstance(event.fact, TYPED)]
+    if kinds:
+        return kinds[-1] is Protocol.CLASSIC
+    members = [event.fact for event in (*past, *own) if isinstance(event.fact, MemberFact)]
+    return bool(members) and all(_has_no_epoch(fact) for fact in members)
+
+
+def _has_no_epoch(fact: MemberFact) -> bool:
+    return fact.member_epoch < 0 and fact.protocol is Protocol.CLASSIC
 
 
 def _meeting(own: Sequence[Event]) -> frozenset[int]:
@@ -130,7 +141,7 @@ def _is_noticed(event: Event) -> bool:
     return isinstance(event.fact, MemberLeft) and event.fact.departure in NOTICED_LATE
 
 
-def _open_past(past: Sequence[Event]) -> list[Event]:
+def _open_past(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     """The past without what led to the rebalance before, or was dealt with in it."""
     last = max((place for place, event in enumerate(past) if isinstance(event.fact, RebalanceBegan)), default=-1)
     if last < 0:
@@ -139,7 +150,7 @@ def _open_past(past: Sequence[Event]) -> list[Event]:
     since = past[last + 1 :]
     ended = next((place for place, event in enumerate(since) if isinstance(event.fact, RebalanceEnded)), len(since))
     inside, after = since[:ended], since[ended:]
-    if _is_barrier(inside):
+    if is_barrier:
         met = _meeting(inside)
         return [*(event for event in inside if event.stamp.number not in met), *after]
     return [*(event for event in inside if event.stamp.mono_us > began.stamp.mono_us), *after]

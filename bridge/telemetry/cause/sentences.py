@@ -126,11 +126,15 @@ def _leader(finding: Finding, introduced: Introduced) -> str:
     return f"rebalanced because its leader, {introduce_all(members_behind(finding), introduced)}, joined again"
 
 
-def _wave(finding: Finding, _introduced: Introduced) -> str:
+def _wave(finding: Finding, introduced: Introduced) -> str:
     joins = sum(isinstance(event.fact, MemberJoined) for event in finding.evidence)
     times = [event.stamp.mono_us for event in finding.evidence]
     span = tell_duration(max(times) - min(times))
-    return f"rebalanced because of a deployment: {len(times) - joins} members left and {joins} joined within {span}"
+    last = finding.evidence[-1].fact
+    did = "joined" if isinstance(last, MemberJoined) else "left"
+    who = introduce_all(members_behind(finding)[-1:], introduced)
+    counts = f"{len(times) - joins} left and {joins} joined within {span}"
+    return f"rebalanced because of a deployment: {counts}, and now {who} {did}"
 
 
 def _operator(finding: Finding, introduced: Introduced) -> str:
@@ -200,6 +204,5 @@ def _action(critical: Critical) -> str:
         return "to assign partitions"
     if critical.is_by_all:
         return "to join again"
-    if critical.partitions:
-        return f"to give up {enumerate_words(list(critical.partitions))}"
-    return "to give up partitions, which it had not heard of yet"
+    heard = "" if critical.phase is Phase.REVOKING else "hear of it and "
+    return f"to {heard}give up {enumerate_words(list(critical.partitions)) or 'partitions'}"

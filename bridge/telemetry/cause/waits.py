@@ -60,13 +60,12 @@ def find_critical(scene: Scene) -> Critical | None:
         return None
     holder = held[0][1]
     longest = max(waits_of[holder], key=lambda wait: wait.end_us - wait.begin_us)
-    is_revoking = longest.phase is Phase.REVOKING and not scene.is_barrier
     return Critical(
         member_id=holder,
         phase=longest.phase,
         waited_us=lengths[holder],
         waiters=tuple(sorted({wait.waiter for wait in waits_of[holder]})),
-        partitions=_given_up(scene, holder) if is_revoking else (),
+        partitions=() if scene.is_barrier else _given_up(scene, holder),
         is_gone=any(isinstance(event.fact, MemberLeft) and event.fact.member_id == holder for event in scene.own),
         is_by_all=scene.is_barrier,
     )

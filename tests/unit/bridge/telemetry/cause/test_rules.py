@@ -70,3 +70,23 @@ def test_static_member_let_in_again_causes_nothing_later() -> None:
 def test_join_while_others_meet_is_join() -> None:
     """Nothing else is known: the newcomer it is."""
     assert cause_of(eager_meeting("c9")) == (Cause.JOIN, ("c9",))
+
+
+def test_fleet_that_stops_is_no_deployment() -> None:
+    """Joins long before the first leave are no part of it, and an empty group is not being replaced."""
+    story = Story().at(0)
+    for number in range(3):
+        story.joined(f"c{number}")
+        story.began(1 + number).target(1 + number).ended()
+    for number in range(3):
+        story.at(10_000 + number).left(f"c{number}")
+        story.began(4 + number).target(2 - number).ended()
+        assert cause_of(story) == (Cause.LEAVE, (f"c{number}",))
+
+
+def test_one_restart_is_no_deployment() -> None:
+    """A member that leaves and comes back is one restart, not a wave."""
+    story = Story().at(0)
+    story.left("old")
+    story.began(4).target(2).ended().at(3_000).joined("new")
+    assert cause_of(story.began(5).target(3)) == (Cause.JOIN, ("new",))

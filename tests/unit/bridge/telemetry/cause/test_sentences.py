@@ -46,6 +46,17 @@ def test_conversion_told_as_operators_wish() -> None:
     assert sentence_of(story.began(2).target(1)).endswith("an operator asked to convert")
 
 
+def test_deployment_told_with_counts_and_last_change() -> None:
+    """How much of it there was, and what made this rebalance."""
+    story = Story().at(0)
+    story.left("old1")
+    story.at(2_000).joined("new1")
+    story.at(9_000).left("old2")
+    assert sentence_of(story.began(2).target(3)).endswith(
+        "because of a deployment: 2 left and 1 joined within 9 s, and now member old2 left"
+    )
+
+
 def test_every_known_cause_has_a_clause() -> None:
     """The table is complete."""
     assert set(CLAUSES) == set(Cause) - {Cause.UNKNOWN}
