@@ -71,7 +71,7 @@ class EventWatch(Watch):
         self._look_ms = look_ms
         self._is_wanted = trio.Event()
         topics = TopicBook()
-        self._follower = Follower(recorder.boot, recorder.say, explain, topics, owner.shard)
+        self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
         self._passing = Overhearing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
 
     def over_requests(self, groups: Groups) -> Groups:

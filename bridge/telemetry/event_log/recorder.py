@@ -30,6 +30,14 @@ class Clocks:
     wall_us: Callable[[], int]
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An event whose fact is still to be made."""
+
+    stamp: Stamp
+    make: Callable[[], Fact | None]
+
+
 class Recorder:
     """The event log of one run; `say` may be called from one thread only."""
 
@@ -39,7 +47,7 @@ class Recorder:
         self.now_us = clocks.mono_us
         self._clocks = clocks
         self._sinks = tuple(sinks)
-        self._queue: deque[Event] = deque()
+        self._queue: deque[Event | Pending] = deque()
         self._queue_max = queue_events_max
         self._number = 0
         self._wake = threading.Event()
@@ -62,15 +70,28 @@ class Recorder:
         if len(self._queue) >= self._queue_max:
             self._drop()
             return None
+        event = Event(self._stamp(at_us), fact)
+        self._put(event)
+        return event
+
+    def say_later(self, make: Callable[[], Fact | None], at_us: int) -> None:
+        """Take a fact that the thread is to make, because that takes long; None is not written, nor its number."""
+        if len(self._queue) >= self._queue_max:
+            self._drop()
+        else:
+            self._put(Pending(self._stamp(at_us), make))
+
+    def _stamp(self, at_us: int | None) -> Stamp:
         clocks = self._clocks
         now_us = clocks.mono_us()
         mono_us = now_us if at_us is None else at_us
         self._number += 1
-        event = Event(Stamp(self.boot, self._number, clocks.wall_us() - (now_us - mono_us), mono_us), fact)
+        return Stamp(self.boot, self._number, clocks.wall_us() - (now_us - mono_us), mono_us)
+
+    def _put(self, event: Event | Pending) -> None:
         self._queue.append(event)
         if not self._wake.is_set():
             self._wake.set()
-        return event
 
     def close(self) -> None:
         """Write what waits, for a few seconds at most; nothing may be said afterwards."""
@@ -116,11 +137,22 @@ class Recorder:
     def _write_waiting(self) -> None:
         queue = self._queue
         while queue:
-            events = [queue.popleft() for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
-            lines = [Line(event, encode_event(event)) for event in events]
+            events = [_made(queue.popleft()) for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
+            lines = [Line(event, encode_event(event)) for event in events if event is not None]
             for sink in self._sinks:
                 sink.write(lines)
 
     def _tend(self) -> None:
         for sink in self._sinks:
             sink.tend()
+
+
+def _made(event: Event | Pending) -> Event | None:
+    if isinstance(event, Event):
+        return event
+    try:
+        fact = event.make()
+    except Exception:
+        LOG.exception("EB-EVENTS-005: an event could not be made; please report this")
+        return None
+    return None if fact is None else Event(event.stamp, fact)

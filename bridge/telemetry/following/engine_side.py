@@ -3,12 +3,21 @@
 It must not change the engine's state, and reads of it only what it was told had changed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Current, Member, MemberState, Subscription
-from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed, RemovalCause
+from bridge.engine.outcome import (
+    ConversionFailed,
+    GroupDowngraded,
+    GroupUpgraded,
+    MemberRemoved,
+    NotConverted,
+    Outcome,
+    PartitionsFreed,
+    RemovalCause,
+)
 from bridge.engine.records import (
     CurrentAssigned,
     GroupCreated,
@@ -58,6 +67,8 @@ class EngineFollower:
     ) -> None:
         self.departing: dict[tuple[GroupId, MemberId], Departure] = {}
         """Why members of translated clients are about to leave the engine, as their machines say."""
+        self.removing: set[tuple[str, str]] = set()
+        """Groups with members that an operator is removing."""
         self._teller = teller
         self._classic = classic
         self._shard = shard
@@ -69,7 +80,7 @@ class EngineFollower:
         """A turn of the engine is done, and its records are applied."""
         records = outcome.records
         self._tell_topics(records, at_us)
-        self._tell_groups(records, at_us)
+        self._tell_groups(records, _conversions(outcome), at_us)
         causes = {
             (notice.group_id, notice.member_id): DEPARTURES[notice.cause]
             for notice in outcome.notices
@@ -83,6 +94,8 @@ class EngineFollower:
             if isinstance(notice, MemberRemoved):
                 self._lose(notice.group_id, notice.member_id, causes, at_us)
                 touched.setdefault(notice.group_id, set())
+            elif isinstance(notice, ConversionFailed):
+                self._refuse(notice.refusal, at_us)
             elif isinstance(notice, PartitionsFreed):
                 touched.setdefault(notice.group_id, set()).update(notice.member_ids)
         for group_id, member_ids in touched.items():
@@ -104,17 +117,17 @@ class EngineFollower:
             if fact is not None:
                 self._teller.tell(None, fact, at_us)
 
-    def _tell_groups(self, records: Iterable[Record], at_us: int) -> None:
+    def _tell_groups(self, records: Iterable[Record], conversions: Mapping[GroupId, Conversion], at_us: int) -> None:
         deleted: set[GroupId] = set()
         for record in records:
             match record:
                 case GroupDeleted(group_id):
                     deleted.add(group_id)
                 case GroupCreated(group_id, epoch):
-                    self._begin(group_id, Protocol.CONSUMER, epoch, group_id in deleted, at_us)
+                    self._begin(group_id, Protocol.CONSUMER, epoch, conversions, at_us)
                     deleted.discard(group_id)
                 case ClassicGroupCreated(group_id):
-                    self._begin(group_id, Protocol.CLASSIC, facts.UNKNOWN_EPOCH, group_id in deleted, at_us)
+                    self._begin(group_id, Protocol.CLASSIC, facts.UNKNOWN_EPOCH, conversions, at_us)
                     deleted.discard(group_id)
                 case GroupEpochBumped(group_id, epoch):
                     group = self._track(group_id)
@@ -127,15 +140,30 @@ class EngineFollower:
             self._teller.tell(group, facts.GroupDeleted(**group_words(group)), at_us)
             del self._tracks[group_id]
 
-    def _begin(self, group_id: GroupId, kind: Protocol, epoch: int, is_conversion: bool, at_us: int) -> None:
+    def _begin(
+        self, group_id: GroupId, kind: Protocol, epoch: int, conversions: Mapping[GroupId, Conversion], at_us: int
+    ) -> None:
         group = self._track(group_id)
-        group.group_type, group.is_led, group.epoch = kind, kind is Protocol.CONSUMER, epoch
-        if is_conversion:
-            conversion = Conversion.MEMBER_JOINED if kind is Protocol.CONSUMER else Conversion.LAST_MEMBER_LEFT
-            fact = facts.GroupConverted(**group_words(group), group_type=kind, conversion=conversion)
-            self._teller.tell(group, fact, at_us)
-        else:
+        conversion = conversions.get(group_id)
+        if conversion is None:
+            group.group_type, group.is_led, group.epoch = kind, kind is Protocol.CONSUMER, epoch
             self._teller.tell(group, facts.GroupCreated(**group_words(group), group_type=kind), at_us)
+            return
+        self._teller.end_rebalance(group, Ending.SUPERSEDED, at_us)
+        # A classic group goes on with the generations that its members know.
+        group.epoch = epoch if kind is Protocol.CONSUMER else facts.UNKNOWN_EPOCH
+        group.group_type, group.is_led = kind, kind is Protocol.CONSUMER
+        for member in group.members.values():
+            member.due = None
+            member.reached = group.epoch
+        fact = facts.GroupConverted(**group_words(group), group_type=kind, conversion=conversion)
+        self._teller.tell(group, fact, at_us)
+
+    def _refuse(self, refusal: NotConverted, at_us: int) -> None:
+        group = self._track(refusal.group_id)
+        kind = Protocol(refusal.to.value)
+        fact = facts.ConversionRefused(**group_words(group), group_type=kind, reason=refusal.text)
+        self._teller.tell(group, fact, at_us)
 
     def revived(self, at_us: int) -> None:
         """Tell of the groups that go on, with their members; where these are not at rest a rebalance goes on too."""
@@ -242,6 +270,8 @@ class EngineFollower:
         said = self.departing.pop((group_id, member_id), None)
         if member is not None:
             departure = said or causes.get((group_id, member_id)) or Departure.LEFT
+            if (group_id, member_id) in self.removing:
+                departure = Departure.REMOVED
             self._teller.leave(group, member, departure, at_us)
 
     def _move(self, group_id: GroupId, member_id: MemberId, current: Current, at_us: int) -> None:
@@ -309,3 +339,12 @@ def _is_of(join: Join, subscription: Subscription) -> bool:
         return join.instance_id == subscription.instance_id
     identity = subscription.identity
     return (join.inputs.client_id, join.inputs.client_host) == (identity.client_id, identity.client_host)
+
+
+def _conversions(outcome: Outcome) -> dict[GroupId, Conversion]:
+    """Groups that are of the other kind now, and what made them."""
+    return {
+        notice.group_id: Conversion(notice.cause.value)
+        for notice in outcome.notices
+        if isinstance(notice, GroupUpgraded | GroupDowngraded)
+    }

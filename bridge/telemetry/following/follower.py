@@ -3,7 +3,7 @@
 It must not know how an observation reaches it; time comes in with each, in microseconds that never go back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
@@ -15,10 +15,10 @@ from bridge.telemetry.following.engine_side import EngineFollower
 from bridge.telemetry.following.fetches import FetchFollower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_client
-from bridge.telemetry.following.telling import Explain, Say, Teller
+from bridge.telemetry.following.telling import Explain, Log, Teller
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
-from bridge.telemetry.schema.terms import Carrier, Departure, Outcome, Protocol, Road
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, OperatorActed
+from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -54,8 +54,8 @@ class Opened(NamedTuple):
 class Follower:
     """Everything that is remembered of groups, and who makes facts of it."""
 
-    def __init__(self, boot: str, say: Say, explain: Explain, topics: TopicBook, shard: Shard) -> None:
-        self.teller = Teller(boot, say, explain)
+    def __init__(self, boot: str, log: Log, explain: Explain, topics: TopicBook, shard: Shard) -> None:
+        self.teller = Teller(boot, log, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
         self.unheard = 0
         self._topics = topics
@@ -180,6 +180,13 @@ class Follower:
     def revived(self, at_us: int) -> None:
         """The embedded groups are as a journal had them."""
         self.engine.revived(at_us)
+
+    def ordered(self, group_id: GroupId, action: OperatorAction, members: Sequence[str], at_us: int) -> None:
+        """An operator is about to do something to an embedded group."""
+        if action is OperatorAction.REMOVE_MEMBERS:
+            self.engine.removing = {(group_id, member_id) for member_id in members}
+        fact = OperatorActed(group_id=group_id, action=action, members=tuple(members))
+        self.teller.tell(self.groups.get(group_id), fact, at_us)
 
     def looked(self, topics: Iterable[Topic], at_us: int) -> None:
         """The cluster's topics, in full."""

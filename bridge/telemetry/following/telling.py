@@ -5,6 +5,8 @@ It must not know which observation a fact comes from, nor where facts go.
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol as Interface
 from typing import TypedDict
 
 from bridge.telemetry.cause.background import keep_past
@@ -47,12 +49,22 @@ DEPARTED_MAX = 32
 EVERYWHERE_MAX = 16
 """How many events that concern no group, such as changed topics, are kept for explanations."""
 
-Say = Callable[[Fact, int], Event | None]
-"""Takes a fact and when it happened (monotonic microseconds); None if there is no room for it."""
 Explain = Callable[[Sequence[Event], Introduced], RebalanceExplained | None]
 """Makes of a group's last events before a rebalance, and those of the rebalance, what it comes to; the other argument
 says what members told about themselves.
 """
+
+
+class Log(Interface):
+    """Where facts go."""
+
+    def say(self, fact: Fact, at_us: int) -> Event | None:
+        """Take a fact that happened at `at_us` (monotonic microseconds); None if there is no room for it."""
+        ...
+
+    def say_later(self, make: Callable[[], Fact | None], at_us: int) -> None:
+        """Take a fact that somebody else should make, because it takes long; None for none."""
+        ...
 
 
 class GroupWords(TypedDict):
@@ -141,9 +153,9 @@ def introduced(group: GroupTrack, member_id: str) -> MemberInputs | None:
 class Teller:
     """Says facts, and keeps those that explain a rebalance until it ends."""
 
-    def __init__(self, boot: str, say: Say, explain: Explain) -> None:
+    def __init__(self, boot: str, log: Log, explain: Explain) -> None:
         self._boot = boot
-        self._say = say
+        self._log = log
         self._explain = explain
         self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
         self._rebalances = 0
@@ -152,7 +164,7 @@ class Teller:
 
     def tell(self, group: GroupTrack | None, fact: Fact, at_us: int) -> None:
         """Say a fact; of a group it may belong to an explanation."""
-        event = self._say(fact, at_us)
+        event = self._log.say(fact, at_us)
         if event is None:
             return
         if group is None:
@@ -186,9 +198,7 @@ class Teller:
             return
         self.tell(group, RebalanceEnded(**group_words(group), outcome=outcome), at_us)
         events = (*self._everywhere, *group.before, *rebalance.events)
-        explained = self._explain(events, lambda member_id: introduced(group, member_id))
-        if explained is not None:
-            self._say(explained, at_us)
+        self._log.say_later(partial(self._explain, events, partial(introduced, group)), at_us)
         group.rebalance = None
         group.before = keep_past([*group.before, *rebalance.events])
 
