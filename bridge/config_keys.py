@@ -199,6 +199,13 @@ class Settings:
         "Time after which a commit whose answer was lost counts as over (at least offsets.commit.timeout.ms).",
         _within(0),
     )
+    replacement_grace_ms: int = _key(
+        "replacement.grace.ms",
+        0,
+        "How long the partitions of a member that left wait for a newcomer of the same client id and host, or of the "
+        "same instance id, so that a rolling restart moves nothing and nobody else hears of it; 0 for not at all.",
+        Bounds(minimum=0, maximum=INT_MAX, per_group=True),
+    )
     offsets_recommit_ms: int = _key(
         "offsets.recommit.ms",
         86_400_000,

@@ -3,7 +3,8 @@
 It must not decide anything, refuse anything or know the time.
 """
 
-from functools import singledispatch
+from collections.abc import Callable
+from functools import cache, singledispatch
 
 from bridge.engine.classic.records import ClassicRecord
 from bridge.engine.classic.writing import delete_classic, write_classic
@@ -34,6 +35,9 @@ from bridge.engine.records import (
     MemberSubscribed,
     Record,
     RegularExpressionResolved,
+    SeatKept,
+    SeatsGivenUp,
+    SeatTaken,
     TargetAssigned,
     TargetComputed,
     TargetEpochReached,
@@ -46,7 +50,13 @@ from translators.dialects.ids import GroupId
 
 def apply(state: Shard, record: Record) -> None:
     """Change the state as the record says; cost O(what the record changes)."""
-    _write(record, state)
+    _writer_of(type(record))(record, state)
+
+
+@cache
+def _writer_of(kind: type[Record]) -> Callable[[Record, Shard], None]:
+    """The dispatch of `_write` by a plain dictionary, which costs a tenth: replay applies a million records."""
+    return _write.dispatch(kind)
 
 
 @singledispatch
@@ -188,6 +198,21 @@ def _(record: DelayChanged, state: Shard) -> None:
 @_write.register
 def _(record: TargetComputed, state: Shard) -> None:
     state.groups[record.group_id].computed_at_ms = record.at_ms
+
+
+@_write.register
+def _(record: SeatKept, state: Shard) -> None:
+    state.groups[record.group_id].kept.append(record.seat)
+
+
+@_write.register
+def _(record: SeatTaken, state: Shard) -> None:
+    state.groups[record.group_id].kept.remove(record.seat)
+
+
+@_write.register
+def _(record: SeatsGivenUp, state: Shard) -> None:
+    state.groups[record.group_id].kept = []
 
 
 @_write.register

@@ -114,6 +114,18 @@ class InitialDelay:
     has_newcomers: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSeat:
+    """What a member that left had as target, kept until then for a newcomer of the same instance, or of the same client
+    id and host (`replacement.grace.ms`).
+    """
+
+    instance_id: InstanceId | None
+    identity: ClientIdentity
+    partitions: frozenset[TopicIdPartition]
+    until_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedPattern:
     """What a regular expression matches, or why it can't be read."""

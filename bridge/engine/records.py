@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bridge.engine.classic.records import DurableClassicRecord, VolatileClassicRecord
-from bridge.engine.model import Ask, Current, DeadlineKey, InitialDelay, Subscription
+from bridge.engine.model import Ask, Current, DeadlineKey, InitialDelay, KeptSeat, Subscription
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
 
 
@@ -155,6 +155,32 @@ class TargetComputed:
 
 
 @dataclass(frozen=True, slots=True)
+class SeatKept:
+    """A member left, and its share waits for whoever takes its place."""
+
+    durable: ClassVar[bool] = False
+    group_id: GroupId
+    seat: KeptSeat
+
+
+@dataclass(frozen=True, slots=True)
+class SeatTaken:
+    """Somebody took the place of a member that left."""
+
+    durable: ClassVar[bool] = False
+    group_id: GroupId
+    seat: KeptSeat
+
+
+@dataclass(frozen=True, slots=True)
+class SeatsGivenUp:
+    """No share waits any more: the time is over, or the group changes anyhow."""
+
+    durable: ClassVar[bool] = False
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
 class CommitBegun:
     """A commit of these partitions is on its way to the broker."""
 
@@ -192,6 +218,9 @@ VolatileRecord = (
     | AskParked
     | DelayChanged
     | TargetComputed
+    | SeatKept
+    | SeatTaken
+    | SeatsGivenUp
     | CommitBegun
     | CommitEnded
     | VolatileClassicRecord

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from bridge.engine.classic.group import ClassicGroup, Roster
-from bridge.engine.model import Ask, DeadlineKey, InitialDelay, Member, ResolvedPattern
+from bridge.engine.model import Ask, DeadlineKey, InitialDelay, KeptSeat, Member, ResolvedPattern
 from bridge.engine.state import Flight, Group, Partitions, Shard
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition
 
@@ -27,6 +27,7 @@ class VolatileGroup:
     computed_at_ms: int | None
     delay: InitialDelay | None
     parked: tuple[Ask, ...]
+    kept: tuple[KeptSeat, ...]
     grantable: dict[MemberId, frozenset[TopicIdPartition]]
 
 
@@ -100,6 +101,7 @@ def _volatile_group(group: Group) -> VolatileGroup:
         computed_at_ms=group.computed_at_ms,
         delay=group.delay,
         parked=tuple(group.parked),
+        kept=tuple(group.kept),
         grantable={member_id: frozenset(wanted) for member_id, wanted in group.grantable.items()},
     )
 

@@ -11,7 +11,7 @@ from bridge.engine.assignors.incremental import TargetIndex
 from bridge.engine.assignors.interface import Assignor
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.deadlines import Deadlines
-from bridge.engine.model import Ask, InitialDelay, Member, ResolvedPattern, Subscription
+from bridge.engine.model import Ask, InitialDelay, KeptSeat, Member, ResolvedPattern, Subscription
 from bridge.engine.settings import EngineSettings
 from translators.dialects.ids import GroupId, InstanceId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
 
@@ -41,6 +41,7 @@ class Group:
     computed_at_ms: int | None = None
     delay: InitialDelay | None = None
     parked: list[Ask] = field(default_factory=list)
+    kept: list[KeptSeat] = field(default_factory=list)
 
     owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
     target_owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from bridge.engine.records import (
     GroupEpochBumped,
     MemberForgotten,
     Record,
+    SeatsGivenUp,
     TargetEpochReached,
 )
 from bridge.engine.state import Group, Shard
@@ -57,9 +58,14 @@ class Turn:
         """Say that a group may need a new target."""
         self.touched[group_id] = None
 
-    def move_epoch(self, group: Group) -> None:
-        """Bump a group's epoch, once per run of commands however many joins and leaves it holds."""
+    def move_epoch(self, group: Group, *, keeps_seats: bool = False) -> None:
+        """Bump a group's epoch, once per run of commands however many joins and leaves it holds.
+
+        Whatever is no replacement ends the wait for those that are awaited.
+        """
         self.touch(group.group_id)
+        if group.kept and not keeps_seats:
+            self.write(SeatsGivenUp(group.group_id))
         if group.group_id not in self.moved:
             self.moved.add(group.group_id)
             self.write(GroupEpochBumped(group.group_id, group.epoch + 1))

@@ -9,6 +9,7 @@ from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
 from bridge.engine.consumer.answer import left, refused, session_timeout_ms
 from bridge.engine.consumer.delay import park
+from bridge.engine.consumer.grace import kept_seat, take_kept_seat
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
 from bridge.engine.consumer.validation import find_fault
 from bridge.engine.convert.readiness import find_policy_fault, find_upgrade_fault
@@ -21,7 +22,15 @@ from bridge.engine.outcome import (
     RegularExpressionWanted,
     RemovalCause,
 )
-from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, GroupDeleted, MemberForgotten, Record
+from bridge.engine.records import (
+    CurrentAssigned,
+    DeadlineCleared,
+    DeadlineSet,
+    GroupDeleted,
+    MemberForgotten,
+    Record,
+    SeatKept,
+)
 from bridge.engine.state import Group
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal
@@ -42,9 +51,12 @@ def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
 def forget_member(turn: Turn, group: Group, member: Member, cause: RemovalCause) -> None:
     """A member goes for good; the group's epoch moves, the target follows in this turn (K2.50)."""
     subscription = member.subscription
+    kept = kept_seat(turn.state, group, member, cause, turn.now_ms)
     turn.write(MemberForgotten(group.group_id, subscription.member_id))
     turn.notices.append(_removed(group, member, cause))
-    turn.move_epoch(group)
+    turn.move_epoch(group, keeps_seats=kept is not None)
+    if kept is not None:
+        turn.write(SeatKept(group.group_id, kept))
 
 
 def vacate_seat(group: Group, member: Member, now_ms: int, timeout_ms: int) -> tuple[Record, ...]:
@@ -92,8 +104,9 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
     was_empty = before is None or not before.members
     turn.write(*admission.records)
     group = turn.state.groups[group_id]
+    replaces = admission.ask.before is None and take_kept_seat(turn, group, admission.ask.member_id)
     if admission.moves_epoch:
-        turn.move_epoch(group)
+        turn.move_epoch(group, keeps_seats=replaces)
     _tell(turn, group, admission)
     joins = command.request.member_epoch == JOIN_EPOCH
     parking = park(turn.state, group, admission.ask, was_empty, turn.now_ms) if joins else ()

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bridge.engine.consumer.answer import refused
+from bridge.engine.consumer.grace import kept_until_ms
 from bridge.engine.consumer.hints import find_hints, gather_claims
 from bridge.engine.consumer.target import FailedTarget, compute_target, target_allowed_at
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, Subscription
 from bridge.engine.outcome import AssignorFailed, TargetChanged
-from bridge.engine.records import DeadlineSet, MemberForgotten, MemberSubscribed
+from bridge.engine.records import DeadlineSet, MemberForgotten, MemberSubscribed, SeatsGivenUp
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group
 from bridge.engine.turn import Turn
@@ -32,7 +33,7 @@ def retarget_groups(turn: Turn) -> None:
 
 def _retarget_when_allowed(turn: Turn, group: Group, claiming: Sequence[Ask]) -> None:
     key = DeadlineKey(DeadlineKind.TARGET, group.group_id)
-    allowed_ms = target_allowed_at(turn.state, group)
+    allowed_ms = max(target_allowed_at(turn.state, group), kept_until_ms(group))
     if group.members and turn.now_ms < allowed_ms:
         if turn.state.deadlines.due.get(key) != allowed_ms:
             turn.write(DeadlineSet(key, allowed_ms))
@@ -44,6 +45,8 @@ def _retarget_when_allowed(turn: Turn, group: Group, claiming: Sequence[Ask]) ->
 
 
 def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask]) -> None:
+    if group.kept:
+        turn.write(SeatsGivenUp(group.group_id))
     hints = find_hints(turn.state, group, claiming)
     target = compute_target(turn.state, group, turn.now_ms, hints)
     if isinstance(target, FailedTarget):

@@ -1,0 +1,140 @@
+"""A member that is restarted gets its own share back, and nobody else hears of it (`replacement.grace.ms`)."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.engine.commands import ChangeTopics, MemberHeartbeat, Speaks
+from bridge.engine.consumer.grace import kept_until_ms
+from bridge.engine.outcome import TargetChanged
+from bridge.engine.settings import EngineSettings
+from bridge.engine.snapshots import snapshot
+from tests.support.engine_bench import Bench, Partitions, beat_request, join_request, topic
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.ids import LEAVE_EPOCH, ClientIdentity, InstanceId, MemberId
+
+GRACE_MS = 10_000
+KEEPING = EngineSettings(group_initial_rebalance_delay_ms=0, replacement_grace_ms=GRACE_MS)
+
+
+def say(bench: Bench, request: ConsumerGroupHeartbeat, host: str) -> MemberHeartbeat:
+    """A heartbeat of a client on this host."""
+    ref = bench.ref()
+    return MemberHeartbeat(
+        ref=ref,
+        request=request,
+        identity=ClientIdentity(client_id="client", client_host=host),
+        speaks=Speaks.CONSUMER,
+        fresh_id=MemberId(f"new-{ref.sequence}"),
+    )
+
+
+def catch_up(bench: Bench) -> None:
+    """Everybody reports until everybody has its target."""
+    for _ in range(3):
+        for member_id, member in tuple(bench.group.members.items()):
+            owned = frozenset(member.current.assigned)
+            host = member.subscription.identity.client_host
+            bench.tell(say(bench, beat_request(member_id, member.current.epoch, owned), host))
+
+
+def trio_of_hosts(settings: EngineSettings = KEEPING) -> Bench:
+    """Three members on hosts a, b and c, two partitions each."""
+    bench = Bench(settings=settings)
+    bench.tell(*(say(bench, join_request(host), host) for host in "abc"))
+    catch_up(bench)
+    return bench
+
+
+def leave(bench: Bench, member_id: str) -> Partitions:
+    """A member leaves; what it had."""
+    share = bench.group.target[MemberId(member_id)]
+    bench.tell(say(bench, beat_request(member_id, LEAVE_EPOCH), member_id))
+    return share
+
+
+def others_told(bench: Bench) -> set[MemberId]:
+    """Members whose target the last turn changed, but for the newcomer."""
+    told = [notice.member_ids for notice in bench.outcome.notices if isinstance(notice, TargetChanged)]
+    return set().union(*told) - {MemberId("again")}
+
+
+def test_replacement_takes_the_share_and_nobody_else_is_told() -> None:
+    """Design 1.5: a rolling restart moves nothing."""
+    bench = trio_of_hosts()
+    before = dict(bench.group.target)
+    share = leave(bench, "b")
+    assert bench.group.epoch > bench.group.assignment_epoch
+    bench.tell(say(bench, join_request("again"), "b"))
+    assert bench.group.epoch == bench.group.assignment_epoch
+    assert bench.group.target == {"a": before[MemberId("a")], "c": before[MemberId("c")], "again": share}
+    assert frozenset(bench.group.members[MemberId("again")].current.assigned) == share
+    assert others_told(bench) == set()
+
+
+def test_share_that_nobody_comes_for_is_shared_when_the_time_is_over() -> None:
+    """The grace is a bound."""
+    bench = trio_of_hosts()
+    share = leave(bench, "b")
+    bench.pass_time(GRACE_MS - 1)
+    assert share.isdisjoint(frozenset().union(*bench.group.target.values()))
+    bench.pass_time(1)
+    assert share <= frozenset().union(*bench.group.target.values())
+    assert bench.group.kept == []
+
+
+@pytest.mark.parametrize("change", ["newcomer", "topics"])
+def test_any_other_change_ends_the_wait(change: str) -> None:
+    """A rebalance that must be does not wait for one that may be."""
+    bench = trio_of_hosts()
+    share = leave(bench, "b")
+    if change == "newcomer":
+        bench.tell(say(bench, join_request("stranger"), "d"))
+    else:
+        bench.tell(ChangeTopics((topic("foo", 7),)))
+    assert share <= frozenset().union(*bench.group.target.values())
+    assert bench.group.kept == []
+
+
+def test_members_restarted_together_get_their_own_shares_back() -> None:
+    """In batches, in any order."""
+    bench = trio_of_hosts()
+    before = dict(bench.group.target)
+    shares = {host: leave(bench, host) for host in "ab"}
+    bench.tell(say(bench, join_request("b-again"), "b"))
+    assert bench.group.epoch > bench.group.assignment_epoch
+    bench.tell(say(bench, join_request("a-again"), "a"))
+    assert bench.group.target == {"c": before[MemberId("c")], "a-again": shares["a"], "b-again": shares["b"]}
+
+
+def test_static_seat_waits_for_its_instance_only() -> None:
+    """A static member that left for good comes back under its instance id, from wherever."""
+    bench = Bench(settings=KEEPING)
+    static = replace(join_request("b"), instance_id=InstanceId("seat"))
+    bench.tell(say(bench, join_request("a"), "a"), say(bench, static, "b"))
+    catch_up(bench)
+    share = bench.group.target[MemberId("b")]
+    bench.tell(say(bench, replace(beat_request("b", LEAVE_EPOCH), instance_id=InstanceId("seat")), "b"))
+    bench.tell(say(bench, replace(join_request("again"), instance_id=InstanceId("seat")), "elsewhere"))
+    assert bench.group.target[MemberId("again")] == share
+    assert others_told(bench) == set()
+
+
+@pytest.mark.parametrize("settings", [EngineSettings(group_initial_rebalance_delay_ms=0), KEEPING])
+def test_nothing_is_kept_without_grace_or_by_the_last_member(settings: EngineSettings) -> None:
+    """0 is off; and nobody is left who could be spared."""
+    bench = trio_of_hosts(settings)
+    if settings is KEEPING:
+        bench = Bench(settings=settings)
+        bench.tell(say(bench, join_request("b"), "b"))
+    leave(bench, "b")
+    assert kept_until_ms(bench.group) == 0
+    assert bench.group.epoch == bench.group.assignment_epoch
+
+
+def test_replay_of_a_kept_seat_equals_the_live_state() -> None:
+    """Volatile, and in the records."""
+    bench = trio_of_hosts()
+    leave(bench, "b")
+    assert snapshot(bench.replayed()) == snapshot(bench.state)
+    assert kept_until_ms(bench.group) == bench.now_ms + GRACE_MS
