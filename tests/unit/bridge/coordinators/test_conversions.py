@@ -79,7 +79,8 @@ def owned(client: LedClient | ConsumerClient) -> frozenset[TopicPartition]:
 
 def owned_by(clients: list[LedClient], natives: list[ConsumerClient]) -> list[TopicPartition]:
     """Everything that anybody owns, in order."""
-    return sorted(one for client in (*clients, *natives) for one in owned(client))
+    everybody: list[LedClient | ConsumerClient] = [*clients, *natives]
+    return sorted(one for client in everybody for one in owned(client))
 
 
 ALL = [TopicPartition(TOPIC, index) for index in range(6)]
