@@ -3,7 +3,7 @@
 It must not know records or decisions.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from bridge.engine.commands import Speaks
@@ -122,21 +122,24 @@ def _held(current: Current) -> set[TopicIdPartition]:
 def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partitions) -> None:
     """Set a member's target; a partition that another target still names moves over."""
     old = group.target.get(member_id, NO_PARTITIONS)
-    gained = partitions - old
-    lost = old - partitions
-    stolen = [partition for partition in lost if group.target_owners.get(partition) != member_id]
+    gained, lost = partitions - old, old - partitions
+    owners = group.target_owners
+    stolen = [partition for partition in lost if owners.get(partition) != member_id]
     if stolen:
         lost = lost.difference(stolen)
+    _unwant(group, member_id, lost)
     for partition in lost:
-        _unwant(group, member_id, partition)
-        del group.target_owners[partition]
+        del owners[partition]
     for partition in gained:
-        before = group.target_owners.get(partition)
+        before = owners.get(partition)
         if before is not None:
-            _unwant(group, before, partition)
+            _unwant(group, before, (partition,))
             steal_loads(group, before, partition)
-        group.target_owners[partition] = member_id
-        refresh(state, group, partition)
+        owners[partition] = member_id
+    # A difference from a dictionary itself looks up what is on the left, one from its keys walks all of them.
+    free = gained.difference(group.owners).difference(state.in_flight.get(group.group_id, {}))
+    if free:
+        group.grantable.setdefault(member_id, set()).update(free)
     group.target[member_id] = partitions
     retarget_loads(group, member_id, gained, lost)
 
@@ -147,14 +150,14 @@ def refresh(state: Shard, group: Group, partition: TopicIdPartition) -> None:
     if member_id is None:
         return
     if partition in group.owners or is_in_flight(state, group.group_id, partition):
-        _unwant(group, member_id, partition)
+        _unwant(group, member_id, (partition,))
     else:
         group.grantable.setdefault(member_id, set()).add(partition)
 
 
-def _unwant(group: Group, member_id: MemberId, partition: TopicIdPartition) -> None:
+def _unwant(group: Group, member_id: MemberId, partitions: Iterable[TopicIdPartition]) -> None:
     wanted = group.grantable.get(member_id)
     if wanted is not None:
-        wanted.discard(partition)
+        wanted.difference_update(partitions)
         if not wanted:
             del group.grantable[member_id]

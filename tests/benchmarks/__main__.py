@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.benchmarks.assignors import measure_assignors, measure_grid
 from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
 from tests.benchmarks.engine import measure_engine
@@ -31,6 +32,8 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "engine": measure_engine,
     "journal": measure_journal,
     "giant": measure_giant_group,
+    "assignors": measure_assignors,
+    "assignor-grid": measure_grid,
 }
 """Those that need no broker."""
 WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {

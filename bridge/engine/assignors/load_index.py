@@ -23,28 +23,25 @@ class Kind:
 
 @dataclass(slots=True, eq=False)
 class Crowd:
-    """Members that want the same topics, by load; `holders` those with partitions of a kind, where kinds differ."""
+    """Members that want the same topics, by load; in a mixed region `holders` are those with partitions of a kind."""
 
     number: int
     topics: frozenset[TopicId]
     kinds: tuple[Kind, ...] = ()
     ladder: Ladder = field(default_factory=Ladder)
     holders: dict[int, Ladder] = field(default_factory=dict)
-    region: "Region | None" = None
+    is_mixed: bool = False
+    region: "Region" = field(init=False)
 
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """Crowds linked by common topics: what happens in one region concerns no other."""
+    """Crowds linked by common topics: what happens in one region concerns no other; mixed if there are several."""
 
     number: int
     crowds: tuple[Crowd, ...]
     kinds: tuple[Kind, ...]
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether its members want different topics."""
-        return len(self.crowds) > 1
+    is_mixed: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +101,7 @@ class LoadIndex:
                 self.unsettled.add(member_id)
             taken |= valid
             standing.load = len(valid)
-            if _is_mixed(standing.crowd):
+            if standing.crowd.is_mixed:
                 self._count_units(standing, valid)
             self.standings[member_id] = standing
         for topic, kind in self._kinds.items():
@@ -149,7 +146,7 @@ class LoadIndex:
         if target is None or len(valid) < len(target):
             self.unsettled.add(seat[2])
         self.move(seat[2], valid, NOTHING)
-        self._disturb(crowd)
+        self.restless[crowd.region] = None
         return True
 
     def unseat(self, member_id: MemberId, target: Partitions) -> bool:
@@ -159,7 +156,7 @@ class LoadIndex:
         del self.standings[member_id]
         self.unsettled.discard(member_id)
         standing.crowd.ladder.remove(standing.load, standing.seat)
-        self._disturb(standing.crowd)
+        self.restless[standing.crowd.region] = None
         return standing.crowd.ladder.size > 0
 
     def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
@@ -183,14 +180,14 @@ class LoadIndex:
         standing = self.standings[member_id]
         crowd = standing.crowd
         if gained or lost:
-            if _is_mixed(crowd):
+            if crowd.is_mixed:
                 self._shift_units(standing, gained, lost)
             else:
                 free = crowd.kinds[0].free
                 free.update(lost)
                 free.difference_update(gained)
                 _shift(standing, standing.load + len(gained) - len(lost))
-            self._disturb(crowd)
+            self.restless[crowd.region] = None
 
     def _shift_units(self, standing: Standing, gained: Partitions, lost: Partitions) -> None:
         holders = standing.crowd.holders
@@ -219,7 +216,7 @@ class LoadIndex:
         self._counts[topic] = count
         kind = self._kinds[topic]
         kind.free.update(added)
-        self._disturb(kind.crowds[0])
+        self.restless[kind.crowds[0].region] = None
         return True
 
     def picture(self) -> "Picture":
@@ -238,15 +235,12 @@ class LoadIndex:
         """The group's target is what this index was asked for: no region needs another look until it changes."""
         self.restless.clear()
 
-    def _disturb(self, crowd: Crowd) -> None:
-        if crowd.region is not None:
-            self.restless[crowd.region] = None
-
 
 def _shift(standing: Standing, load: int) -> None:
     if load != standing.load:
-        standing.crowd.ladder.remove(standing.load, standing.seat)
-        standing.crowd.ladder.add(load, standing.seat)
+        ladder, seat = standing.crowd.ladder, standing.seat
+        ladder.remove(standing.load, seat)
+        ladder.add(load, seat)
         standing.load = load
 
 
@@ -254,10 +248,6 @@ def _count(units: dict[int, int], number: int, change: int) -> None:
     left = units.pop(number, 0) + change
     if left:
         units[number] = left
-
-
-def _is_mixed(crowd: Crowd) -> bool:
-    return crowd.region is not None and crowd.region.is_mixed
 
 
 def _form_crowds(census: Census, counts: Mapping[TopicId, int]) -> dict[Hashable, Crowd]:
@@ -292,22 +282,29 @@ def _sort_topics(crowds: Iterable[Crowd]) -> dict[TopicId, Kind]:
 def _link_regions(crowds: Iterable[Crowd]) -> tuple[Region, ...]:
     """Regions in order of their first crowd; a crowd without topics is a region of its own."""
     regions: list[Region] = []
+    linked: set[Crowd] = set()
     for first in crowds:
-        if first.region is not None:
+        if first in linked:
             continue
-        reached = {first: None}
-        waiting = [first]
-        while waiting:
-            near = {crowd: None for kind in waiting.pop().kinds for crowd in kind.crowds if crowd not in reached}
-            reached |= near
-            waiting.extend(near)
+        reached = _reach(first)
+        linked |= reached
         inside = tuple(sorted(reached, key=lambda crowd: crowd.number))
         kinds = {kind.number: kind for crowd in inside for kind in crowd.kinds}
-        region = Region(len(regions), inside, tuple(kinds[number] for number in sorted(kinds)))
+        ordered = tuple(kinds[number] for number in sorted(kinds))
+        region = Region(len(regions), inside, ordered, is_mixed=len(inside) > 1)
         for crowd in inside:
-            crowd.region = region
+            crowd.region, crowd.is_mixed = region, region.is_mixed
         regions.append(region)
     return tuple(regions)
+
+
+def _reach(first: Crowd) -> set[Crowd]:
+    reached, waiting = {first}, [first]
+    while waiting:
+        near = {crowd for kind in waiting.pop().kinds for crowd in kind.crowds} - reached
+        reached |= near
+        waiting.extend(near)
+    return reached
 
 
 def _fill_ladders(standings: Iterable[Standing]) -> None:

@@ -44,21 +44,24 @@ def set_quotas(ladder: Ladder, unclaimed: int) -> dict[Seat, int]:
 
 
 def deal(quotas: Mapping[Seat, int], held: Assignment, unclaimed: Iterable[TopicIdPartition]) -> Assignment:
-    """Give those whose quota changed their new share: who has too much releases some, the rest is dealt by seat."""
+    """Give those whose quota changed their new share: who has too much releases some, the rest is dealt by seat.
+
+    Those who release come first in the answer, so that nobody is told to have what another still has.
+    """
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
+    missing: dict[MemberId, int] = {}
     pool = list(unclaimed)
-    seats = sorted(quotas)
-    for seat in seats:
-        share = held[seat[2]]
+    for seat in sorted(quotas):
+        member_id, share = seat[2], held[seat[2]]
         excess = len(share) - quotas[seat]
         if excess > 0:
             released = _pick_released(share, excess, len(pool))
-            share = share.difference(released)
+            shares[member_id] = share.difference(released)
             pool.extend(released)
-        shares[seat[2]] = share
-    missing = {seat[2]: quotas[seat] - len(shares[seat[2]]) for seat in seats}
+        else:
+            missing[member_id] = -excess
     for member_id, dealt in _deal_in_turn(sorted(pool), missing).items():
-        shares[member_id] = shares[member_id].union(dealt)
+        shares[member_id] = held[member_id].union(dealt)
     return shares
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bridge.engine.assignors.chain_search import Chain, ChainSearch
 from bridge.engine.assignors.draft import Draft, Touched
 from bridge.engine.assignors.interface import Assignment
+from bridge.engine.assignors.ladder import Seat
 from bridge.engine.assignors.load_index import LoadIndex, Region
 from bridge.engine.assignors.quotas import deal, set_quotas
 from translators.dialects.ids import MemberId, TopicIdPartition
@@ -74,10 +75,13 @@ def _apply(draft: Draft, chain: Chain) -> None:
 
 
 def _deal_names(index: LoadIndex, draft: Draft, target: Assignment) -> Assignment:
-    """Turn counts into partitions: everybody keeps as many of its own as it may, the rest is dealt by seat."""
+    """Turn counts into partitions: everybody keeps as many of its own as it may, the rest is dealt by seat.
+
+    Those who release come first in the answer, as in `quotas.deal`.
+    """
     pools = [sorted(kind.free) for kind in draft.region.kinds]
     places = {kind.number: place for place, kind in enumerate(draft.region.kinds)}
-    changed = sorted((one for one in draft.touched.values() if one.units != one.claimed), key=lambda one: one.seat)
+    changed = sorted((one for one in draft.touched.values() if one.units != one.claimed), key=_giving_first)
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
     for one in changed:
         share = index.valid(one.seat[2], target)
@@ -95,6 +99,10 @@ def _deal_names(index: LoadIndex, draft: Draft, target: Assignment) -> Assignmen
         ]
         shares[one.seat[2]] = shares[one.seat[2]].union(gained)
     return shares
+
+
+def _giving_first(one: Touched) -> tuple[bool, Seat]:
+    return (one.load >= sum(one.claimed.values()), one.seat)
 
 
 def _pick_released(

@@ -31,7 +31,7 @@ def find_hints(state: Shard, group: Group, asks: Iterable[Ask]) -> Mapping[Membe
     taken: set[TopicIdPartition] = set()
     for ask in sorted(newcomers, key=lambda ask: (-ask.claimed_generation, seat_of(ask.member_id, ask.instance_id))):
         wanted = topic_ids_of(state, topic_names_of(state, group.members[ask.member_id].subscription))
-        unowned = ask.claimed - taken - group.target_owners.keys()
+        unowned = ask.claimed.difference(group.target_owners).difference(taken)
         found = frozenset(partition for partition in unowned if partition.topic_id in wanted)
         if found:
             taken |= found
