@@ -3,8 +3,7 @@
 It must not decide anything, refuse anything or know the time.
 """
 
-from collections.abc import Callable
-from functools import cache, singledispatch
+from functools import singledispatch
 
 from bridge.engine.classic.records import ClassicRecord
 from bridge.engine.classic.writing import delete_classic, write_classic
@@ -50,13 +49,7 @@ from translators.dialects.ids import GroupId
 
 def apply(state: Shard, record: Record) -> None:
     """Change the state as the record says; cost O(what the record changes)."""
-    _writer_of(type(record))(record, state)
-
-
-@cache
-def _writer_of(kind: type[Record]) -> Callable[[Record, Shard], None]:
-    """The dispatch of `_write` by a plain dictionary, which costs a tenth: replay applies a million records."""
-    return _write.dispatch(kind)
+    _write(record, state)
 
 
 @singledispatch
