@@ -125,7 +125,12 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             nursery.start_soon(watch.run, questions)
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
-            readings = Readings(statistics=proxy.statistics, groups=snapshots.counts, passing=passing)
+            readings = Readings(
+                statistics=proxy.statistics,
+                groups=snapshots.counts,
+                passing=passing,
+                conversions=lambda: groups.log.conversions,
+            )
             commands = AppCommands(Operators(groups))
             sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings), commands=commands)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources)

@@ -12,8 +12,10 @@ from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.views import classic_snapshot
 from bridge.engine.commands import AskRef, GroupType, Speaks
+from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
 from bridge.engine.model import MemberState
+from bridge.engine.outcome import NotConverted
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
@@ -53,10 +55,13 @@ class AppSnapshots:
         snapshot = group_snapshot(self._owner.shard, group_id)
         if snapshot is not None:
             members = tuple(self._member(group_id, member) for member in snapshot.members)
-            return GroupView(summary=self._summary(snapshot), members=members)
+            fault = find_departure_fault(self._owner.shard, group_id)
+            return GroupView(summary=self._summary(snapshot), members=members, not_convertible=_text(fault))
         classic = self._owner.shard.classic_groups.get(group_id)
         if classic is not None:
-            return GroupView(summary=self._classic_summary(classic), members=member_views(classic_snapshot(classic)))
+            members = member_views(classic_snapshot(classic))
+            fault = find_upgrade_fault(self._owner.shard, group_id)
+            return GroupView(summary=self._classic_summary(classic), members=members, not_convertible=_text(fault))
         reason = self._groups.gate.bypassed.get(group_id)
         return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
 
@@ -144,6 +149,10 @@ def _generation(state: State | None) -> int | None:
     if state is None or isinstance(state, Absent | LeavingState):
         return None
     return state.tenure.last_generation if isinstance(state, Fenced) else generation_of(state.tenure)
+
+
+def _text(fault: NotConverted | None) -> str | None:
+    return None if fault is None else fault.text
 
 
 def _refused(group_id: GroupId, reason: str) -> GroupSummary:

@@ -60,10 +60,13 @@ class GroupSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """One group with all its members."""
+    """One group with all its members; `not_convertible` says why it can't become one of the other kind at this moment,
+    None if it can.
+    """
 
     summary: GroupSummary
     members: tuple[MemberView, ...]
+    not_convertible: str | None = None
 
 
 class Snapshots(Protocol):

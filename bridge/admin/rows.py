@@ -32,7 +32,10 @@ def group_lines(answer: Answer) -> list[str]:
         "group {group_id}: road {road}, type {type}, state {state}".format_map(named),
         "group epoch {group_epoch}, assignment epoch {assignment_epoch}, assignor {assignor}".format_map(named),
     ]
-    return [*lines, f"reason: {_text(answer['reason'])}"] if answer.get("reason") else lines
+    for key, title in (("reason", "reason"), ("not_convertible", "can't be converted")):
+        if answer.get(key):
+            lines.append(f"{title}: {_text(answer[key])}")
+    return lines
 
 
 def member_rows(answer: Answer) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 It must not know who counts or who asks; a label holds a group at most, never a member.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
@@ -41,6 +41,7 @@ CLOSED = "connections_closed"
 GROUPS = "groups"
 GROUP_MEMBERS = "group_members"
 PASSED = "group_requests_passed"
+CONVERSIONS = "conversions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +56,15 @@ class GroupCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """Where the figures come from; each is called once a scrape."""
+    """Where the figures come from; each is called once a scrape.
+
+    `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not.
+    """
 
     statistics: Callable[[], Statistics]
     groups: Callable[[], Iterable[GroupCount]]
     passing: PassingLog
+    conversions: Callable[[], Mapping[tuple[str, str], int]] = dict
 
 
 class PrometheusMetrics:
@@ -90,6 +95,7 @@ class BridgeCollector(Collector):
         """Every family, always in the same order."""
         yield from _of_connections(self._readings.statistics())
         yield from _of_groups(list(self._readings.groups()))
+        yield _of_conversions(self._readings.conversions())
         yield _of_passing(self._readings.passing)
 
 
@@ -120,6 +126,14 @@ def _of_groups(counts: list[GroupCount]) -> Iterator[Metric]:
     for labels, size in members.items():
         family.add_metric(labels, size)
     yield family
+
+
+def _of_conversions(counts: Mapping[tuple[str, str], int]) -> Metric:
+    text = "Groups that changed their kind, and those that were to and could not."
+    family = CounterMetricFamily(PREFIX + CONVERSIONS, text, labels=["to", "outcome"])
+    for labels, count in sorted(counts.items()):
+        family.add_metric(labels, count)
+    return family
 
 
 def _of_passing(passing: PassingLog) -> Metric:

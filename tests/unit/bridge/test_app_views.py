@@ -63,6 +63,8 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     assert old.assigned == (TopicPartitions("t", (next(iter(classic.owned)).partition,)),)
     assert old.target == old.assigned
     assert view.summary.member_count == 2
+    assert view.not_convertible is not None
+    assert view.not_convertible.startswith("1 members of group g speak the consumer protocol")
     assert list(_snapshots(group).counts()) == [
         GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
     ]
@@ -100,6 +102,7 @@ def test_classic_group_is_listed_and_counted_beside_the_others() -> None:
     view = snapshots.group("workers")
     assert view is not None
     assert [member.client_id for member in view.members] == ["client"]
+    assert view.not_convertible == "protocol type 'connect' of group workers is not 'consumer': its own leader computes"
     assert list(snapshots.counts()) == [
         GroupCount(group_id="workers", state="CompletingRebalance", classic_members=1, consumer_members=0)
     ]

@@ -44,6 +44,7 @@ def test_reason_is_a_line_only_if_there_is_one() -> None:
         "group epoch 12, assignment epoch 12, assignor uniform",
     ]
     assert group_lines({**GROUP, "reason": "bypassed"})[2:] == ["reason: bypassed"]
+    assert group_lines({**GROUP, "not_convertible": "assignor 'acme'"})[2:] == ["can't be converted: assignor 'acme'"]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 import trio
 
 from bridge.coordinators.own_requests import OWN_CONNECTION, OwnRequests
+from bridge.engine.commands import GroupType
+from bridge.engine.outcome import NotConverted, Unready
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef
+from translators.dialects.ids import GroupId, RequestRef
 from translators.dialects.messages import GroupReply
 
 CALM = HeartbeatReply(ErrorCode.NONE)
@@ -39,6 +41,20 @@ async def test_answer_at_once_is_enough() -> None:
     """What is refused is refused before the question is sent off."""
     own = OwnRequests(lambda *_: None)
     assert await own.ask(lambda ref: own.deliver(ref, GONE)) == GONE
+
+
+async def test_order_gives_its_verdict_when_the_answer_says_that_it_is_durable() -> None:
+    """Without a verdict nothing was done."""
+    own = OwnRequests(lambda *_: None)
+    verdict = NotConverted(GroupId("g"), GroupType.CLASSIC, Unready.SAME_TYPE, "it is one")
+
+    def submit(ref: RequestRef) -> None:
+        own.judge(ref, verdict)
+        own.deliver(ref, CALM)
+
+    assert await own.order(submit) == verdict
+    assert await own.order(lambda ref: own.deliver(ref, GONE)) is None
+    own.judge(RequestRef(0, OWN_CONNECTION, 99), verdict)
 
 
 async def test_late_answer_to_somebody_who_went_away_is_dropped() -> None:

@@ -56,6 +56,14 @@ def test_counters_and_gauges_are_parsed_back() -> None:
     assert samples["epochbridge_bytes_held", ()] == 99
 
 
+def test_conversions_are_counted_by_kind_and_outcome() -> None:
+    """An operator sees why groups stay what they are."""
+    counts = {("consumer", "done"): 2, ("classic", "no-common-protocol"): 1}
+    samples = scrape(replace(readings(), conversions=lambda: counts))
+    assert samples["epochbridge_conversions_total", (("outcome", "done"), ("to", "consumer"))] == 2
+    assert samples["epochbridge_conversions_total", (("outcome", "no-common-protocol"), ("to", "classic"))] == 1
+
+
 def test_closed_connections_carry_reason_and_code() -> None:
     """The code is the one of the log line."""
     labels = (("code", "EB-NET-003"), ("reason", "tls_on_plain_port"))
