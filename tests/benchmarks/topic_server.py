@@ -5,6 +5,7 @@ It must not know members; arguments: HOST:PORT to listen on, topic name, number 
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 
 import trio
@@ -89,13 +90,15 @@ def _partition(number: int) -> dict[str, object]:
 
 async def _talk(server: TopicServer, stream: trio.SocketStream) -> None:
     received = bytearray()
-    async with stream:
-        async for chunk in stream:
-            received += chunk
-            while (header := read_request_header(received)) and len(received) >= header.frame_bytes:
-                frame = bytes(received[: header.frame_bytes])
-                del received[: header.frame_bytes]
-                await stream.send_all(server.answer(header, frame))
+    # The bridge may hang up while it is answered: it has its own patience.
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        async with stream:
+            async for chunk in stream:
+                received += chunk
+                while (header := read_request_header(received)) and len(received) >= header.frame_bytes:
+                    frame = bytes(received[: header.frame_bytes])
+                    del received[: header.frame_bytes]
+                    await stream.send_all(server.answer(header, frame))
 
 
 async def _serve(host: str, port: int, server: TopicServer) -> None:
