@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bridge.app_settings import engine_settings
+from bridge.config import load
 from bridge.coordinators.assignor_plugins import GROUP, load_assignors
 from bridge.engine.commands import ChangeTopics
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import Bench, parts, topic
+from translators.dialects.ids import GroupId
 
 PAGE = Path(__file__).parents[4] / "docs" / "howto" / "write-an-assignor.md"
 
@@ -42,7 +45,10 @@ def test_page_s_assignor_gives_a_topic_to_one_member(bench: Bench) -> None:
     assert bench.target("a") == parts(*range(8))
 
 
-def test_page_s_assignor_is_chosen_by_name(bench: Bench) -> None:
+def test_page_s_rule_chooses_the_assignor(bench: Bench, tmp_path: Path) -> None:
     """The first configured name is the group's default."""
+    (tmp_path / "rules.yaml").write_text("bootstrap: [kafka:9092]\n" + block("yaml"))
+    told = engine_settings(load(tmp_path / "rules.yaml", {}), bench.assignors)
+    assert told.per_group[GroupId("orders-1")].group_consumer_assignors == ("standby", "uniform")
     bench.join("a")
     assert bench.group.assignor == "standby"
