@@ -50,7 +50,7 @@ def remove_members(context: click.Context, /, group: str, *, as_json: bool, admi
 @admin_option
 @click.pass_context
 def convert(context: click.Context, /, group: str, kind: str, *, is_dry_run: bool, as_json: bool, admin: str) -> None:
-    """Make a classic group a consumer group, or the other way round, while its members work.
+    """Change what a group is, classic or consumer, while its members work.
 
     Members keep their ids, generations and assignments; only those whose partitions change join again. Status 1 if it
     is not possible, with the reason.
