@@ -19,11 +19,13 @@ from bridge.session.contracts import OnAnswer
 from bridge.simulation.subject import Delivery, Surroundings
 from bridge.wire.codec.registry import Request
 from translators.classic_member.states import Limits
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, RequestRef, Topic
 from translators.dialects.offsets import OffsetCommit
 
 COMMIT_DRAIN_MS = 5_000
+CALM = HeartbeatReply(ErrorCode.NONE)
 
 
 class BrokerWay:
@@ -85,7 +87,10 @@ class OwnerSubject:
         now_ms = self._surroundings.now_ms()
         first = deliveries[0]
         if len(deliveries) == 1 and isinstance(first.request, Heartbeat):
-            self._release(self.owner.beat(first.ref, first.request, now_ms))
+            if self.owner.beat_calmly(first.request, now_ms):
+                self._surroundings.answer(first.ref, CALM)
+            else:
+                self._release(self.owner.beat(first.ref, first.request, now_ms))
             return
         arrivals = [Arrival(one.ref, one.client, one.request) for one in deliveries]
         self._release(self.owner.take_turn(arrivals, now_ms))
