@@ -35,6 +35,7 @@ from bridge.engine.records import GroupDeleted
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import durable, snapshot
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
+from tests.support.assignments import find_uneven
 from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, parts, topic, topic_id
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
@@ -322,6 +323,14 @@ class EngineLaws(RuleBasedStateMachine):
         if group is not None and group.assignor == "range" and group.epoch == group.assignment_epoch:
             defined = RANGE.assign(make_spec(self.bench.state, group))
             assert {name: group.target.get(name, frozenset()) for name in group.members} == defined
+
+    @invariant()
+    def uniform_target_is_as_even_as_subscriptions_allow(self) -> None:
+        """Whatever was looked at, from no member leads a chain of single moves to one with two partitions less."""
+        group = self.bench.state.groups.get(GROUP)
+        if group is not None and group.assignor == "uniform" and group.epoch == group.assignment_epoch:
+            spec = make_spec(self.bench.state, group)
+            assert find_uneven(spec, {name: group.target.get(name, frozenset()) for name in group.members}) == []
 
     @invariant()
     def target_covers_subscribed_partitions_once(self) -> None:

@@ -9,7 +9,7 @@ from bridge.engine.assignors.claims import settle_claims
 from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat
 from bridge.engine.assignors.flow import Flow
 from bridge.engine.assignors.incremental import Census
-from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
 from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
@@ -72,3 +72,17 @@ def census_of(question: AssignmentSpec) -> Census:
 def index_of(question: AssignmentSpec) -> UniformIndex:
     """The index of such a group."""
     return UniformIndex(census_of(question))
+
+
+def find_uneven(question: AssignmentSpec, target: Assignment) -> list[tuple[MemberId, MemberId]]:
+    """Pairs of members between which a chain of single moves would narrow a gap of two or more."""
+    uneven: list[tuple[MemberId, MemberId]] = []
+    for start, share in target.items():
+        reached, waiting = {start}, [start]
+        while waiting:
+            topics = {partition.topic_id for partition in target[waiting.pop()]}
+            near = [n for n, m in question.members.items() if n not in reached and not topics.isdisjoint(m.topics)]
+            reached.update(near)
+            waiting.extend(near)
+        uneven.extend((start, end) for end in sorted(reached) if len(target[end]) < len(share) - 1)
+    return uneven
