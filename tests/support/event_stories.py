@@ -239,7 +239,7 @@ class _Inputs(TypedDict):
 
 
 def _inputs(member: str) -> _Inputs:
-    return _Inputs(client_id=f"app-{member}", client_host="10.0.0.7", library="kafka-python", library_version="3.0.12")
+    return _Inputs(client_id=member, client_host="10.0.0.7", library="kafka-python", library_version="3.0.12")
 
 
 def cooperative_handover() -> Story:

@@ -11,6 +11,7 @@ from bridge.telemetry.cause.waits import Critical
 from bridge.telemetry.cause.words import (
     Introduced,
     enumerate_words,
+    introduce,
     introduce_all,
     shorten,
     tell_duration,
@@ -19,6 +20,7 @@ from bridge.telemetry.cause.words import (
 from bridge.telemetry.schema.facts import (
     CoordinatorMoved,
     GroupConverted,
+    MemberFact,
     MemberInputs,
     MemberJoined,
     MemberLeft,
@@ -132,7 +134,7 @@ def _wave(finding: Finding, introduced: Introduced) -> str:
     span = tell_duration(max(times) - min(times))
     last = finding.evidence[-1].fact
     did = "joined" if isinstance(last, MemberJoined) else "left"
-    who = introduce_all(members_behind(finding)[-1:], introduced)
+    who = introduce(last.member_id, introduced) if isinstance(last, MemberFact) else "a member"
     counts = f"{len(times) - joins} left and {joins} joined within {span}"
     return f"rebalanced because of a deployment: {counts}, and now {who} {did}"
 

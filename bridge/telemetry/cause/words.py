@@ -23,12 +23,14 @@ def shorten(member_id: str) -> str:
 
 
 def introduce(member_id: str, introduced: Introduced) -> str:
-    """A member with its library and host, as far as they are known."""
+    """A member with its client id, unless its own id holds that, its library and host, as far as they are known."""
     inputs = introduced(member_id)
     if inputs is None:
         return f"member {shorten(member_id)}"
     known = " ".join(part for part in (inputs.library, inputs.library_version) if part)
-    parts = [part for part in (known, f"host {inputs.client_host}" if inputs.client_host else "") if part]
+    client = "" if inputs.client_id in member_id else f"client {shorten(inputs.client_id)}"
+    host = f"host {inputs.client_host}" if inputs.client_host else ""
+    parts = [part for part in (client, known, host) if part]
     return f"member {shorten(member_id)}" + (f" ({', '.join(parts)})" if parts else "")
 
 

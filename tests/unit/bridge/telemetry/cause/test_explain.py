@@ -216,7 +216,7 @@ def test_expiry_explained_says_how_long_it_was_silent() -> None:
     explained = explain(expired().events, lambda member_id: told if member_id == "c3" else None)
     assert explained is not None
     assert explained.sentence == (
-        "orders rebalanced because member c3 (kafka-python 3.0.12, host 10.0.0.7) did not heartbeat for 10 s"
+        "orders rebalanced because member c3 (client c4, kafka-python 3.0.12, host 10.0.0.7) did not heartbeat for 10 s"
     )
 
 

@@ -51,9 +51,11 @@ def test_deployment_told_with_counts_and_last_change() -> None:
     story = Story().at(0)
     story.left("old1")
     story.at(2_000).joined("new1")
-    story.at(9_000).left("old2")
+    story.at(5_000).left("old2")
+    story.at(9_000).left("new1")
     assert sentence_of(story.began(2).target(3)).endswith(
-        "because of a deployment: 2 left and 1 joined within 9 s, and now member old2 left"
+        "because of a deployment: 3 left and 1 joined within 9 s, "
+        "and now member new1 (kafka-python 3.0.12, host 10.0.0.7) left"
     )
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from bridge.telemetry.cause.words import enumerate_words, introduce, introduce_all, shorten, tell_duration, tell_timeout
+from bridge.telemetry.schema.facts import MemberInputs
+from tests.support.event_stories import Story
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,15 @@ def test_member_without_inputs_introduced_by_id() -> None:
     """Nothing is known but the id."""
     assert introduce("c1", lambda _: None) == "member c1"
     assert introduce_all(["c1", "c2"], lambda _: None) == "member c1 and member c2"
+
+
+def test_member_with_random_id_introduced_by_client() -> None:
+    """A consumer member's id is a random one, which tells people nothing."""
+    event = Story().joined("c1")
+    assert isinstance(event.fact, MemberInputs)
+    told = event.fact
+    assert introduce("Tk9", lambda _: told) == "member Tk9 (client c1, kafka-python 3.0.12, host 10.0.0.7)"
+    assert introduce("c1-7f", lambda _: told) == "member c1-7f (kafka-python 3.0.12, host 10.0.0.7)"
 
 
 def test_many_words_cut_short() -> None:

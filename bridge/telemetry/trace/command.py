@@ -1,0 +1,112 @@
+"""The command `trace`: its options, and where each drawing goes.
+
+It must not know how a rebalance is found or drawn.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.trace.documents import rebalances_document
+from bridge.telemetry.trace.page import draw_page
+from bridge.telemetry.trace.perfetto import perfetto_trace
+from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances, parse_duration
+from bridge.telemetry.trace.waterfall import draw
+from bridge.telemetry.trace.whereabouts import find_folder
+
+PLAIN_COLUMNS = 160
+"""How wide a drawing is that goes into a file or a pipe."""
+ADMIN_DEFAULT = "http://127.0.0.1:9190"
+
+
+def read_duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    """Microseconds of an option's text; raises click.BadParameter."""
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as problem:
+        raise click.BadParameter(str(problem)) from problem
+
+
+_file_option = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("trace")
+@click.argument("group")
+@click.option("--last", is_flag=True, help="The last rebalance; what is drawn if nothing else is asked for.")
+@click.option("--rebalance", "rebalance_id", metavar="ID", default="", help="The rebalance of this id.")
+@click.option(
+    "--since",
+    "since_us",
+    metavar="TIME",
+    callback=read_duration,
+    help="All of the last TIME of the log, such as 15m, 1h or 2d.",
+)
+@click.option(
+    "--events",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    envvar="EPOCHBRIDGE_EVENTS_PATH",
+    help="Folder of the event log; by default the one that the running bridge writes to.",
+)
+@click.option(
+    "--admin",
+    metavar="URL",
+    default=ADMIN_DEFAULT,
+    show_default=True,
+    envvar="EPOCHBRIDGE_ADMIN",
+    help="Admin API of the bridge, asked for its event log when --events is not given.",
+)
+@click.option("--html", type=_file_option, help="Write a page that needs nothing else to this file.")
+@click.option("--perfetto", type=_file_option, help="Write a trace for ui.perfetto.dev to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def trace(
+    group: str,
+    *,
+    last: bool,
+    rebalance_id: str,
+    since_us: int | None,
+    events: Path | None,
+    admin: str,
+    html: Path | None,
+    perfetto: Path | None,
+    as_json: bool,
+) -> None:
+    """Show why a group rebalanced, who held it up, and what it cost each member."""
+    if last + bool(rebalance_id) + (since_us is not None) > 1:
+        raise click.UsageError("--last, --rebalance and --since exclude each other; give one of them")
+    try:
+        folder = find_folder(admin) if events is None else events
+        rebalances = find_rebalances(folder, Wanted(group_id=group, rebalance_id=rebalance_id, since_us=since_us))
+    except NothingToShow as problem:
+        raise click.ClickException(str(problem)) from None
+    if html is not None:
+        _write(html, draw_page(rebalances).encode(errors="replace"))
+    if perfetto is not None:
+        _write(perfetto, perfetto_trace(rebalances))
+    if as_json:
+        click.echo(rebalances_document(rebalances))
+    elif html is None and perfetto is None:
+        _show(rebalances)
+
+
+def _show(rebalances: Sequence[Rebalance]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PLAIN_COLUMNS, color_system=None)
+    for rebalance in rebalances:
+        console.print(draw(rebalance), soft_wrap=False)
+        console.print()
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as problem:
+        raise click.ClickException(
+            f"EB-TRACE-004: {path} can't be written: {problem.strerror or problem}; name a file in a folder that is "
+            "there and may be written to"
+        ) from problem
+    click.echo(f"Wrote {path}.", err=True)

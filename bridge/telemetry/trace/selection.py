@@ -1,0 +1,93 @@
+"""Finds the rebalances of one group in a log that somebody asked for.
+
+It must not know how they are shown.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.telemetry.event_log.files import event_files, read_events
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.schema.stamps import Event
+
+GROUPS_NAMED_MAX = 10
+UNITS_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
+
+
+class NothingToShow(Exception):
+    """The log does not hold what was asked for; the text has a code, what was seen and the next step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which rebalances: one by its id, those of the log's last `since_us`, or, if neither is given, the last one."""
+
+    group_id: str
+    rebalance_id: str = ""
+    since_us: int | None = None
+
+
+def parse_duration(text: str) -> int:
+    """Microseconds of `90s`, `15m`, `1h` or `2d`; raises ValueError."""
+    found = DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no duration such as 90s, 15m, 1h or 2d")
+    return int(found[1]) * UNITS_US[found[2]]
+
+
+def find_rebalances(folder: Path, wanted: Wanted) -> list[Rebalance]:
+    """Those that were asked for, oldest first; raises NothingToShow."""
+    groups: dict[str, None] = {}
+    try:
+        if not event_files(folder):
+            raise NothingToShow(
+                f"EB-TRACE-001: {folder} holds no event log (events-*.jsonl); name the folder that "
+                "`epochbridge serve --events DIR` writes to with --events"
+            )
+        rebalances = assemble(_of_group(read_events(folder), wanted.group_id, groups))
+    except OSError as problem:
+        raise NothingToShow(
+            f"EB-TRACE-001: the event log {folder} can't be read: {problem.strerror or problem}; name the folder that "
+            "`epochbridge serve --events DIR` writes to with --events"
+        ) from problem
+    if wanted.group_id not in groups:
+        raise NothingToShow(_no_group(folder, wanted.group_id, list(groups)))
+    return choose(rebalances, wanted)
+
+
+def choose(rebalances: Sequence[Rebalance], wanted: Wanted) -> list[Rebalance]:
+    """Those of a group's rebalances that were asked for; raises NothingToShow if there is none."""
+    if wanted.rebalance_id:
+        chosen = [one for one in rebalances if one.rebalance_id == wanted.rebalance_id]
+    elif wanted.since_us is not None:
+        last_us = max((one.ended_wall_us for one in rebalances), default=0)
+        chosen = [one for one in rebalances if one.ended_wall_us >= last_us - wanted.since_us]
+    else:
+        chosen = list(rebalances[-1:])
+    if chosen:
+        return chosen
+    known = ", ".join(one.rebalance_id for one in rebalances[-3:]) or "none"
+    asked = f"{wanted.rebalance_id!r}" if wanted.rebalance_id else "that time"
+    raise NothingToShow(
+        f"EB-TRACE-003: the log holds no rebalance of {wanted.group_id!r} for {asked}; its last ones are: {known}"
+    )
+
+
+def _of_group(events: Iterator[Event], group_id: str, groups: dict[str, None]) -> Iterator[Event]:
+    """The events of one group and those of none; notes the groups that there are."""
+    for event in events:
+        owner = getattr(event.fact, "group_id", "")
+        if owner:
+            groups[owner] = None
+        if owner in ("", group_id):
+            yield event
+
+
+def _no_group(folder: Path, group_id: str, groups: Sequence[str]) -> str:
+    named = ", ".join(sorted(groups)[:GROUPS_NAMED_MAX]) or "none"
+    more = f" and {len(groups) - GROUPS_NAMED_MAX} more" if len(groups) > GROUPS_NAMED_MAX else ""
+    return f"EB-TRACE-002: the event log {folder} holds nothing of group {group_id!r}; its groups are: {named}{more}"
