@@ -131,7 +131,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 passing=passing,
                 conversions=lambda: groups.log.conversions,
             )
-            commands = AppCommands(Operators(groups))
+            commands = watch.over_commands(AppCommands(Operators(groups)))
             sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings), commands=commands)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources)
             ready(_ready_line(proxy, admin))

@@ -5,7 +5,7 @@ It must not know what is overheard or how an event looks.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -15,6 +15,7 @@ from secrets import token_hex
 
 import trio
 
+from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
 from bridge.config import Config
 from bridge.coordinators.owner import GroupOwner
 from bridge.ports import Broker, BrokerUnreachable
@@ -24,13 +25,15 @@ from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
 from bridge.telemetry.event_log.spool import Spool
+from bridge.telemetry.event_log.unfinished import find_unfinished
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
 from bridge.telemetry.overhearing import Overhearing
 from bridge.telemetry.passing import PassingLog
-from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
-from bridge.telemetry.schema.terms import Road
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
+from bridge.telemetry.schema.terms import OperatorAction, Road
+from translators.dialects.ids import GroupId
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
@@ -50,6 +53,10 @@ class Watch:
         """Who takes their answers."""
         return deliver
 
+    def over_commands(self, commands: Commands) -> Commands:
+        """Who carries out what operators want."""
+        return commands
+
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
         return PassingLog()
@@ -61,14 +68,40 @@ class Watch:
         """The groups are as a journal had them, or empty; clients may come."""
 
 
+Order = Callable[[str, OperatorAction, Sequence[str]], None]
+"""Hears that an operator wants something of a group, of these members or all."""
+
+
+class ObservedCommands:
+    """What operators want, overheard (`admin.contracts.Commands`)."""
+
+    def __init__(self, commands: Commands, order: Order) -> None:
+        self._commands = commands
+        self._order = order
+
+    async def remove_members(self, removal: Removal) -> RemovalResult | None:
+        """See `admin.contracts.Commands`."""
+        self._order(removal.group, OperatorAction.REMOVE_MEMBERS, (*removal.member_ids, *removal.instance_ids))
+        return await self._commands.remove_members(removal)
+
+    async def convert(self, conversion: Conversion) -> ConversionResult | None:
+        """See `admin.contracts.Commands`."""
+        if not conversion.is_dry_run:
+            self._order(conversion.group, OperatorAction.CONVERT, ())
+        return await self._commands.convert(conversion)
+
+
 class EventWatch(Watch):
     """Overhears everything for an event log."""
 
-    def __init__(self, recorder: Recorder, owner: GroupOwner, look_ms: int) -> None:
+    def __init__(
+        self, recorder: Recorder, owner: GroupOwner, look_ms: int, left_open: Sequence[RebalanceBegan]
+    ) -> None:
         self._recorder = recorder
         self._owner = owner
         self._guard = Guard()
         self._look_ms = look_ms
+        self._left_open = left_open
         self._is_wanted = trio.Event()
         topics = TopicBook()
         self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
@@ -91,8 +124,21 @@ class EventWatch(Watch):
         """See `Watch`."""
         is_revived = bool(self._owner.shard.groups or self._owner.shard.classic_groups)
         self._recorder.say(BridgeStarted(bridge_version=version("epochbridge"), is_revived=is_revived))
-        self._guard.run(lambda: self._follower.revived(self._recorder.now_us()))
+        self._guard.run(self._begin)
         self._owner.watch(EngineWatcher(self._follower, self._guard, self._recorder.now_us))
+
+    def _begin(self) -> None:
+        now_us = self._recorder.now_us()
+        self._follower.interrupted(self._left_open, now_us)
+        self._follower.revived(now_us)
+
+    def over_commands(self, commands: Commands) -> Commands:
+        """See `Watch`."""
+        return ObservedCommands(commands, self._order)
+
+    def _order(self, group_id: str, action: OperatorAction, members: Sequence[str]) -> None:
+        now_us = self._recorder.now_us()
+        self._guard.run(lambda: self._follower.ordered(GroupId(group_id), action, members, now_us))
 
     async def run(self, broker: Broker) -> None:
         """See `Watch`: the topics of groups that pass, which nobody else looks at."""
@@ -130,7 +176,7 @@ def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
         yield Watch()
         return
     recorder = Recorder(boot, _clocks(), sinks, config.settings.events_queue_max)
-    watch = EventWatch(recorder, owner, config.settings.embedded_topics_refresh_ms)
+    watch = EventWatch(recorder, owner, config.settings.embedded_topics_refresh_ms, _left_open(config, boot))
     try:
         yield watch
         watch.end("asked to")
@@ -139,6 +185,15 @@ def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
         raise
     finally:
         recorder.close()
+
+
+def _left_open(config: Config, boot: str) -> list[RebalanceBegan]:
+    path = config.settings.events_path
+    try:
+        return find_unfinished(Path(path), boot) if path else []
+    except OSError as problem:
+        LOG.warning("EB-EVENTS-013: the last run's events can't be read from %s: %s", path, problem.strerror)
+        return []
 
 
 def _sinks(config: Config, boot: str) -> Iterator[Sink]:

@@ -69,6 +69,8 @@ class EngineFollower:
         """Why members of translated clients are about to leave the engine, as their machines say."""
         self.removing: set[tuple[str, str]] = set()
         """Groups with members that an operator is removing."""
+        self.interrupted: dict[str, str] = {}
+        """Groups whose rebalance the run before left open, with its id."""
         self._teller = teller
         self._classic = classic
         self._shard = shard
@@ -180,7 +182,8 @@ class EngineFollower:
                 book.assign(member_id, group.target.get(member_id, frozenset()))
             book.turn(group.target_owners, len(group.target_owners), is_alike=False)
             if any(member.reached < group.epoch for member in track.members.values()):
-                self._teller.begin_rebalance(track, at_us, group.epoch)
+                former = self.interrupted.get(group_id, "")
+                self._teller.begin_rebalance(track, at_us, group.epoch, former)
             self._look(group_id, tuple(track.members), at_us)
 
     def _revive(self, track: GroupTrack, member_id: MemberId, seat: Member, at_us: int) -> None:

@@ -17,7 +17,7 @@ from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_client
 from bridge.telemetry.following.telling import Explain, Log, Teller
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, OperatorActed
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
 from translators.dialects.classic import (
     Heartbeat,
@@ -177,6 +177,19 @@ class Follower:
             departing.clear()
         departing[group_id, member_id] = departure
 
+    def interrupted(self, left_open: Iterable[RebalanceBegan], at_us: int) -> None:
+        """The run before ended in the middle of these; those of embedded groups may go on as new ones."""
+        for began in left_open:
+            fact = RebalanceEnded(
+                group_id=began.group_id,
+                road=began.road,
+                rebalance_id=began.rebalance_id,
+                group_epoch=began.group_epoch,
+                outcome=Outcome.INTERRUPTED,
+            )
+            self.teller.tell(None, fact, at_us)
+            self.engine.interrupted[began.group_id] = began.rebalance_id
+
     def revived(self, at_us: int) -> None:
         """The embedded groups are as a journal had them."""
         self.engine.revived(at_us)
@@ -184,7 +197,10 @@ class Follower:
     def ordered(self, group_id: GroupId, action: OperatorAction, members: Sequence[str], at_us: int) -> None:
         """An operator is about to do something to an embedded group."""
         if action is OperatorAction.REMOVE_MEMBERS:
-            self.engine.removing = {(group_id, member_id) for member_id in members}
+            group = self.groups.get(group_id)
+            present = {} if group is None else group.members
+            wanted = {one.member_id for one in present.values() if {one.member_id, one.instance_id} & set(members)}
+            self.engine.removing = {(group_id, member_id) for member_id in (wanted if members else present)}
         fact = OperatorActed(group_id=group_id, action=action, members=tuple(members))
         self.teller.tell(self.groups.get(group_id), fact, at_us)
 

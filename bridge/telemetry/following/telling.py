@@ -178,10 +178,13 @@ class Teller:
 
     # ------------------------------------------------------------------ rebalances
 
-    def begin_rebalance(self, group: GroupTrack, at_us: int, epoch: int | None = None) -> None:
-        """A rebalance begins, at `epoch` if that is known, and cuts short the one under way; it waits for everybody."""
-        former = group.rebalance_id
-        if former:
+    def begin_rebalance(self, group: GroupTrack, at_us: int, epoch: int | None = None, interrupted: str = "") -> None:
+        """A rebalance begins, at `epoch` if that is known, and cuts short the one under way; it waits for everybody.
+
+        `interrupted` is one of the run before that it takes up.
+        """
+        former = group.rebalance_id or interrupted
+        if group.rebalance is not None:
             self.end_rebalance(group, Outcome.SUPERSEDED, at_us)
         self._rebalances += 1
         group.epoch = group.epoch if epoch is None else epoch

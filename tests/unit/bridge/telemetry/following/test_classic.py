@@ -1,0 +1,164 @@
+"""Classic groups that pass are followed from what their members send and are told."""
+
+from bridge.telemetry.schema.facts import MemberJoined, MemberLeft, RebalanceBegan, TargetComputed
+from bridge.telemetry.schema.terms import Departure
+from tests.support.heard import Ears
+from tests.support.passing_words import beat, beaten, join, joined, leave, left, sync, synced
+from translators.dialects.errors import ErrorCode
+
+
+def _form(ears: Ears) -> None:
+    """Two eager members, `a` leading, with t-0 and t-1."""
+    first, second = ears.ask(join("a")), ears.ask(join("b"))
+    ears.now_ms = 3_000
+    ears.answer(first, joined("a", 1, leader="a", members=("a", "b")))
+    ears.answer(second, joined("b", 1, leader="a"))
+    first = ears.ask(sync("a", 1, {"a": (0,), "b": (1,)}))
+    second = ears.ask(sync("b", 1))
+    ears.answer(first, synced(0))
+    ears.answer(second, synced(1))
+
+
+def test_generation_is_one_rebalance_from_the_first_join_to_the_last_sync() -> None:
+    """It begins when the first member came, though that is understood only when it is answered."""
+    ears = Ears()
+    ears.now_ms = 1_000
+    _form(ears)
+    assert ears.log.lines() == [
+        "rebalance-began",
+        "member-joined",
+        "begins joining",
+        "ends joining",
+        "begins syncing",
+        "member-joined",
+        "begins joining",
+        "ends joining",
+        "begins syncing",
+        "target-computed",
+        "ends syncing",
+        "told assign by SyncGroup",
+        "partitions-assigned t-0",
+        "begins fetching",
+        "begins stable",
+        "ends syncing",
+        "told assign by SyncGroup",
+        "partitions-assigned t-1",
+        "begins fetching",
+        "begins stable",
+        "rebalance-ended completed",
+        "rebalance-explained",
+    ]
+    assert [event.stamp.mono_us for event in ears.log.events[:5]] == [1_000_000] * 3 + [3_000_000] * 2
+
+
+def test_member_that_is_called_gives_up_and_joins_again() -> None:
+    """An eager member is told to give up everything by error 27, and has when it joins."""
+    ears = Ears()
+    _form(ears)
+    del ears.log.events[:]
+    ears.pass_by(beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    ears.pass_by(beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    again = ears.ask(join("a"))
+    ears.answer(again, joined("a", 2, leader="a", members=("a",)))
+    assert ears.log.lines("a") == [
+        "told revoke by Heartbeat",
+        "partitions-told t-0",
+        "ends stable",
+        "begins revoking",
+        "member-rejoined",
+        "ends revoking",
+        "ends fetching",
+        "partitions-released t-0",
+        "begins joining",
+        "ends joining",
+        "begins syncing",
+    ]
+
+
+def test_cooperative_member_gives_up_what_its_new_assignment_lacks() -> None:
+    """KIP-429: what is missing from the answer to SyncGroup is to be given up, and is with the next JoinGroup."""
+    ears = Ears()
+    ears.pass_by(join("a", "cooperative-sticky"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0, 1)}), synced(0, 1))
+    ears.pass_by(join("a", "cooperative-sticky", owned=(0, 1)), joined("a", 2, leader="a", members=("a", "b")))
+    ears.pass_by(sync("a", 2, {"a": (0,), "b": ()}), synced(0))
+    del ears.log.events[:]
+    ears.pass_by(join("a", "cooperative-sticky", owned=(0,)), joined("a", 3, leader="a", members=("a", "b")))
+    assert ears.log.lines("a")[:4] == ["member-rejoined", "ends revoking", "partitions-released t-1", "begins joining"]
+
+
+def test_members_whom_the_leader_does_not_find_were_dropped() -> None:
+    """The broker tells nobody: who never heard of the rebalance was gone before it, who heard of it was too slow."""
+    ears = Ears()
+    _form(ears)
+    ears.pass_by(beat("b", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    ears.pass_by(join("c"), joined("c", 2, leader="c", members=("c",)))
+    lefts = {one.member_id: one.departure for one in ears.log.of(MemberLeft) if isinstance(one, MemberLeft)}
+    assert lefts == {"a": Departure.SESSION_EXPIRED, "b": Departure.REBALANCE_TIMED_OUT}
+
+
+def test_static_member_that_comes_back_begins_no_rebalance() -> None:
+    """KIP-345: it is answered with the generation that is."""
+    ears = Ears()
+    ears.pass_by(join("a", instance="seat"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0,)}), synced(0))
+    ears.pass_by(join("", instance="seat"), joined("a2", 1, leader="a2"))
+    ears.pass_by(sync("a2", 1), synced(0))
+    assert len(ears.log.of(RebalanceBegan)) == 1
+    returned = ears.log.of(MemberJoined)[-1]
+    assert isinstance(returned, MemberJoined)
+    assert (returned.is_return, returned.former_id) == (True, "a")
+    assert ears.log.lines("a")[-2:] == ["left replaced", "partitions-released t-0"]
+
+
+def test_member_that_is_told_its_id_first_has_not_joined_yet() -> None:
+    """KIP-394: error 79 is no membership."""
+    ears = Ears()
+    ears.pass_by(join(""), joined("a", -1, error=ErrorCode.MEMBER_ID_REQUIRED))
+    assert ears.log.lines() == []
+    assert ears.follower.groups == {}
+
+
+def test_unknown_member_has_been_dropped_by_the_broker() -> None:
+    """Error 25 to a member at rest: its session had run out."""
+    ears = Ears()
+    _form(ears)
+    ears.pass_by(beat("a", 1), beaten(ErrorCode.UNKNOWN_MEMBER_ID))
+    assert ears.log.lines("a")[-5:] == [
+        "told fenced by Heartbeat",
+        "ends stable",
+        "ends fetching",
+        "left session-expired",
+        "partitions-released t-0",
+    ]
+
+
+def test_leave_says_who_went_and_why() -> None:
+    """A refused entry is no departure; one by its seat alone is somebody else's doing."""
+    ears = Ears()
+    _form(ears)
+    ears.pass_by(leave("a", reason="closing"), left("a", ErrorCode.UNKNOWN_MEMBER_ID))
+    assert ears.log.of(MemberLeft) == []
+    ears.pass_by(leave("a", reason="closing"), left("a"))
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert (gone.departure, gone.reason) == (Departure.LEFT, "closing")
+
+
+def test_leaders_target_is_compared_with_the_one_before() -> None:
+    """The leader's SyncGroup holds it."""
+    ears = Ears()
+    _form(ears)
+    ears.pass_by(join("a"), joined("a", 2, leader="a", members=("a", "b")))
+    ears.pass_by(sync("a", 2, {"a": (0, 1), "b": ()}), synced(0, 1))
+    target = ears.log.of(TargetComputed)[-1]
+    assert isinstance(target, TargetComputed)
+    assert (target.moved, target.forced_minimum, target.partition_count) == (1, 0, 2)
+
+
+def test_assignment_that_is_none_of_the_consumer_protocol_tells_nothing() -> None:
+    """Other protocols' bytes are nobody's business."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1), synced(blob=b"\xff\xff"))
+    assert ears.log.lines("a")[-2:] == ["ends syncing", "begins stable"]

@@ -1,0 +1,96 @@
+"""Consumer groups that pass are followed from their members' heartbeats."""
+
+from bridge.telemetry.schema.facts import MemberLeft, MemberSubscribed, RebalanceBegan
+from bridge.telemetry.schema.terms import Departure
+from tests.support.heard import Ears
+from tests.support.passing_words import TOPIC_ID, report, reported
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import Topic, TopicName
+
+
+def _ears() -> Ears:
+    ears = Ears()
+    ears.topics.look([Topic(TOPIC_ID, TopicName("t"), 3)])
+    return ears
+
+
+def test_member_joins_is_given_partitions_and_gives_some_up() -> None:
+    """KIP-848: one heartbeat tells, a later one acknowledges with what is still owned."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(1, (0, 1)))
+    ears.pass_by(report("a", 1), reported(1, (0,)))
+    ears.pass_by(report("a", 1, owned=(0,)), reported(2))
+    assert ears.log.lines("a") == [
+        "member-joined",
+        "begins joining",
+        "told assign by ConsumerGroupHeartbeat",
+        "partitions-assigned t-0 t-1",
+        "begins fetching",
+        "ends joining",
+        "begins stable",
+        "partitions-told t-1",
+        "told revoke by ConsumerGroupHeartbeat",
+        "ends stable",
+        "begins revoking",
+        "partitions-released t-1",
+        "ends revoking",
+        "begins stable",
+    ]
+
+
+def test_each_epoch_is_a_rebalance_that_ends_when_all_have_heard_of_it() -> None:
+    """The member epoch in the answers is all there is to see."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(1, (0, 1)))
+    ears.pass_by(report("b", 0), reported(2, ()))
+    assert ears.log.lines()[-1] == "begins stable"
+    ears.pass_by(report("a", 1), reported(2))
+    assert ears.log.lines()[-2:] == ["rebalance-ended completed", "rebalance-explained"]
+    epochs = [one.group_epoch for one in ears.log.of(RebalanceBegan) if isinstance(one, RebalanceBegan)]
+    assert epochs == [1, 2]
+
+
+def test_ordinary_heartbeat_says_nothing() -> None:
+    """Nor does one that repeats what is known."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(1, (0,)))
+    before = len(ears.log.events)
+    ears.pass_by(report("a", 1, topics=None), reported(1))
+    ears.pass_by(report("a", 1), reported(1, (0,)))
+    assert len(ears.log.events) == before
+
+
+def test_member_that_says_something_new_is_told() -> None:
+    """Other topics are a cause."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(1, (0,)))
+    ears.pass_by(report("a", 1, topics=("t", "u")), reported(1))
+    (subscribed,) = ears.log.of(MemberSubscribed)
+    assert isinstance(subscribed, MemberSubscribed)
+    assert subscribed.topics == ("t", "u")
+
+
+def test_departures_are_told_by_their_kind() -> None:
+    """A leave, a static leave that keeps its partitions, a fence and an unknown member."""
+    cases = {
+        Departure.LEFT: (report("a", -1), reported(-1)),
+        Departure.STATIC_LEFT: (report("a", -2), reported(-2)),
+        Departure.FENCED: (report("a", 1), reported(0, error=ErrorCode.FENCED_MEMBER_EPOCH)),
+        Departure.SESSION_EXPIRED: (report("a", 1), reported(0, error=ErrorCode.UNKNOWN_MEMBER_ID)),
+    }
+    found = {}
+    for departure, (request, reply) in cases.items():
+        ears = _ears()
+        ears.pass_by(report("a", 0), reported(1, (0,)))
+        ears.pass_by(request, reply)
+        (left,) = ears.log.of(MemberLeft)
+        assert isinstance(left, MemberLeft)
+        found[departure] = (left.departure, "partitions-released t-0" in ears.log.lines())
+    assert found == {departure: (departure, departure is not Departure.STATIC_LEFT) for departure in cases}
+
+
+def test_refused_join_is_no_membership() -> None:
+    """Nothing is told of it."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(0, error=ErrorCode.INVALID_REQUEST))
+    assert ears.log.lines() == []

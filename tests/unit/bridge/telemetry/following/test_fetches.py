@@ -1,0 +1,55 @@
+"""The first Fetch of each partition ends the wait for it."""
+
+from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT
+from tests.support.passing_words import beat, beaten, join, joined, leave, left, named, sync, synced
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity
+
+KEY = (CLIENT.client_id, CLIENT.client_host)
+
+
+def _member() -> Ears:
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0, 1)}), synced(0, 1))
+    del ears.log.events[:]
+    return ears
+
+
+def test_fetching_ends_with_the_last_partition() -> None:
+    """Each is told once; then nobody is waited for."""
+    ears = _member()
+    assert KEY in ears.follower.teller.awaiting
+    ears.follower.fetched(CLIENT, named(0, 5), False, 1)
+    ears.follower.fetched(CLIENT, named(0), False, 2)
+    ears.follower.fetched(CLIENT, named(0, 1), False, 3)
+    assert ears.log.lines() == ["partitions-fetched t-0", "partitions-fetched t-1", "ends fetching"]
+    assert ears.follower.teller.awaiting == {}
+
+
+def test_fetch_of_another_client_says_nothing() -> None:
+    """Members are told apart by client id and host."""
+    ears = _member()
+    ears.follower.fetched(ClientIdentity(client_id="other", client_host=CLIENT.client_host), named(0, 1), False, 1)
+    assert ears.log.lines() == []
+
+
+def test_running_session_need_not_name_what_comes_back() -> None:
+    """KIP-227: an eager member that has the same partitions again asks for them without a word."""
+    ears = _member()
+    ears.follower.fetched(CLIENT, named(0, 1), False, 1)
+    ears.pass_by(beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    ears.pass_by(join("a"), joined("a", 2, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 2, {"a": (0, 2)}), synced(0, 2))
+    del ears.log.events[:]
+    ears.follower.fetched(CLIENT, named(), True, 2)
+    assert ears.log.lines() == ["partitions-fetched t-0"]
+
+
+def test_member_that_is_gone_is_not_waited_for() -> None:
+    """Its phase ends with it."""
+    ears = _member()
+    ears.pass_by(leave("a"), left("a"))
+    assert "ends fetching" in ears.log.lines()
+    assert ears.follower.teller.awaiting == {}

@@ -1,0 +1,97 @@
+"""One door for everything that is heard: bounded, tidy, and without secrets."""
+
+import pytest
+
+from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.following import follower as following
+from bridge.telemetry.schema.facts import MemberRevived, OperatorActed, RebalanceBegan, RebalanceEnded
+from bridge.telemetry.schema.terms import Departure, OperatorAction, Outcome, Road
+from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT, GROUP
+from tests.support.passing_words import SECRET, beat, beaten, join, joined, leave, left, sync, synced
+from translators.dialects.admin import ListGroups
+from translators.dialects.ids import GroupId, RequestRef
+
+
+def test_group_without_members_is_forgotten() -> None:
+    """Nobody tells when a group that passes is deleted."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0,)}), synced(0))
+    assert list(ears.follower.groups) == ["g"]
+    ears.pass_by(leave("a"), left("a"))
+    assert ears.follower.groups == {}
+
+
+def test_groups_beyond_the_limit_go_unheard_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named limit."""
+    monkeypatch.setattr(following, "GROUPS_MAX", 0)
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1))
+    assert (ears.log.events, ears.follower.unheard) == ([], 1)
+
+
+def test_connection_that_is_lost_takes_its_open_requests_with_it() -> None:
+    """A join that is never answered holds no rebalance up."""
+    ears = Ears()
+    ears.ask(join("a"), connection=9)
+    ears.follower.lost(9, 5)
+    assert ears.follower.groups == {}
+
+
+def test_requests_about_no_member_are_not_followed() -> None:
+    """Views of admins, for one."""
+    ears = Ears()
+    assert not ears.follower.asked(RequestRef(0, 1, 1), CLIENT, ListGroups(), Road.PASSING, 0)
+
+
+def test_member_that_was_there_before_is_met_at_its_first_heartbeat() -> None:
+    """A restart of the bridge shows members of road `pass` so, and is no rebalance."""
+    ears = Ears()
+    ears.pass_by(beat("a", 7), beaten())
+    ears.pass_by(beat("a", 7), beaten())
+    assert ears.log.lines() == ["member-revived", "begins stable"]
+    (revived,) = ears.log.of(MemberRevived)
+    assert isinstance(revived, MemberRevived)
+    assert (revived.generation, revived.group_epoch, revived.client_id) == (7, 7, CLIENT.client_id)
+
+
+def test_rebalances_that_a_run_left_open_are_interrupted() -> None:
+    """By the end of a run, or by its sudden end as the next one finds it."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.follower.stopped(5)
+    after = Ears()
+    after.follower.interrupted([RebalanceBegan(group_id="g", road=Road.PASSING, rebalance_id="old")], 1)
+    ends = [fact for one in (ears, after) for fact in one.log.of(RebalanceEnded) if isinstance(fact, RebalanceEnded)]
+    assert [fact.outcome for fact in ends] == [Outcome.INTERRUPTED] * 2
+    assert ends[1].rebalance_id == "old"
+
+
+def test_operators_order_is_told_before_what_comes_of_it() -> None:
+    """With the members it names."""
+    ears = Ears()
+    ears.follower.ordered(GROUP, OperatorAction.REMOVE_MEMBERS, ["a"], 1)
+    assert ears.log.of(OperatorActed) == [
+        OperatorActed(group_id="g", action=OperatorAction.REMOVE_MEMBERS, members=("a",))
+    ]
+
+
+def test_reasons_for_leaving_that_nobody_asks_for_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A farewell that the engine did not need leaves little behind."""
+    monkeypatch.setattr(following, "DEPARTING_MAX", 2)
+    ears = Ears()
+    for number in range(5):
+        ears.follower.departs(GroupId(f"g{number}"), join("a").member_id, Departure.LEFT)
+    assert len(ears.follower.engine.departing) <= 2
+
+
+def test_no_payload_is_ever_written() -> None:
+    """User data of subscriptions, metadata of members: none of it leaves the request."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0,)}), synced(0))
+    ears.pass_by(leave("a"), left("a"))
+    written = b"".join(encode_event(event) for event in ears.log.events)
+    assert SECRET not in written
+    assert b"member-left" in written

@@ -1,0 +1,37 @@
+"""Partitions have names where somebody told them; changes of topics are told once."""
+
+from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.schema.facts import TopicsChanged
+from tests.support.passing_words import TOPIC_ID, by_id, named
+from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicName, TopicPartition
+
+T3 = Topic(TOPIC_ID, TopicName("t"), 3)
+
+
+def test_partition_is_named_or_called_by_its_topics_id() -> None:
+    """Ids are written as Kafka writes them."""
+    book = TopicBook()
+    assert book(by_id(1)) == {TopicPartition(TopicName("dHR0dHR0dHR0dHR0dHR0dA"), 1)}
+    assert not book.knows(by_id(1))
+    book.look([T3])
+    assert book(by_id(1)) == named(1)
+    assert book.knows(by_id(1))
+
+
+def test_first_look_changes_nothing_and_later_ones_tell_the_difference() -> None:
+    """New topics, more partitions, topics that are gone."""
+    book = TopicBook()
+    new = Topic(TopicId(b"u" * 16), TopicName("u"), 1)
+    assert book.look([T3]) is None
+    assert book.look([T3]) is None
+    assert book.look([T3, new]) == TopicsChanged(topics=("u",), partition_counts=(1,))
+    assert book.change([Topic(TOPIC_ID, TopicName("t"), 4)], ()) == TopicsChanged(topics=("t",), partition_counts=(4,))
+    assert book.change((), [new.topic_id]) == TopicsChanged(topics=("u",), partition_counts=(0,))
+    assert book.look([]) == TopicsChanged(topics=("t",), partition_counts=(0,))
+
+
+def test_topics_without_ids_are_counted_all_the_same() -> None:
+    """Old brokers name no ids."""
+    book = TopicBook()
+    book.look([Topic(NO_TOPIC_ID, TopicName("t"), 3)])
+    assert book.look([Topic(NO_TOPIC_ID, TopicName("t"), 5)]) == TopicsChanged(topics=("t",), partition_counts=(5,))

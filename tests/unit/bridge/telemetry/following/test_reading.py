@@ -1,0 +1,51 @@
+"""What is read of requests is what decisions depend on, and nothing that is somebody's secret."""
+
+from dataclasses import replace
+
+from bridge.telemetry.following.reading import read_assignment, read_client, read_join, read_report
+from bridge.telemetry.following.tracks import NO_PARTITIONS, Inputs
+from tests.support.owned_group import CLIENT
+from tests.support.passing_words import SECRET, join, named, report
+from translators.dialects.consumer_protocol import encode_assignment
+
+
+def test_join_is_read_without_user_data() -> None:
+    """Topics, assignors, timeouts, what it owns."""
+    inputs = read_join(join("a", "cooperative-sticky", owned=(1,)), CLIENT)
+    assert inputs == Inputs(
+        client_id=CLIENT.client_id,
+        client_host=CLIENT.client_host,
+        topics=("t",),
+        assignors=("cooperative-sticky",),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        owned=named(1),
+    )
+    assert SECRET.decode() not in repr(inputs)
+
+
+def test_join_of_another_kind_of_client_has_names_and_timeouts_only() -> None:
+    """What Connect workers say is their own business, and broken blobs are no reason to stop."""
+    other = read_join(replace(join("a"), protocol_type="connect"), CLIENT)
+    broken = read_join(replace(join("a"), protocols=(replace(join("a").protocols[0], metadata=b"\xff"),)), CLIENT)
+    assert [(one.topics, one.owned, one.assignors) for one in (other, broken)] == [((), None, ("range",))] * 2
+
+
+def test_heartbeat_leaves_out_what_was_said_before() -> None:
+    """KIP-848: null means unchanged, an empty pattern takes the subscription back."""
+    first = read_report(report("a", 0), CLIENT, Inputs(), NO_PARTITIONS)
+    assert (first.topics, first.owned) == (("t",), None)
+    second = read_report(report("a", 1, owned=(0,), topics=None), CLIENT, replace(first, pattern="o.*"), named(0))
+    assert (second.topics, second.pattern, second.owned) == (("t",), "o.*", named(0))
+    assert read_report(replace(report("a", 1), subscribed_topic_regex=""), CLIENT, second, named()).pattern is None
+
+
+def test_assignment_is_read_or_not() -> None:
+    """Bytes of other protocols are none."""
+    assert read_assignment(encode_assignment(named(0, 2))) == named(0, 2)
+    assert read_assignment(b"\xff\xff") is None
+
+
+def test_connection_says_who_speaks() -> None:
+    """All that is known of a member that was there before."""
+    assert read_client(CLIENT) == Inputs(client_id=CLIENT.client_id, client_host=CLIENT.client_host)

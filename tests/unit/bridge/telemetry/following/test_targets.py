@@ -1,0 +1,67 @@
+"""How many partitions a target moves, and how many it had to."""
+
+import pytest
+
+from bridge.telemetry.following.targets import Moves, TargetBook, forced_minimum
+from translators.dialects.ids import MemberId
+
+
+def _book(**shares: str) -> TargetBook[str]:
+    book: TargetBook[str] = TargetBook()
+    for member, share in shares.items():
+        book.assign(MemberId(member), frozenset(share))
+    book.turn("".join(shares.values()), len("".join(shares.values())), is_alike=True)
+    return book
+
+
+@pytest.mark.parametrize(
+    ("counts", "left", "partitions", "forced"),
+    [
+        ({}, 0, 0, 0),
+        ({6: 1}, 0, 6, 0),
+        ({6: 1, 0: 1}, 0, 6, 3),
+        ({3: 2, 0: 1}, 0, 6, 2),
+        ({2: 2}, 2, 6, 2),
+        ({2: 1, 1: 2}, 0, 4, 0),
+        ({4: 1, 0: 1}, 0, 7, 0),
+    ],
+)
+def test_forced_minimum_is_what_balance_and_departures_ask_for(
+    counts: dict[int, int], left: int, partitions: int, forced: int
+) -> None:
+    """Shares differ by one at most; who has more keeps the larger share."""
+    assert forced_minimum(counts, left, partitions) == forced
+
+
+def test_newcomer_moves_its_share_and_no_more() -> None:
+    """Others' partitions stay."""
+    book = _book(a="012345")
+    book.join(MemberId("b"))
+    book.assign(MemberId("a"), frozenset("012"))
+    book.assign(MemberId("b"), frozenset("345"))
+    assert book.turn("012345", 6, is_alike=True) == Moves(3, 3)
+
+
+def test_swap_moves_what_need_not_move() -> None:
+    """Moved beyond the minimum shows."""
+    book = _book(a="01", b="23")
+    book.assign(MemberId("a"), frozenset("23"))
+    book.assign(MemberId("b"), frozenset("01"))
+    assert book.turn("0123", 4, is_alike=True) == Moves(4, 0)
+
+
+def test_partitions_of_who_left_move_and_new_ones_do_not() -> None:
+    """A partition that nobody had has no other owner than before."""
+    book = _book(a="01", b="23")
+    book.leave(MemberId("b"))
+    book.assign(MemberId("a"), frozenset("01234"))
+    assert book.turn("01234", 5, is_alike=True) == Moves(2, 2)
+
+
+def test_different_wishes_force_only_what_lost_its_owner() -> None:
+    """Balance is no law where not everybody wants everything."""
+    book = _book(a="0123")
+    book.join(MemberId("b"))
+    book.assign(MemberId("a"), frozenset("01"))
+    book.assign(MemberId("b"), frozenset("23"))
+    assert book.turn("0123", 4, is_alike=False) == Moves(2, 0)

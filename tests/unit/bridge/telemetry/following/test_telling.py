@@ -1,0 +1,109 @@
+"""Facts of one kind share their words; what explains a rebalance is kept, within limits."""
+
+import pytest
+
+from bridge.telemetry.following import telling
+from bridge.telemetry.following.telling import Teller, group_words, input_words, introduced, member_words
+from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
+from bridge.telemetry.schema.facts import BridgeStopped, RebalanceBegan, RebalanceEnded
+from bridge.telemetry.schema.terms import Departure, Outcome, Phase, Protocol, Road
+from tests.support.heard import MemoryLog
+from tests.support.passing_words import named
+from translators.dialects.ids import GroupId, MemberId
+
+
+def _group() -> GroupTrack:
+    return GroupTrack(group_id=GroupId("g"), road=Road.EMBEDDED, epoch=4)
+
+
+def _member() -> MemberTrack:
+    return MemberTrack(
+        member_id=MemberId("a"), protocol=Protocol.CONSUMER, member_epoch=3, inputs=Inputs(topics=("t",))
+    )
+
+
+def _teller() -> tuple[Teller, MemoryLog, list[int]]:
+    log, lengths = MemoryLog(), list[int]()
+    return Teller("7f", log, lambda events, _: lengths.append(len(events))), log, lengths
+
+
+def test_words_say_group_member_and_rebalance() -> None:
+    """A phase that began before keeps the id it began under."""
+    group, member = _group(), _member()
+    assert member_words(group, member, "r1")["rebalance_id"] == "r1"
+    assert {**group_words(group)}.items() <= {**member_words(group, member)}.items()
+    assert input_words(Inputs(owned=named(1)))["owned"] == ("t-1",)
+
+
+def test_new_rebalance_cuts_the_running_one_short() -> None:
+    """And names it; ids are never used twice."""
+    teller, log, lengths = _teller()
+    group = _group()
+    teller.begin_rebalance(group, 1, 5)
+    teller.begin_rebalance(group, 2, 5)
+    began = [fact for fact in log.of(RebalanceBegan) if isinstance(fact, RebalanceBegan)]
+    assert [fact.supersedes for fact in began] == ["", began[0].rebalance_id]
+    assert len({fact.rebalance_id for fact in began}) == 2
+    assert [fact.outcome for fact in log.of(RebalanceEnded) if isinstance(fact, RebalanceEnded)] == [Outcome.SUPERSEDED]
+    assert lengths == [2]
+
+
+def test_rebalance_that_goes_on_after_a_restart_names_the_one_before() -> None:
+    """It ended with the run before, so it does not end here."""
+    teller, log, _ = _teller()
+    teller.begin_rebalance(_group(), 1, 5, "old")
+    (began,) = log.of(RebalanceBegan)
+    assert isinstance(began, RebalanceBegan)
+    assert (began.supersedes, log.of(RebalanceEnded)) == ("old", [])
+
+
+def test_events_of_a_rebalance_are_kept_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebalance that never ends does not fill the memory; what concerns no group is kept beside."""
+    monkeypatch.setattr(telling, "EVENTS_OF_REBALANCE_MAX", 3)
+    teller, _, lengths = _teller()
+    group = _group()
+    teller.tell(None, BridgeStopped(reason="elsewhere"), 0)
+    teller.begin_rebalance(group, 1)
+    for number in range(9):
+        teller.tell(group, RebalanceBegan(**group_words(group)), number)
+    teller.end_rebalance(group, Outcome.COMPLETED, 9)
+    assert lengths == [4]
+
+
+def test_member_settles_only_when_it_knows_all_that_it_was_given() -> None:
+    """The engine is ahead of the client."""
+    teller, log, _ = _teller()
+    group, member = _group(), _member()
+    teller.join(group, member, "", 0)
+    teller.begin_rebalance(group, 0, 5)
+    member.due, member.reached = named(0), 5
+    teller.rest(group, member, 1)
+    assert log.of(RebalanceEnded) == []
+    teller.assign(group, member, named(0), 2)
+    teller.rest(group, member, 3)
+    assert len(log.of(RebalanceEnded)) == 1
+
+
+def test_member_that_waits_names_those_it_waits_for() -> None:
+    """Until they are gone."""
+    teller, log, _ = _teller()
+    group, member = _group(), _member()
+    teller.join(group, member, "", 0)
+    member.holders = ("b",)
+    teller.rest(group, member, 1)
+    member.holders = ()
+    teller.rest(group, member, 2)
+    assert log.lines("a")[1:] == ["begins awaiting-release b", "ends awaiting-release", "begins stable"]
+    assert member.phase is Phase.STABLE
+
+
+def test_departed_member_is_still_introduced() -> None:
+    """An explanation may name who is gone."""
+    teller, _, _ = _teller()
+    group, member = _group(), _member()
+    teller.join(group, member, "", 0)
+    teller.leave(group, member, Departure.LEFT, 1)
+    found = introduced(group, "a")
+    assert found is not None
+    assert found.topics == ("t",)
+    assert introduced(group, "nobody") is None

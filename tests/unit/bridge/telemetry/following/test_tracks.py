@@ -1,0 +1,42 @@
+"""What is remembered of members says what they are."""
+
+import pytest
+
+from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack, written
+from bridge.telemetry.schema.terms import Protocol, Road
+from tests.support.passing_words import named
+from translators.dialects.ids import GroupId, MemberId
+
+
+def test_partitions_are_written_in_order_of_their_numbers() -> None:
+    """Ten comes after nine."""
+    assert written(named(10, 9)) == ("t-9", "t-10")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "assignors", "is_eager"),
+    [
+        (Protocol.CLASSIC, ("range",), True),
+        (Protocol.CLASSIC, ("cooperative-sticky", "range"), True),
+        (Protocol.CLASSIC, ("cooperative-sticky",), False),
+        (Protocol.CONSUMER, (), False),
+    ],
+)
+def test_only_cooperative_members_keep_their_partitions(
+    protocol: Protocol, assignors: tuple[str, ...], is_eager: bool
+) -> None:
+    """One eager assignor among those offered makes a client eager (KIP-429)."""
+    member = MemberTrack(member_id=MemberId("a"), protocol=protocol, inputs=Inputs(assignors=assignors))
+    assert member.is_eager is is_eager
+
+
+def test_where_a_member_speaks_from_is_no_change_of_what_it_wants() -> None:
+    """Nor is what it owns."""
+    inputs = Inputs(client_host="a", topics=("t",), owned=named(0))
+    assert not inputs.differs_from(Inputs(client_host="b", topics=("t",)))
+    assert inputs.differs_from(Inputs(client_host="a", topics=("u",)))
+
+
+def test_group_without_a_rebalance_has_an_empty_id() -> None:
+    """As facts say it."""
+    assert GroupTrack(group_id=GroupId("g"), road=Road.PASSING).rebalance_id == ""

@@ -1,0 +1,82 @@
+"""Listening never changes what goes by, and a bug in it concerns nobody."""
+
+from bridge.engine.model import DeadlineKey, DeadlineKind
+from bridge.engine.outcome import Outcome
+from bridge.engine.records import DeadlineCleared
+from bridge.session.contracts import Via
+from bridge.telemetry.observing import BUGS_LOGGED_MAX, DEPARTURES, EngineWatcher, Guard, ObservedGroups, overhear
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT, GROUP
+from tests.support.passing_words import beat, join, joined
+from translators.classic_member.effects import DepartReason
+from translators.dialects.classic import Heartbeat
+from translators.dialects.ids import ClientIdentity, RequestRef
+
+REF = RequestRef(0, 3, 1)
+
+
+class Groups:
+    def __init__(self) -> None:
+        self.submitted: list[Request] = []
+        self.gone: list[int] = []
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        self.submitted.append(request)
+
+    def beat(self, request: Heartbeat) -> bool:
+        return request.generation == 1
+
+    def disconnected(self, connection: int) -> None:
+        self.gone.append(connection)
+
+
+class NoVia:
+    connection = 3
+    broker_id = None
+
+    def highest_version(self, api_key: int) -> int | None:
+        return None
+
+    def ask(self, *_: object) -> None:
+        raise AssertionError("nobody asks")
+
+
+def _fail() -> None:
+    raise RuntimeError("a bug")
+
+
+def test_bug_is_counted_and_goes_no_further() -> None:
+    """Also the hundredth."""
+    guard = Guard()
+    for _ in range(BUGS_LOGGED_MAX + 2):
+        guard.run(_fail)
+    assert guard.bugs == BUGS_LOGGED_MAX + 2
+
+
+def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
+    """And are heard on the way."""
+    ears, groups, delivered = Ears(), Groups(), list[tuple[RequestRef, Reply]]()
+    forgotten: list[int] = []
+    observed = ObservedGroups(groups, ears.follower, Guard(), lambda: 5, forgotten.append)
+    request, reply = join("a"), joined("a", 1)
+    observed.submit(REF, CLIENT, NoVia(), request)
+    deliver = overhear(lambda ref, reply: delivered.append((ref, reply)), ears.follower, Guard(), lambda: 6)
+    deliver(REF, reply)
+    observed.disconnected(3)
+    assert (groups.submitted, delivered, groups.gone, forgotten) == ([request], [(REF, reply)], [3], [3])
+    assert "member-joined" in ears.log.lines()
+    assert (observed.beat(beat("a", 1)), observed.beat(beat("a", 2))) == (True, False)
+
+
+def test_turn_that_only_moved_deadlines_is_no_news() -> None:
+    """Ordinary heartbeats of consumer members are such turns."""
+    ears = Ears()
+    watcher = EngineWatcher(ears.follower, Guard(), lambda: 1 // 0)
+    watcher.advanced(Outcome(records=(DeadlineCleared(DeadlineKey(DeadlineKind.SESSION, GROUP)),)))
+    assert ears.log.events == []
+
+
+def test_every_reason_for_departing_has_its_word() -> None:
+    """None is left for a KeyError to find."""
+    assert set(DEPARTURES) == set(DepartReason)
