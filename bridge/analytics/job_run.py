@@ -86,7 +86,7 @@ def derive(store: Store, last_batch: int, say: Say) -> None:
 def event_lines(spark: SparkSession, path: str) -> DataFrame:
     """The lines of the files of a log with the names of their files; `path` is a folder, or one file."""
     try:
-        lines = spark.read.option("pathGlobFilter", FILES if not path.endswith(".jsonl") else "*").text(path)
+        lines = spark.read.option("pathGlobFilter", FILES if Path(path).suffix != ".jsonl" else "*").text(path)
     except AnalysisException as problem:
         why = problem.getCondition()
         raise AnalyticsError(f"{NO_INPUT}: {path} can't be read ({why}); {NO_INPUT_STEP}") from problem

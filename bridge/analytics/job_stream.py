@@ -98,7 +98,7 @@ def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) ->
         require_reachable(wanted.bootstrap)
     spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
     store = open_store(spark, wanted.out)
-    source, tend = _source(wanted)
+    source, tend = source_of(wanted)
     if wanted.is_once:
         drain(store, source)
     else:
@@ -107,7 +107,11 @@ def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) ->
         click.echo(line)
 
 
-def _source(wanted: StreamWish) -> tuple[Source, Tend]:
+def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
+    """Where the lines come from, and what has to be done now and then so that they come.
+
+    Raises AnalyticsError if there are no files, or if they are on another machine.
+    """
     if wanted.bootstrap is not None and wanted.topic is not None:
         source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)
         return source, lambda: None

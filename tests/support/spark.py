@@ -11,17 +11,22 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from bridge.analytics.intake import Intake
 from bridge.analytics.positions import positioned, runs
-from bridge.analytics.reading import LINE, SOURCE
+from bridge.analytics.reading import LINE, SOURCE, accepted, parsed
 from bridge.analytics.session import SessionSettings, open_session
 from bridge.analytics.store import Store
-from bridge.analytics.tables import EVENTS
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event, Stamp
 
-TEST_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+TEST_SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "1",
+    # For a handful of rows, making plans and compiling them takes longer than running them.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 START_US = 1_763_700_000_000_000
 """2025-11-21 04:40 UTC."""
 STEP_US = 1_000
@@ -67,10 +72,9 @@ def text_of(events: Iterable[Event]) -> list[str]:
 
 
 def taken(store: Store, events: Iterable[Event]) -> DataFrame:
-    """Events, put into a store and in order, as the tables are made of them."""
-    Intake(store, {}).take(lines_of(store.spark, text_of(events)), 0)
-    stored = store.read(EVENTS)
-    return positioned(stored, runs(stored))
+    """Events in order, as the tables are made of them."""
+    rows = accepted(parsed(lines_of(store.spark, text_of(events))), 0)
+    return positioned(rows, runs(rows))
 
 
 def python_nodes(frame: DataFrame) -> list[str]:

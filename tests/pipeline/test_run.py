@@ -1,0 +1,69 @@
+"""Whole logs with known truth, from files to all tables."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.analytics.derivation import FROM_EVENTS
+from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.positions import positioned, runs
+from bridge.analytics.store import Store
+from bridge.analytics.tables import DAILY, DATE, EVENTS, REBALANCES, TABLES
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.spark import python_nodes
+from tests.support.table_truth import said_by_tables, said_by_truth
+
+
+def hush(_: str) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """A folder for a log."""
+    return tmp_path / "events"
+
+
+def test_tables_say_what_is_true_of_the_log(store: Store, events: Path) -> None:
+    """Stalls, disturbances, phases, moves, flaps: classic and KIP-848 groups, over midnight."""
+    truth = write_log(events, FleetPlan(seed=7, rebalances=30), files=3)
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert said_by_tables(store) == said_by_truth(truth)
+    days = {row[DATE] for row in store.read(DAILY).select(DATE).distinct().collect()}
+    assert len(days) == 2
+    assert {path.name for path in Path(store.root).iterdir()} >= {*TABLES}
+
+
+def test_bad_input_costs_only_itself(store: Store, events: Path) -> None:
+    """Torn tail, a stranger's file, the same file twice: set aside with the reason, the tables are as without."""
+    truth = write_log(events, FleetPlan(rebalances=5))
+    whole = events / "events-b1-000001.jsonl"
+    copied = len(whole.read_bytes().splitlines())
+    (events / "events-b1-000002.jsonl").write_bytes(whole.read_bytes())
+    (events / "events-b2-000001.jsonl").write_bytes(whole.read_bytes().replace(b'"b1', b'"b2')[:50])
+    (events / "events-b3-000001.jsonl").write_bytes(b"\xff\xfe not ours\n[]\n")
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    rejected = store.read(TABLES["rejected"]).groupBy("reason").count().collect()
+    assert {row["reason"]: row["count"] for row in rejected} == {"duplicate": copied, "truncated": 1, "foreign": 2}
+    assert said_by_tables(store) == said_by_truth(truth)
+
+
+def test_empty_log_makes_empty_tables(store: Store, events: Path) -> None:
+    """Nothing happened yet."""
+    events.mkdir()
+    (events / "events-b1-000001.jsonl").write_text("")
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert {name: store.read(table).count() for name, table in TABLES.items()} == dict.fromkeys(TABLES, 0)
+
+
+def test_tables_are_made_without_python(store: Store, events: Path) -> None:
+    """The plans of the whole hot path hold no Python evaluation."""
+    write_log(events, FleetPlan(groups=2, rebalances=1))
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    stored = store.read(EVENTS)
+    ordered = positioned(stored, runs(stored))
+    assert {name: python_nodes(make(ordered)) for name, (_, make) in FROM_EVENTS.items()} == {
+        name: [] for name in FROM_EVENTS
+    }
+    assert store.read(REBALANCES).count() == 2

@@ -1,0 +1,68 @@
+"""The commands' options and their one-sentence failures; no Spark is started."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.command import analytics, call, parse_settings
+
+CONTEXT, OPTION = click.Context(analytics), click.Option(["--setting"])
+
+
+def test_settings_are_names_of_spark() -> None:
+    """The value may have an equals sign."""
+    pairs = ["spark.a=1", "spark.driver.extraJavaOptions=-Dx=y"]
+    assert parse_settings(CONTEXT, OPTION, pairs) == {"spark.a": "1", "spark.driver.extraJavaOptions": "-Dx=y"}
+
+
+@pytest.mark.parametrize("pair", ["spark.a", "memory=8g", "=1"])
+def test_setting_of_nobody_is_refused(pair: str) -> None:
+    """Spark itself would take anything."""
+    with pytest.raises(click.BadParameter, match=r"such as spark\.driver\.memory=8g"):
+        parse_settings(CONTEXT, OPTION, [pair])
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--topic", "t"], ["--bootstrap", "h:1"], ["--events", "e", "--topic", "t", "--bootstrap", "h:1"]]
+)
+def test_stream_needs_one_source(options: list[str]) -> None:
+    """A topic with its bootstrap, or a folder."""
+    answer = CliRunner().invoke(analytics, ["stream", "--out", "o", *options])
+    assert (answer.exit_code, "name either --bootstrap and --topic, or --events" in answer.output) == (2, True)
+
+
+def test_missing_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra the help works, and a job says what to install."""
+
+    def fail(name: str) -> None:
+        raise ModuleNotFoundError(f"no {name}", name="pyspark")
+
+    monkeypatch.setattr("bridge.analytics.command.import_module", fail)
+    with pytest.raises(click.ClickException, match=r"EB-ANALYTICS-000: .*pip install 'epochbridge\[spark\]'"):
+        call("job_run")
+    assert CliRunner().invoke(analytics, ["--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--events", "/nowhere", "--out", "/dev/null/x"],
+        ["stream", "--once", "--bootstrap", "127.0.0.1:1", "--topic", "t", "--out", "/dev/null/x"],
+    ],
+)
+def test_what_can_not_be_done_is_one_sentence(arguments: list[str]) -> None:
+    """Before Spark is started: input first, then output."""
+    answer = CliRunner().invoke(analytics, arguments)
+    assert (answer.exit_code, answer.output.count("EB-ANALYTICS-00"), answer.output.count("\n")) == (1, 1, 1)
+
+
+def test_sentence_of_a_job_is_the_command_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its code."""
+
+    def refuse(*_: object) -> None:
+        raise AnalyticsError("EB-ANALYTICS-001: no")
+
+    monkeypatch.setattr("bridge.analytics.job_run.main", refuse)
+    with pytest.raises(click.ClickException, match="EB-ANALYTICS-001: no"):
+        call("job_run")

@@ -1,0 +1,66 @@
+"""Lines become events and rejected rows, once each."""
+
+from collections import Counter
+
+from bridge.analytics.intake import Intake, Taken, intake_after
+from bridge.analytics.store import Store
+from bridge.analytics.tables import EVENTS, REJECTED
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
+from tests.support.spark import lines_of, stamped, text_of
+
+STARTED, STOPPED = BridgeStarted(bridge_version="1", is_revived=False), BridgeStopped(reason="told to")
+LINES = text_of(stamped([STARTED, STOPPED, STARTED]))
+
+
+def numbers(store: Store) -> list[int]:
+    """The events in the store."""
+    return sorted(row["number"] for row in store.read(EVENTS).collect())
+
+
+def reasons(store: Store) -> Counter[str]:
+    """Why rows were set aside."""
+    return Counter(row["reason"] for row in store.read(REJECTED).collect())
+
+
+def test_good_lines_are_events(store: Store) -> None:
+    """Nothing is set aside, and nothing is read twice."""
+    assert Intake(store, {}).take(lines_of(store.spark, LINES), 0) == Taken(lines=3, refused=0, is_doubtful=False)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], Counter())
+
+
+def test_bad_lines_are_set_aside_and_the_rest_counts(store: Store) -> None:
+    """Issue: counted, with the reason, the rest processed."""
+    taken = Intake(store, {}).take(lines_of(store.spark, [*LINES, "hello", LINES[0][:30]]), 0)
+    assert (taken.refused, numbers(store)) == (2, [1, 2, 3])
+    assert reasons(store) == {"foreign": 1, "truncated": 1}
+
+
+def test_copies_in_a_batch_count_once(store: Store) -> None:
+    """The surplus is set aside."""
+    taken = Intake(store, {}).take(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"]), 0)
+    assert (taken.is_doubtful, numbers(store)) == (True, [1, 2, 3])
+    assert reasons(store) == {"duplicate": 2, "foreign": 1}
+
+
+def test_copies_of_an_earlier_batch_count_once(store: Store) -> None:
+    """Delivered again, together with one that is late and one that is new."""
+    intake = Intake(store, {})
+    intake.take(lines_of(store.spark, [LINES[0], LINES[2]]), 0)
+    intake.take(lines_of(store.spark, LINES), 1)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 2})
+
+
+def test_batch_of_copies_only_leaves_nothing(store: Store) -> None:
+    """The whole delivery came again."""
+    intake = Intake(store, {})
+    for batch in range(2):
+        intake.take(lines_of(store.spark, LINES), batch)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 3})
+
+
+def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store) -> None:
+    """The process was killed before the batch was noted as done: the next one knows earlier batches only."""
+    for _ in range(2):
+        intake_after(store, 0).take(lines_of(store.spark, [*LINES, "hello"]), 0)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
+    assert intake_after(store, 1).highest == {"b1": 3}

@@ -1,0 +1,61 @@
+"""The job over files: what it refuses, and what it tells. Whole runs are in tests/pipeline."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.job_run import Outcome, event_lines, open_store, outcome, require_input, require_output, told
+from bridge.analytics.tables import REJECTED
+
+
+def test_missing_input_is_one_sentence(tmp_path: Path) -> None:
+    """A folder of other files is none either; what is elsewhere Spark has to find."""
+    (tmp_path / "notes.txt").write_text("x")
+    for path in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .*name the folder"):
+            require_input(str(path))
+    require_input("hdfs://cluster/events")
+
+
+def test_input_that_spark_does_not_find_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    """As on another file system."""
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .*PATH_NOT_FOUND"):
+        event_lines(spark, f"file://{tmp_path}/nowhere")
+
+
+def test_lines_come_with_their_file(spark: SparkSession, tmp_path: Path) -> None:
+    """Only files of the log are read of a folder; a file that is named is read whatever its name."""
+    for name in ("events-a-000001.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text(f"{name}\n")
+    assert event_lines(spark, str(tmp_path)).collect() == [("events-a-000001.jsonl", "events-a-000001.jsonl")]
+    assert event_lines(spark, str(tmp_path / "other.jsonl")).collect() == [("other.jsonl", "other.jsonl")]
+
+
+def test_output_that_can_not_be_written_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    """Before Spark starts where it is local, by Spark otherwise."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-003: .*name another --out"):
+        require_output(str(tmp_path / "file" / "out"))
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-003: "):
+        open_store(spark, f"file://{tmp_path}/file/out")
+
+
+def test_outcome_counts_what_was_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    """A row may stand for several copies."""
+    store = open_store(spark, str(tmp_path))
+    row = "'duplicate' reason", "2L count", "date '2025-11-21' as date", "0L batch"
+    store.append(REJECTED, spark.range(2).selectExpr(*row))
+    assert outcome(store).rejected == {"duplicate": 4}
+    assert outcome(store).rows["rejected"] == 2
+
+
+def test_outcome_is_told_in_lines() -> None:
+    """Tables first, then what was set aside."""
+    assert told(Outcome({"events": 1234}, {"foreign": 2}), "o") == [
+        "events             1,234",
+        "set aside: 2 foreign",
+        "tables are in o",
+    ]
+    assert told(Outcome({}, {}), "o")[0] == "set aside: nothing"

@@ -1,0 +1,50 @@
+"""The streaming job: what it says when it breaks, and what it follows. Restarts are in tests/pipeline."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.job_stream import NOTHING_YET, Stream, broken, source_of
+from bridge.analytics.sources import FolderSource, TopicSource
+from bridge.analytics.store import Store
+from bridge.analytics.wishes import StreamWish
+from tests.support.spark import lines_of
+
+TOPIC = TopicSource(bootstrap="h:1", topic="t", batch_lines=1)
+
+
+def test_missing_topic_is_one_sentence() -> None:
+    """Spark's own words are a page."""
+    problem = StreamingQueryException("UnknownTopicOrPartitionException: This server does not host it")
+    assert broken(problem, TOPIC).startswith("EB-ANALYTICS-005: h:1 has no topic 't'; ")
+
+
+def test_other_break_says_how_to_go_on() -> None:
+    """The first line is enough."""
+    sentence = broken(StreamingQueryException("disk full\nat java"), TOPIC)
+    assert sentence.startswith("EB-ANALYTICS-007: the stream broke (disk full); ")
+
+
+def test_wish_names_its_source(tmp_path: Path) -> None:
+    """A topic as it is, a folder by its complete files."""
+    (tmp_path / "events-a-000001.jsonl").write_text("")
+    topic, _ = source_of(StreamWish(out="o", bootstrap="h:1", topic="t", batch_lines=1))
+    folder, _ = source_of(StreamWish(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
+    assert topic == TOPIC
+    assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3)
+
+
+def test_folder_elsewhere_is_refused() -> None:
+    """Complete files are known on this machine only."""
+    with pytest.raises(AnalyticsError, match="EB-ANALYTICS-008"):
+        source_of(StreamWish(out="hdfs://c/o", events="hdfs://c/e"))
+
+
+def test_batch_that_is_complete_is_remembered(store: Store) -> None:
+    """Tables are made up to it."""
+    stream = Stream(store)
+    assert stream.last_batch == NOTHING_YET
+    stream.take(lines_of(store.spark, ["hello"]), 3)
+    assert stream.last_batch == 3

@@ -1,0 +1,77 @@
+"""What a rebalance came to."""
+
+from bridge.analytics.rebalances import rebalances
+from bridge.analytics.store import Store
+from bridge.telemetry.schema.facts import RebalanceBegan, RebalanceEnded, RebalanceExplained, TargetComputed
+from bridge.telemetry.schema.terms import Cause, News, Outcome, Phase, Protocol, Road
+from tests.support.fleet_words import AboutGroup, MemberWords
+from tests.support.spark import START_US, python_nodes, stamped, taken
+
+
+def about(rebalance: str = "r1") -> AboutGroup:
+    """What every fact about g says."""
+    return AboutGroup(group_id="g", road=Road.EMBEDDED, rebalance_id=rebalance, group_epoch=3)
+
+
+BEGAN = RebalanceBegan(**about())
+TARGET = TargetComputed(**about(), assignor="uniform", moved=2, forced_minimum=1, member_count=3, partition_count=6)
+ENDED = RebalanceEnded(**about(), outcome=Outcome.COMPLETED)
+EXPLAINED = RebalanceExplained(
+    **about(),
+    cause=Cause.LEAVE,
+    caused_by=("boris",),
+    evidence=("b1-1",),
+    critical_member="anna",
+    critical_phase=Phase.REVOKING,
+    waited_us=7,
+    sentence="boris left",
+)
+
+
+def test_rebalance_is_one_row_with_cause_and_cost(store: Store) -> None:
+    """Issue 5: cause, critical member, moved, forced minimum, disturbed."""
+    told = MemberWords("g", "r1", 3, Protocol.CLASSIC, "anna").told(News.REJOIN)
+    (row,) = rebalances(
+        taken(store, stamped([(1, BEGAN), (2, TARGET), (3, told), (9, ENDED), (10, EXPLAINED)]))
+    ).collect()
+    found = row.asDict()
+    assert found == {
+        **found,
+        "began_us": START_US + 1_000,
+        "duration_us": 8_000,
+        "outcome": "completed",
+        "cause": "leave",
+        "caused_by": ["boris"],
+        "critical_member": "anna",
+        "critical_phase": "revoking",
+        "waited_us": 7,
+        "moved": 2,
+        "forced_minimum": 1,
+        "told": 1,
+        "disturbed": 1,
+        "disturbed_members": ["anna"],
+        "chain_id": "r1",
+    }
+
+
+def test_rebalance_without_end_says_why(store: Store) -> None:
+    """Cut short by another, by a restart of the bridge, or still going on when the log ends."""
+    first = stamped([RebalanceBegan(**about("r1")), RebalanceBegan(**about("r2"), supersedes="r1")])
+    later = stamped([RebalanceBegan(**about("r3"))], "b2", START_US + 5_000_000)
+    rows = rebalances(taken(store, [*first, *later])).collect()
+    assert {row["rebalance_id"]: (row["outcome"], row["chain_id"], row["told"]) for row in rows} == {
+        "r1": ("superseded", "r1", 0),
+        "r2": ("interrupted", "r1", 0),
+        "r3": ("open", "r3", 0),
+    }
+
+
+def test_rebalance_whose_begin_is_lost_begins_with_what_is_known(store: Store) -> None:
+    """The oldest files are deleted first."""
+    (row,) = rebalances(taken(store, stamped([(5, TARGET), (9, ENDED)]))).collect()
+    assert (row["began_us"], row["duration_us"], row["cause"]) == (START_US + 5_000, 4_000, None)
+
+
+def test_rebalances_call_no_python(store: Store) -> None:
+    """Native expressions only."""
+    assert python_nodes(rebalances(taken(store, stamped([BEGAN])))) == []

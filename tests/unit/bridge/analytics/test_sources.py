@@ -1,0 +1,54 @@
+"""Where streams come from, and what is said when they can't."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.sources import FolderSource, TopicSource, connector_jars, require_reachable
+
+
+def test_broker_that_listens_is_reachable() -> None:
+    """One of the list is enough."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        require_reachable(f"127.0.0.1:1,127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:kafka"])
+def test_broker_out_of_reach_is_one_sentence(bootstrap: str) -> None:
+    """Issue: an unreachable topic."""
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-005: .*(check that Kafka runs|write --bootstrap)"):
+        require_reachable(bootstrap)
+
+
+def test_missing_kafka_source_says_where_jars_come_from(spark: SparkSession) -> None:
+    """PySpark brings none."""
+    source = TopicSource(bootstrap="127.0.0.1:1", topic="t", batch_lines=1)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-006: .*--jars DIR"):
+        source.lines(spark)
+
+
+def test_folder_gives_lines_with_their_file(spark: SparkSession, tmp_path: Path) -> None:
+    """The same two columns as from a topic."""
+    lines = FolderSource(folder=str(tmp_path), batch_files=1).lines(spark)
+    assert (lines.isStreaming, lines.columns) == (True, ["value", "source"])
+
+
+def test_jars_are_named_one_by_one_or_by_folder(tmp_path: Path) -> None:
+    """None are no setting at all."""
+    for name in ("b.jar", "a.jar", "readme"):
+        (tmp_path / name).write_text("")
+    a, b = str(tmp_path / "a.jar"), str(tmp_path / "b.jar")
+    assert connector_jars([]) == {}
+    assert connector_jars([str(tmp_path)]) == {"spark.jars": f"{a},{b}"}
+    assert connector_jars([b, "hdfs://x/y.jar"]) == {"spark.jars": f"{b},hdfs://x/y.jar"}
+
+
+def test_jars_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    """Spark would only warn."""
+    for place in (tmp_path, tmp_path / "a.jar"):
+        with pytest.raises(AnalyticsError, match="EB-ANALYTICS-006"):
+            connector_jars([str(place)])

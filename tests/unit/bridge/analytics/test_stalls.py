@@ -1,0 +1,88 @@
+"""How long a partition stood still between two owners."""
+
+from bridge.analytics.stalls import partition_rows, stalls
+from bridge.analytics.store import Store
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Protocol
+from tests.support.fleet_words import MemberWords
+from tests.support.spark import START_US, python_nodes, stamped, taken
+
+ANNA = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna")
+BORIS = MemberWords("g", "r2", 1, Protocol.CONSUMER, "boris")
+CLARA = MemberWords("g", "r2", 1, Protocol.CONSUMER, "clara")
+FIRST = [(1, ANNA.assigned(["t-0", "t-1"], 2)), (2, ANNA.fetched(["t-0", "t-1"]))]
+
+
+def found(store: Store, events: list[Event]) -> list[tuple[object, ...]]:
+    """Partition, who before, who after, how long, the same owner."""
+    rows = stalls(taken(store, events)).sort("fetched_us", "partition")
+    return [tuple(row) for row in rows.select("partition", "before", "after", "stall_us", "is_same_owner").collect()]
+
+
+def test_stall_lasts_from_told_to_first_fetch_of_the_next_owner(store: Store) -> None:
+    """Issue 5: who before, who after."""
+    moved = [(10, ANNA.to_release(["t-0"])), (14, ANNA.released(["t-0"])), (20, BORIS.assigned(["t-0"], 1))]
+    events = stamped([*FIRST, *moved, (33, BORIS.fetched(["t-0"]))])
+    (row,) = stalls(taken(store, events)).collect()
+    times = [row[name] - START_US for name in ("told_us", "released_us", "assigned_us", "fetched_us")]
+    assert times == [10_000, 14_000, 20_000, 33_000]
+    assert (row["before"], row["after"], row["stall_us"], row["is_same_owner"]) == ("anna", "boris", 23_000, False)
+    assert (row["protocol_before"], row["protocol_after"], row["rebalance_id"]) == ("classic", "consumer", "r1")
+
+
+def test_first_assignment_is_no_stall(store: Store) -> None:
+    """Nobody had it."""
+    assert found(store, stamped(FIRST)) == []
+
+
+def test_partition_given_back_is_a_stall_for_nothing(store: Store) -> None:
+    """An eager member releases without being told to, and gets the same again."""
+    again = [(10, ANNA.released(["t-0", "t-1"])), (20, ANNA.assigned(["t-0"], 1)), (25, ANNA.fetched(["t-0"]))]
+    assert found(store, stamped([*FIRST, *again])) == [("t-0", "anna", "anna", 15_000, True)]
+
+
+def test_owner_that_never_fetched_is_passed_over(store: Store) -> None:
+    """The stall goes on until somebody reads: anna to clara, boris had it in between."""
+    moved = [
+        (10, ANNA.to_release(["t-0"])),
+        (11, ANNA.released(["t-0"])),
+        (12, BORIS.assigned(["t-0"], 1)),
+        (13, BORIS.to_release(["t-0"])),
+        (14, BORIS.released(["t-0"])),
+        (15, CLARA.assigned(["t-0"], 1)),
+        (30, CLARA.fetched(["t-0"])),
+    ]
+    assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "clara", 20_000, False)]
+
+
+def test_second_stall_begins_after_the_first(store: Store) -> None:
+    """There and back."""
+    moved = [
+        (10, ANNA.to_release(["t-0"])),
+        (15, BORIS.fetched(["t-0"])),
+        (20, BORIS.to_release(["t-0"])),
+        (26, ANNA.fetched(["t-0"])),
+    ]
+    assert found(store, stamped([*FIRST, *moved])) == [
+        ("t-0", "anna", "boris", 5_000, False),
+        ("t-0", "boris", "anna", 6_000, False),
+    ]
+
+
+def test_stall_over_a_restart_goes_by_the_wall_clock(store: Store) -> None:
+    """Told by one run of the bridge, fetched under the next."""
+    later = stamped([(1, BORIS.fetched(["t-0"]))], "b2", START_US + 2_000_000)
+    assert found(store, [*stamped([*FIRST, (10, ANNA.to_release(["t-0"]))]), *later]) == [
+        ("t-0", "anna", "boris", 1_991_000, False)
+    ]
+
+
+def test_event_is_a_row_per_partition(store: Store) -> None:
+    """Of the kinds asked for."""
+    rows = partition_rows(taken(store, stamped(FIRST)), "partitions-fetched")
+    assert sorted(row["partition"] for row in rows.collect()) == ["t-0", "t-1"]
+
+
+def test_stalls_call_no_python(store: Store) -> None:
+    """Native expressions only."""
+    assert python_nodes(stalls(taken(store, stamped(FIRST)))) == []

@@ -1,0 +1,77 @@
+"""Where tables lie, and how rows come into them."""
+
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame
+
+from bridge.analytics.spark_types import conform
+from bridge.analytics.store import CHECKPOINT, Store
+from bridge.analytics.tables import EVENTS, FLAPS
+
+
+def events(store: Store, *names: str, day: str = "2025-11-21", batch: int = 0) -> DataFrame:
+    """Events with these ids."""
+    rows = [(name, batch) for name in names]
+    frame = store.spark.createDataFrame(rows, "event_id string, batch long")
+    return conform(EVENTS, frame.selectExpr("*", f"date '{day}' as date"))
+
+
+def ids(store: Store) -> list[str]:
+    """What is in the table of events."""
+    return sorted(row["event_id"] for row in store.read(EVENTS).collect())
+
+
+def test_table_that_was_never_written_is_empty(store: Store) -> None:
+    """It has its columns all the same."""
+    assert (store.read(FLAPS).columns, ids(store)) == (list(FLAPS.column_names), [])
+
+
+def test_batch_is_replaced_not_added_to(store: Store) -> None:
+    """What an attempt left goes before the next one; other batches stay."""
+    store.append(EVENTS, events(store, "a", batch=0))
+    store.append(EVENTS, events(store, "b", batch=1))
+    store.append(EVENTS, events(store, "c", batch=1, day="2025-11-22"))
+    store.clear_batch(EVENTS, 1)
+    assert ids(store) == ["a"]
+
+
+def test_files_lie_by_date(store: Store) -> None:
+    """Issue 5: partitioned by date."""
+    store.append(EVENTS, events(store, "a"))
+    assert [path.name for path in Path(store.path("events")).iterdir() if path.is_dir()] == ["date=2025-11-21"]
+
+
+def test_file_of_an_older_schema_is_read(store: Store) -> None:
+    """Evolution: a column that it lacks is null, one that we don't know is left out."""
+    old = events(store, "a").drop("outcome").withColumnRenamed("sentence", "forgotten")
+    old.write.partitionBy("date", "batch").parquet(store.path("events"))
+    (row,) = store.read(EVENTS).collect()
+    assert (row["event_id"], row["outcome"], row["sentence"], "forgotten" in row) == ("a", None, None, False)
+
+
+def test_table_is_replaced_as_a_whole(store: Store) -> None:
+    """Also by nothing."""
+    flap = conform(FLAPS, store.spark.sql("select 'g' group_id, date '2025-11-21' as date"))
+    store.replace(FLAPS, flap)
+    assert store.read(FLAPS).count() == 1
+    store.replace(FLAPS, flap.where("false"))
+    assert store.read(FLAPS).count() == 0
+    store.clear(FLAPS)
+    assert not Path(store.path("flaps")).exists()
+
+
+def test_stream_is_known_by_its_checkpoint(store: Store) -> None:
+    """A run must not begin its tables anew."""
+    assert not store.has_stream()
+    Path(store.path(CHECKPOINT)).mkdir(parents=True)
+    assert store.has_stream()
+
+
+def test_root_below_a_file_is_refused(store: Store, tmp_path: Path) -> None:
+    """Java says what is wrong."""
+    store.make_root()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Py4JJavaError):
+        Store(store.spark, str(tmp_path / "file" / "tables")).make_root()
