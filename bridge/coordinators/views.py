@@ -18,7 +18,7 @@ from bridge.coordinators.offset_requests import (
 )
 from bridge.engine.commands import GroupType
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
-from bridge.engine.queries import group_type, subscribed_topics
+from bridge.engine.queries import group_type, judge_offset_deletion, subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import Via
 from bridge.wire.apis import ApiKey
@@ -185,7 +185,7 @@ class GroupViews:
         def merge(reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DeleteGroupsReply) else ()
             theirs = {group.group_id: group.error for group in found}
-            groups = tuple(DeletedGroup(group_id, _deleted(group_id, ours, theirs)) for group_id in request.group_ids)
+            groups = tuple(DeletedGroup(group_id, _deleted(group_id, ours, theirs)) for group_id in named)
             answer(DeleteGroupsReply(groups=groups))
 
         if forwarded:
@@ -212,6 +212,10 @@ class GroupViews:
             merge(OffsetFetchReply(groups=()))
 
     def _delete_offsets(self, ref: RequestRef, via: Via, request: OffsetDelete, answer: Answer) -> None:
+        code = judge_offset_deletion(self._shard, request.group_id)
+        if code is not ErrorCode.NONE and self._is_ours(request.group_id):
+            answer(OffsetDeleteReply(error=code))
+            return
         subscribed = subscribed_topics(self._shard, request.group_id) or frozenset()
         allowed, refused = split_delete(request, subscribed)
 

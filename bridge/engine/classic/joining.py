@@ -174,7 +174,7 @@ def _take_known(turn: Turn, group: ClassicGroup, command: ClassicJoin) -> None:
     seating = Seating(command.ref, request, command.identity, member_id)
     if member_id in group.pending:
         if request.instance_id is not None:
-            turn.reply(command.ref, refuse_join(ErrorCode.UNKNOWN_SERVER_ERROR, member_id))
+            turn.reply(command.ref, refuse_join(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         turn.write(MemberIdWithdrawn(group.group_id, member_id))
         _seat(turn, group, seating)

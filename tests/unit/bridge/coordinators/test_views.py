@@ -1,11 +1,13 @@
 """What admins and fetching clients see: our groups, the broker's, each once and in the order asked."""
 
+from dataclasses import replace
+
 import pytest
 from trio.testing import MockClock
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import World, embedded_world, leave_request
+from tests.support.embedded_world import World, embedded_world, join_request, leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import (
     DeletedGroup,
@@ -18,7 +20,7 @@ from translators.dialects.admin import (
     ListGroups,
     ListGroupsReply,
 )
-from translators.dialects.classic import LeaveGroupReply
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
 from translators.dialects.consumer_protocol import decode_assignment, decode_subscription
 from translators.dialects.errors import ErrorCode
@@ -138,10 +140,10 @@ def deleted(code: ErrorCode) -> Reply:
 
 
 async def test_groups_are_deleted_only_when_empty(autojump_clock: MockClock) -> None:
-    """K6.7; what the broker never heard of, because nothing was committed, is deleted all the same."""
+    """K6.7, each once; what the broker never heard of, because nothing was committed, is deleted all the same."""
     async with embedded_world() as world:
         await world.form()
-        reply = await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply)
+        reply = await world.ask(DeleteGroups((GROUP, GROUP)), DeleteGroupsReply)
         assert reply.groups == (DeletedGroup(GROUP, ErrorCode.NON_EMPTY_GROUP),)
         await world.ask(leave_request("a"), LeaveGroupReply)
         ref = world.send(DeleteGroups((GROUP,)))
@@ -236,3 +238,13 @@ async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, 
         assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(
             error=NONE, topics=(_committed(TOPIC, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), _committed(other, NONE))
         )
+
+
+async def test_offsets_of_a_busy_group_that_is_no_consumers_are_not_deleted(autojump_clock: MockClock) -> None:
+    """K5.22: what its members read is not known."""
+    async with embedded_world() as world:
+        request = replace(join_request("w"), member_id=MemberId(""), needs_member_id=False, protocol_type="connect")
+        assert (await world.ask(request, JoinGroupReply)).error is NONE
+        topics = (TopicOffsets(name=TOPIC, partitions=(0,)),)
+        reply = await world.ask(OffsetDelete(group_id=GROUP, topics=topics), OffsetDeleteReply)
+        assert reply == OffsetDeleteReply(error=ErrorCode.NON_EMPTY_GROUP)
