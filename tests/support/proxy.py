@@ -14,7 +14,7 @@ import trio
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
-from bridge.session.contracts import Via
+from bridge.session.contracts import Hear, Via
 from bridge.session.counters import Counters
 from bridge.session.directory import Address
 from bridge.telemetry.passing import PassingLog
@@ -44,11 +44,28 @@ class NoGroups:
 
 
 class SeenGroups(PassingLog):
-    """Remembers which group requests passed."""
+    """Remembers which group requests passed; with `listens` also their answers and Fetch requests."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: set[tuple[int, GroupId]] = set()
+        self.listens = False
+        self.answers: list[bytes] = []
+        self.fetches: list[bytes] = []
+
+    def overhear(
+        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+    ) -> Hear | None:
+        """Remember the answer."""
+        return self.answers.append if self.listens else None
+
+    def awaits_fetch(self, client: ClientIdentity) -> bool:
+        """While it listens."""
+        return self.listens
+
+    def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        """Remember the request."""
+        self.fetches.append(bytes(data))
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
         """Remember api key and group."""

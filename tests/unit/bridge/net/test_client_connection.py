@@ -246,3 +246,16 @@ async def test_late_reply_is_dropped_and_counted() -> None:
             front.switchboard.deliver(ref, HeartbeatReply(ErrorCode.NONE))
         assert await client.ids(1) == [1]
         assert front.proxy.statistics().late_replies == 1
+
+
+async def test_overheard_answer_reaches_the_client_unchanged_and_in_its_turn() -> None:
+    """It is shown whole, and is the very same bytes for the client."""
+    answer = encode_reply(ApiKey.HEARTBEAT, 3, 2, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
+    broker = ScriptedBroker(bodies={ApiKey.FETCH: b"records", ApiKey.HEARTBEAT: answer[8:]})
+    async with front_of(broker) as front:
+        front.passing.listens = True
+        client = await front.dial()
+        await client.send(request(ApiKey.FETCH, 11, 1), heartbeat(THEIRS, 2), request(ApiKey.FETCH, 11, 3))
+        assert await client.ids(3) == [1, 2, 3]
+        assert front.passing.answers == [answer]
+        assert len(front.passing.fetches) == 2

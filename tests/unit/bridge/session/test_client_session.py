@@ -173,3 +173,23 @@ def test_question_takes_the_client_s_version_or_the_highest_common_one() -> None
     assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, low) == 8
     assert one.version_to_ask(None, ApiKey.OFFSET_COMMIT, offered()) == 10
     assert one.version_to_ask(slot, ApiKey.OFFSET_FETCH, low) is None
+
+
+def test_answer_that_somebody_wants_to_see_is_held_and_shown() -> None:
+    """Otherwise it streams, as without anybody listening."""
+    passing = SeenGroups()
+    assert isinstance(decide(session(passing), beat(THEIRS)), Relayed)
+    passing.listens = True
+    decision = decide(session(passing), beat(THEIRS))
+    assert isinstance(decision, Rewritten)
+    assert (decision.slot.streams, decision.hear) == (False, passing.answers.append)
+
+
+def test_fetch_is_shown_while_somebody_waits_for_it() -> None:
+    """It is relayed all the same."""
+    passing = SeenGroups()
+    frame = request(ApiKey.FETCH, 11, 1, bytes(50))
+    assert isinstance(decide(session(passing), frame), Relayed)
+    passing.listens = True
+    assert isinstance(decide(session(passing), frame), Relayed)
+    assert passing.fetches == [frame]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
-from bridge.session.requests import Head, Rejected, RequestCutter, Rest, held_whole, produce_is_answered
+from bridge.session.requests import Head, Rejected, RequestCutter, Rest, held_whole, never, produce_is_answered
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import read_request_header
 from tests.support.scripted_broker import request
@@ -102,3 +102,18 @@ def test_only_apis_that_may_be_answered_here_are_held_whole() -> None:
     """The data path and metadata are never held."""
     assert held_whole(ApiKey.JOIN_GROUP)
     assert not any(held_whole(key) for key in (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, 9_999))
+
+
+def test_fetch_is_held_whole_only_while_somebody_reads_it_and_never_a_large_one() -> None:
+    """What nobody waits for is not looked at; what is too large to hold is relayed as ever."""
+    fetch = request(ApiKey.FETCH, 11, 1, bytes(1000))
+    reading = RequestCutter(Limits(), reads_fetch=lambda: True)
+    assert reading.cut(memoryview(fetch[:500]), 0) is None
+    head = reading.cut(memoryview(fetch[500:]), 0)
+    assert isinstance(head, Head)
+    assert (bytes(head.data), head.left) == (fetch, 0)
+    small = RequestCutter(Limits(group_frame_bytes_max=1000), reads_fetch=lambda: True)
+    large = small.cut(memoryview(fetch[:500]), 0)
+    assert isinstance(large, Head)
+    assert large.left == len(fetch) - 500
+    assert not never()
