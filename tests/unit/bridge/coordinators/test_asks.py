@@ -4,10 +4,13 @@ from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
 from bridge.engine.commands import AskRef, Speaks
 from bridge.engine.outcome import MemberAnswer
-from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from bridge.engine.settings import EngineSettings
+from tests.support.owned_group import CLIENT, GROUP, TOPIC, OwnedGroup
 from translators.classic_member.effects import Farewell, Inquiry
 from translators.classic_member.events import Granted, Refused
+from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
@@ -61,3 +64,34 @@ def test_answers_come_back_by_name() -> None:
     assert answer == Granted(member_epoch=4, assigned=name, pending=name)
     fenced = ConsumerGroupHeartbeatReply(error=ErrorCode.FENCED_MEMBER_EPOCH, error_message="why")
     assert to_answer(MemberAnswer(fenced), catalog()) == Refused(ErrorCode.FENCED_MEMBER_EPOCH, "why")
+
+
+def sticky_join(owned: frozenset[TopicPartition], generation: int) -> JoinGroup:
+    """What an eager sticky client sends that had these partitions in a generation (KIP-341)."""
+    array = encode_assignment(owned)[2:-4]
+    remembered = array + generation.to_bytes(4, "big")
+    blob = encode_subscription(Subscription(version=0, topics=(TOPIC,), user_data=remembered))
+    return JoinGroup(
+        group_id=GROUP,
+        member_id=MemberId(""),
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("sticky", blob),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        needs_member_id=False,
+    )
+
+
+def test_sticky_clients_begin_with_what_they_had() -> None:
+    """KIP-341: what a group assigned before it came here stands; who missed that doesn't get back what it lost."""
+    group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000))
+    even, odd = (frozenset(TopicPartition(TOPIC, number) for number in range(start, 6, 2)) for start in (0, 1))
+    stale, first, second = group.send(sticky_join(even, 3), sticky_join(odd, 4), sticky_join(even, 4))
+    group.wait(10_000)
+    targets = {
+        member_id: group.owner.catalog.to_names(share)
+        for member_id, share in group.owner.shard.groups[GROUP].target.items()
+    }
+    joined = [group.answer(ref, JoinGroupReply).member_id for ref in (stale, first, second)]
+    assert (len(targets[joined[0]]), targets[joined[1]] < odd, targets[joined[2]] < even) == (2, True, True)
