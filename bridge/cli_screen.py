@@ -5,7 +5,7 @@ It must not know what the rows mean; it shows control characters of strangers in
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 import click
@@ -15,6 +15,7 @@ GAP = "  "
 
 Columns = Sequence[str]
 Rows = Sequence[Sequence[str]]
+Frame = tuple[Sequence[str], Columns, Rows]
 
 
 class TerminalScreen:
@@ -34,6 +35,24 @@ class TerminalScreen:
         else:
             for line in align(columns, safe):
                 click.echo(line)
+
+    def show_live(self, frames: Iterable[Frame]) -> None:
+        """Show frames in one place of a terminal; elsewhere print each that differs from the one before."""
+        safe = (_printable_frame(frame) for frame in frames)
+        if sys.stdout.isatty():
+            draw: Callable[[Iterable[Frame]], None] = import_module("bridge.cli_table").draw_live
+            draw(safe)
+            return
+        last: Frame | None = None
+        for frame in safe:
+            if frame != last:
+                lines, columns, rows = last = frame
+                click.echo("\n".join((*lines, *align(columns, rows), "")))
+
+
+def _printable_frame(frame: Frame) -> Frame:
+    lines, columns, rows = frame
+    return [printable(line) for line in lines], columns, [[printable(cell) for cell in row] for row in rows]
 
 
 def align(columns: Columns, rows: Rows) -> list[str]:

@@ -3,7 +3,7 @@
 It must not know where a group is kept, nor how anything is written or drawn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -172,11 +172,14 @@ class Metrics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdminSources:
-    """All that the admin API reads, and what it passes orders to."""
+    """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
+    none.
+    """
 
     snapshots: Snapshots
     metrics: Metrics
     commands: Commands
+    events_path: str = ""
 
 
 class Screen(Protocol):
@@ -188,6 +191,10 @@ class Screen(Protocol):
 
     def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print rows under their column names."""
+        ...
+
+    def show_live(self, frames: Iterable[tuple[Sequence[str], Sequence[str], Sequence[Sequence[str]]]]) -> None:
+        """Show lines, columns and rows one after the other in the same place, until there are no more."""
         ...
 
 

@@ -24,7 +24,7 @@ from bridge.admin.documents import (
 )
 from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
 
-PAGES = "/livez, /readyz, /groups, /groups/NAME and /metrics; by POST /convert and /remove-members"
+PAGES = "/livez, /readyz, /groups, /groups/NAME, /events and /metrics; by POST /convert and /remove-members"
 Page = Callable[[Request], Awaitable[Response]]
 
 
@@ -39,6 +39,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/readyz": Readiness(sources),
         "/groups": GroupList(sources),
         "/groups/{name:path}": GroupPage(sources),
+        "/events": EventsPage(sources),
         "/metrics": MetricsPage(sources),
     }
     guarded = {path: LocalOnly(page) if only_local else page for path, page in pages.items()}
@@ -96,6 +97,17 @@ class GroupPage:
         if group is None:
             return await unknown_group(name)
         return await _show_later(lambda: group_document(group))
+
+
+class EventsPage:
+    """Where the event log is, for those who read it on this machine."""
+
+    def __init__(self, sources: AdminSources) -> None:
+        self._sources = sources
+
+    async def __call__(self, _request: Request) -> Response:
+        """Answer one request."""
+        return await show({"path": self._sources.events_path})
 
 
 class MetricsPage:

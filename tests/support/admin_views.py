@@ -3,7 +3,7 @@
 It must not know HTTP.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bridge.admin.contracts import (
@@ -166,3 +166,8 @@ class RememberingScreen:
     def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Keep a table."""
         self.columns, self.rows = list(columns), [list(row) for row in rows]
+
+    def show_live(self, frames: Iterable[tuple[Sequence[str], Sequence[str], Sequence[Sequence[str]]]]) -> None:
+        """Keep the last frame."""
+        for lines, columns, rows in frames:
+            self.lines, self.columns, self.rows = list(lines), list(columns), [list(row) for row in rows]

@@ -35,3 +35,19 @@ def test_terminal_gets_a_drawn_table(capsys: pytest.CaptureFixture[str], monkeyp
     shown = capsys.readouterr().out
     assert HARMLESS in shown
     assert "───" in shown
+
+
+FRAMES = [(["now"], ["A"], [[HOSTILE]]), (["now"], ["A"], [[HOSTILE]]), (["then"], ["A"], [["2"]])]
+
+
+def test_pipe_gets_frames_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of what has changed, not of how often somebody looked."""
+    TerminalScreen().show_live(FRAMES)
+    assert capsys.readouterr().out == f"now\nA\n{HARMLESS}\n\nthen\nA\n2\n\n"
+
+
+def test_terminal_gets_frames_in_place(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one stays."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    TerminalScreen().show_live(FRAMES)
+    assert "then" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from bridge.cli_table import draw_table
+from bridge.cli_table import draw_live, draw_table
 
 
 def test_table_shows_cells_as_they_are() -> None:
@@ -22,3 +22,11 @@ def test_long_cell_is_folded_not_cut() -> None:
     stream = io.StringIO()
     draw_table(["MEMBER"], [["m" * 50]], Console(file=stream, width=20))
     assert stream.getvalue().count("m") == 50
+
+
+def test_live_frames_end_with_the_last() -> None:
+    """What looks like markup is text here too."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=60, force_terminal=True, color_system=None)
+    draw_live([(["first"], ["A"], [["1"]]), (["[red]last"], ["A"], [["2"]])], console)
+    assert "[red]last" in stream.getvalue()

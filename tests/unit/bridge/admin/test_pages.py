@@ -104,3 +104,9 @@ async def test_any_host_name_is_answered_beyond_loopback() -> None:
     """Who opens the listener gives it a name."""
     answer = await ask_host("http://bridge.example:9190", "/groups", "GET", application(only_local=False))
     assert json.loads(answer.content)["groups"][0]["group_id"] == "orders-billing"
+
+
+async def test_events_page_names_the_folder() -> None:
+    """For `epochbridge trace` on the same machine; empty if no log is written."""
+    answer = await ask("/events")
+    assert (answer.status_code, answer.json()) == (200, {"path": ""})
