@@ -124,12 +124,10 @@ def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partit
     old = group.target.get(member_id, NO_PARTITIONS)
     gained, lost = partitions - old, old - partitions
     owners = group.target_owners
-    stolen = [partition for partition in lost if owners.get(partition) != member_id]
+    stolen = [partition for partition in lost if not _drop_owner(owners, partition, member_id)]
     if stolen:
         lost = lost.difference(stolen)
     _unwant(group, member_id, lost)
-    for partition in lost:
-        del owners[partition]
     for partition in gained:
         before = owners.get(partition)
         if before is not None:
@@ -142,6 +140,14 @@ def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partit
         group.grantable.setdefault(member_id, set()).update(free)
     group.target[member_id] = partitions
     retarget_loads(group, member_id, gained, lost)
+
+
+def _drop_owner(owners: dict[TopicIdPartition, MemberId], partition: TopicIdPartition, member_id: MemberId) -> bool:
+    """Take a partition from the member; False if it is another's by now."""
+    owner = owners.pop(partition, member_id)
+    if owner != member_id:
+        owners[partition] = owner
+    return owner == member_id
 
 
 def refresh(state: Shard, group: Group, partition: TopicIdPartition) -> None:
