@@ -44,6 +44,16 @@ def index_loads(state: Shard, group: Group, assignor: IncrementalAssignor) -> Ta
     return group.loads
 
 
+def remember_target(state: Shard, group: Group) -> None:
+    """Build what the assignor remembers now, so that the next change need not: after a target computed in full, and
+    after a restart.
+    """
+    assignor = state.assignors.get(group.assignor)
+    is_current = group.epoch == group.assignment_epoch
+    if group.loads is None and is_current and isinstance(assignor, IncrementalAssignor):
+        index_loads(state, group, assignor).rest()
+
+
 def seat_loads(group: Group, subscription: Subscription) -> None:
     """A member came or told something new."""
     loads, member_id = group.loads, subscription.member_id

@@ -10,6 +10,7 @@ from bridge.engine.consumer.answer import refused
 from bridge.engine.consumer.grace import kept_until_ms
 from bridge.engine.consumer.hints import find_hints, gather_claims
 from bridge.engine.consumer.target import FailedTarget, compute_target, target_allowed_at
+from bridge.engine.loads import remember_target
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, Subscription
 from bridge.engine.outcome import AssignorFailed, TargetChanged
 from bridge.engine.records import DeadlineSet, MemberForgotten, MemberSubscribed, SeatsGivenUp
@@ -56,6 +57,7 @@ def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask
         turn.write(DeadlineSet(key, turn.now_ms + retry_ms))
         return
     turn.write(*target.records)
+    remember_target(turn.state, group)
     if target.changed:
         turn.notices.append(TargetChanged(group.group_id, target.changed))
 
