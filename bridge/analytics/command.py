@@ -99,6 +99,16 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
     call("job_stream", StreamWish(**wish), master, settings)
 
 
+@analytics.command("report")
+@_out_option
+@click.option("--group", metavar="GROUP", help="Only this group.")
+@_master_option
+@_setting_option
+def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
+    """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
+    call("job_report", out, group, master, settings)
+
+
 def call(job: str, *arguments: object) -> None:
     """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
     try:

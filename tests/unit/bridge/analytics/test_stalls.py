@@ -2,15 +2,17 @@
 
 from bridge.analytics.stalls import partition_rows, stalls
 from bridge.analytics.store import Store
+from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Protocol
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, python_nodes, stamped, taken
 
+Told = tuple[int, Fact]
 ANNA = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna")
 BORIS = MemberWords("g", "r2", 1, Protocol.CONSUMER, "boris")
 CLARA = MemberWords("g", "r2", 1, Protocol.CONSUMER, "clara")
-FIRST = [(1, ANNA.assigned(["t-0", "t-1"], 2)), (2, ANNA.fetched(["t-0", "t-1"]))]
+FIRST: list[Told] = [(1, ANNA.assigned(["t-0", "t-1"], 2)), (2, ANNA.fetched(["t-0", "t-1"]))]
 
 
 def found(store: Store, events: list[Event]) -> list[tuple[object, ...]]:
@@ -21,7 +23,7 @@ def found(store: Store, events: list[Event]) -> list[tuple[object, ...]]:
 
 def test_stall_lasts_from_told_to_first_fetch_of_the_next_owner(store: Store) -> None:
     """Issue 5: who before, who after."""
-    moved = [(10, ANNA.to_release(["t-0"])), (14, ANNA.released(["t-0"])), (20, BORIS.assigned(["t-0"], 1))]
+    moved: list[Told] = [(10, ANNA.to_release(["t-0"])), (14, ANNA.released(["t-0"])), (20, BORIS.assigned(["t-0"], 1))]
     events = stamped([*FIRST, *moved, (33, BORIS.fetched(["t-0"]))])
     (row,) = stalls(taken(store, events)).collect()
     times = [row[name] - START_US for name in ("told_us", "released_us", "assigned_us", "fetched_us")]
@@ -37,13 +39,13 @@ def test_first_assignment_is_no_stall(store: Store) -> None:
 
 def test_partition_given_back_is_a_stall_for_nothing(store: Store) -> None:
     """An eager member releases without being told to, and gets the same again."""
-    again = [(10, ANNA.released(["t-0", "t-1"])), (20, ANNA.assigned(["t-0"], 1)), (25, ANNA.fetched(["t-0"]))]
+    again: list[Told] = [(10, ANNA.released(["t-0", "t-1"])), (20, ANNA.assigned(["t-0"], 1)), (25, ANNA.fetched(["t-0"]))]
     assert found(store, stamped([*FIRST, *again])) == [("t-0", "anna", "anna", 15_000, True)]
 
 
 def test_owner_that_never_fetched_is_passed_over(store: Store) -> None:
     """The stall goes on until somebody reads: anna to clara, boris had it in between."""
-    moved = [
+    moved: list[Told] = [
         (10, ANNA.to_release(["t-0"])),
         (11, ANNA.released(["t-0"])),
         (12, BORIS.assigned(["t-0"], 1)),
@@ -57,7 +59,7 @@ def test_owner_that_never_fetched_is_passed_over(store: Store) -> None:
 
 def test_second_stall_begins_after_the_first(store: Store) -> None:
     """There and back."""
-    moved = [
+    moved: list[Told] = [
         (10, ANNA.to_release(["t-0"])),
         (15, BORIS.fetched(["t-0"])),
         (20, BORIS.to_release(["t-0"])),

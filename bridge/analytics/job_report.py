@@ -1,0 +1,55 @@
+"""The job `report`: the tables as a page to look at and as Markdown.
+
+It must not know how a plot is drawn.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.job_run import open_store, require_output
+from bridge.analytics.report_facts import report_facts
+from bridge.analytics.report_page import markdown, page
+from bridge.analytics.session import SessionSettings, open_session
+from bridge.analytics.store import Store
+from bridge.analytics.tables import REBALANCES
+
+NAME = "report"
+
+
+def main(out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
+    """Write `report.html` and `report.md` beside the tables, and say where."""
+    require_tables(out)
+    spark = open_session(SessionSettings(master=master, settings=settings))
+    for path in write_report(open_store(spark, out), Path(out), group):
+        click.echo(path)
+
+
+def write_report(store: Store, folder: Path, group: str | None) -> list[Path]:
+    """Write both files; raise AnalyticsError if the tables know no such group."""
+    facts = report_facts(store, group)
+    if group is not None and not facts.rebalances:
+        known = sorted(
+            row["group_id"] for row in store.read(REBALANCES).select("group_id").distinct().limit(5).collect()
+        )
+        names = ", ".join(known) or "none at all"
+        raise AnalyticsError(
+            f"EB-ANALYTICS-010: no rebalance of group {group!r} is in the tables; there are some of {names}; "
+            "check --group, or leave it out"
+        )
+    written = [folder / f"{NAME}.html", folder / f"{NAME}.md"]
+    for path, text in zip(written, (page(facts), markdown(facts)), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return written
+
+
+def require_tables(out: str) -> None:
+    """Raise AnalyticsError unless tables are below a folder of this machine, where the report can lie beside them."""
+    if "://" in out or not (Path(out) / REBALANCES.name).is_dir():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-009: {out} holds no tables on this machine; "
+            "make them with `epochbridge analytics run` or `analytics stream`, and name their --out"
+        )
+    require_output(out)

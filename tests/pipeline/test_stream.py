@@ -1,0 +1,101 @@
+"""Streams that are killed and started again give the tables of a run over the same input."""
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.job_stream import Stream, drain
+from bridge.analytics.sources import FolderSource
+from bridge.analytics.store import Store
+from bridge.analytics.tables import Table
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.table_truth import contents
+
+KILLS = 10
+SECONDS = 300
+
+
+class Killed(Exception):
+    """The process is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MortalStore(Store):
+    """Dies before or after one of its next effects."""
+
+    lives: list[int] = field(default_factory=list)
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """An effect."""
+        self._live()
+        Store.append(self, table, rows)
+        self._live()
+
+    def clear_batch(self, table: Table, batch: int) -> None:
+        """An effect."""
+        Store.clear_batch(self, table, batch)
+        self._live()
+
+    def _live(self) -> None:
+        self.lives[0] -= 1
+        if self.lives[0] == 0:
+            raise Killed
+
+
+def dirty_log(folder: Path) -> None:
+    """A log in six files: the third comes twice, the fourth has lines of the second once more, and strangers."""
+    write_log(folder, FleetPlan(seed=3, groups=2, rebalances=6), files=4)
+    files = sorted(folder.glob("*.jsonl"))
+    (folder / "events-b1-000005.jsonl").write_bytes(files[2].read_bytes())
+    late = files[1].read_bytes().splitlines(keepends=True)[:20]
+    (folder / "events-b1-000006.jsonl").write_bytes(b"".join(late) + b"stranger\n" + late[3][:40])
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """A folder with such a log."""
+    dirty_log(tmp_path / "events")
+    return tmp_path / "events"
+
+
+@pytest.fixture
+def expected(spark: SparkSession, tmp_path: Path, events: Path) -> Store:
+    """The tables of a run."""
+    store = Store(spark, str(tmp_path / "run"))
+    make_tables(store, event_lines(spark, str(events)), lambda _: None)
+    return store
+
+
+def test_stream_killed_ten_times_gives_the_tables_of_a_run(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store
+) -> None:
+    """Issue, done when 2: at ten random points, with duplicates within and across batches."""
+    draw = random.Random(2)
+    root = str(tmp_path / "stream")
+    source = FolderSource(folder=str(events), batch_files=1)
+    for _ in range(KILLS):
+        stream = Stream(MortalStore(spark, root, [draw.randrange(1, 9)]))
+        query = stream.start(source, is_once=True)
+        with pytest.raises(StreamingQueryException, match="Killed"):
+            query.awaitTermination()
+    store = Store(spark, root)
+    drain(store, source)
+    assert contents(store) == contents(expected)
+
+
+def test_stream_with_nothing_new_changes_nothing(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store
+) -> None:
+    """Started again after it ended; a run over the same directory is refused."""
+    store = Store(spark, str(tmp_path / "stream"))
+    source = FolderSource(folder=str(events), batch_files=3)
+    drain(store, source)
+    drain(store, source)
+    assert contents(store) == contents(expected)
+    assert store.has_stream()
