@@ -19,6 +19,8 @@ from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 RETRY_S = 1.0
 """How soon a journal that failed is tried again."""
+RETRY_MAX_S = 30.0
+"""The same when it fails again and again though a try goes well: little fits on a disk that is almost full."""
 
 LOG = logging.getLogger("epochbridge.coordinators")
 
@@ -51,6 +53,7 @@ class Ledger:
         self._wake = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._compacting = trio.Lock()
+        self._pause_s = RETRY_S
 
     def keep(self, journal: Journal, condense: Condense, revive: Callable[[], None]) -> None:
         """Write to this journal from now on; `revive` makes the groups what it holds, after a failed append."""
@@ -101,10 +104,13 @@ class Ledger:
             self._writing = journal.append(entries)
         except JournalUnavailable as problem:
             self._writing = _Failed(problem)
-        if self._writing is not None:
+        if self._writing is None:
+            self._pause_s = RETRY_S
+        else:
             self._wake.set()
 
     def _end_append(self) -> None:
+        self._pause_s = RETRY_S
         released, self._held, self._held_behind = self._held, self._held_behind, []
         entries, self._entries = self._entries, []
         self._writing = None
@@ -134,17 +140,23 @@ class Ledger:
 
     async def _fail(self, problem: JournalUnavailable) -> None:
         """Nothing that waited is told; the groups go back to what is written, and stand still until writing works."""
-        LOG.error("%s; embedded groups stand still and go back to what is written, tried again every second", problem)
+        LOG.error(
+            "%s; embedded groups stand still and go back to what is written, tried again in %.0f s",
+            problem,
+            self._pause_s,
+        )
         self.failures += 1
         self.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         self._writing, self._held, self._entries, self._held_behind = None, [], [], []
         async with self._compacting:
             self._revive()
         self._refuse_open()
+        pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, RETRY_MAX_S)
         while True:
-            await trio.sleep(RETRY_S)
+            await trio.sleep(pause_s)
             if await self._can_write():
                 break
+            pause_s = RETRY_S
         self.closed = None
         self._revive()
         LOG.warning("the journal can be written again; embedded groups go on")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 import trio.testing
 
-from bridge.coordinators.ledger import RETRY_S, Ledger
+from bridge.coordinators.ledger import RETRY_MAX_S, RETRY_S, Ledger
 from bridge.journal.memory import MemoryJournal
 from bridge.ports import Condense, JournalFull
 from translators.dialects.classic import Heartbeat, HeartbeatReply
@@ -80,6 +80,8 @@ class Desk:
     sent: list[tuple[int, ErrorCode]] = field(default_factory=list)
     revived: int = 0
     ledger: Ledger = field(init=False)
+    opened: trio.Event = field(default_factory=trio.Event)
+    """Set when the groups go back for the second time after a failure: then work goes on."""
 
     def __post_init__(self) -> None:
         """Keep the journal."""
@@ -94,6 +96,8 @@ class Desk:
     def revive(self) -> None:
         """The groups go back."""
         self.revived += 1
+        if self.revived % 2 == 0:
+            self.opened.set()
 
     def turn(self, sequence: int, *entries: bytes) -> None:
         """A request comes, its turn writes entries and answers."""
@@ -190,6 +194,30 @@ async def test_failed_append_tells_nothing_and_goes_back(autojump_clock: trio.te
         await trio.sleep(1.1)
         assert desk.sent[3:] == [(4, ErrorCode.NONE)]
     assert list(journal.replay()) == [b"a", b"d"]
+
+
+async def test_journal_that_takes_nothing_but_a_try_is_tried_less_and_less(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Each round costs a replay: an almost full disk must not keep the bridge busy with it."""
+    journal = MemoryJournal(bytes_max=0)
+    async with running(journal) as desk:
+        closed_s: list[int] = []
+        for sequence in range(1, 8):
+            desk.turn(sequence, b"a")
+            begun_s = trio.current_time()
+            await trio.testing.wait_all_tasks_blocked()
+            desk.opened = trio.Event()
+            await desk.opened.wait()
+            closed_s.append(round(trio.current_time() - begun_s))
+        assert closed_s == [1, 2, 4, 8, 16, RETRY_MAX_S, RETRY_MAX_S]
+        journal.bytes_max = None
+        desk.turn(8, b"b")
+        await trio.sleep(0.1)
+        journal.bytes_max = 1
+        desk.turn(9, b"c")
+        await trio.sleep(1.2)
+        assert not is_closed(desk)
 
 
 async def test_append_that_fails_at_once_is_told_as_late(autojump_clock: trio.testing.MockClock) -> None:
