@@ -14,7 +14,7 @@ import trio
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
 from bridge.app_commands import AppCommands
-from bridge.app_events import Watch, watched
+from bridge.app_events import Watch, events_folder, watched
 from bridge.app_journal import keep_journal
 from bridge.app_settings import embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app_views import AppSnapshots
@@ -132,7 +132,12 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 conversions=lambda: groups.log.conversions,
             )
             commands = watch.over_commands(AppCommands(Operators(groups)))
-            sources = AdminSources(snapshots=snapshots, metrics=PrometheusMetrics(readings), commands=commands)
+            sources = AdminSources(
+                snapshots=snapshots,
+                metrics=PrometheusMetrics(readings),
+                commands=commands,
+                events_path=events_folder(config),
+            )
             admin = await _start_admin(nursery, config.settings.admin_listen, sources)
             ready(_ready_line(proxy, admin))
             async for number in signals:

@@ -218,6 +218,12 @@ def _topic_sink(config: Config, boot: str) -> Sink:
     return open_topic(settings.events_bootstrap or settings.bootstrap, settings.events_topic, spool)
 
 
+def events_folder(config: Config) -> str:
+    """Where event files are written, as others on this machine find them; "" for nowhere."""
+    path = config.settings.events_path
+    return str(Path(path).absolute()) if path else ""
+
+
 def file_limits(config: Config) -> FileLimits:
     """How event files are rotated and kept."""
     settings = config.settings

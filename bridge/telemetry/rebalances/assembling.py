@@ -54,12 +54,27 @@ def assemble(events: Iterable[Event]) -> list[Rebalance]:
             everywhere.append(event)
             continue
         key = (group_id, event.stamp.boot)
+        if _end_elsewhere(event, groups):
+            continue
         group = groups.get(key)
         if group is None:
             group = groups[key] = _Group(past=_inherited(groups, group_id))
         group.add(event, everywhere)
     found = [_finish(draft, introduced) for group in groups.values() for draft in group.drafts.values()]
     return _link(sorted(found, key=lambda rebalance: (rebalance.began_wall_us, rebalance.rebalance_id)))
+
+
+def _end_elsewhere(event: Event, groups: dict[tuple[str, str], "_Group"]) -> bool:
+    """Let a rebalance end that another run of the bridge left open; says whether the event was about such a one."""
+    fact = event.fact
+    if not isinstance(fact, RebalanceEnded | RebalanceExplained):
+        return False
+    for (group_id, boot), group in groups.items():
+        draft = group.drafts.get(fact.rebalance_id)
+        if draft is not None and group_id == fact.group_id and boot != event.stamp.boot:
+            draft.own.append(event)
+            return True
+    return False
 
 
 def _inherited(groups: dict[tuple[str, str], "_Group"], group_id: str) -> list[Event]:
@@ -103,7 +118,10 @@ def _finish(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalance:
     assert isinstance(began, GroupFact)
     ending = next((event for event in own if _ends(event, draft.rebalance_id)), None)
     begin_us = opening.stamp.mono_us
-    end_us = (own[-1] if ending is None else ending).stamp.mono_us
+    boot = opening.stamp.boot
+    is_ended_here = ending is not None and ending.stamp.boot == boot
+    last = ending if is_ended_here else max((e for e in own if e.stamp.boot == boot), key=lambda e: e.stamp.mono_us)
+    end_us = begin_us if last is None else last.stamp.mono_us
     target = next((event.fact for event in reversed(own) if isinstance(event.fact, TargetComputed)), None)
     explained = _explanation(draft, introduced)
     return Rebalance(

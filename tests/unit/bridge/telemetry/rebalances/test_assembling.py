@@ -72,6 +72,18 @@ def test_restart_in_the_middle_makes_two() -> None:
     assert second.explained.cause is Cause.BRIDGE_RESTARTED
 
 
+def test_next_run_ends_what_the_last_left_open() -> None:
+    """The bridge says when it starts again that a rebalance was interrupted; its own clock can't be compared."""
+    killed = cooperative_handover().events[:6]
+    story = Story(boot="b2").at(5)
+    opening = killed[1].fact
+    assert isinstance(opening, facts.RebalanceBegan)
+    story.rebalance_id = opening.rebalance_id
+    story.ended(Outcome.INTERRUPTED)
+    rebalance = only([*killed, *story.events])
+    assert (rebalance.outcome, rebalance.duration_us) == (Outcome.INTERRUPTED, 899_000)
+
+
 def test_clock_that_jumps_back_leaves_durations() -> None:
     """Durations are of the monotonic clock; placement is of the wall clock at the beginning."""
     story = Story().at(0)
