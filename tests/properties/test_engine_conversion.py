@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bridge.engine.apply import apply
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import (
     BeginCommit,
@@ -23,9 +22,6 @@ from bridge.engine.commands import (
     PassDeadlines,
     Speaks,
 )
-from bridge.engine.condensing import condense
-from bridge.engine.records import DurableRecord
-from bridge.engine.records_codec import decode, encode
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import commit_of, join_of
@@ -294,17 +290,6 @@ class ConversionLaws(RuleBasedStateMachine):
     def state_is_what_its_records_make(self) -> None:
         """Replay equals live, no group is of two types, nothing has two owners."""
         self.world.check()
-
-    @invariant()
-    def history_is_written_and_condensed(self) -> None:
-        """What is written down is read back the same, and a condensed history leads to the same state."""
-        for record in self.world.bench.outcome.records:
-            if isinstance(record, DurableRecord):
-                assert decode(encode(record)) == record
-        state = self.world.bench.fresh_shard()
-        for record in condense(self.world.bench.state):
-            apply(state, record)
-        assert durable(state) == durable(self.world.bench.state)
 
 
 TestConversionLaws = ConversionLaws.TestCase

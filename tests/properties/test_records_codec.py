@@ -11,16 +11,24 @@ from bridge.engine.condensing import condense
 from bridge.engine.records import DurableRecord
 from bridge.engine.records_codec import decode, encode
 from bridge.engine.snapshots import durable
+from tests.properties.test_engine_classic import ClassicLaws
+from tests.properties.test_engine_conversion import ConversionLaws
 from tests.properties.test_engine_laws import EngineLaws
+from tests.support.engine_bench import Bench
 
 
-class WrittenHistories(EngineLaws):
-    """The random histories of the engine's laws, written down and read back."""
+class WrittenHistory:
+    """A random history of the engine, written down and read back; whose history it is says the class beside it."""
+
+    @property
+    def told(self) -> Bench:
+        """Where the history is."""
+        raise NotImplementedError
 
     @invariant()
     def record_read_back_is_the_same(self) -> None:
         """What is read back equals every durable record of the last turn; equal records have equal bytes."""
-        for record in self.bench.outcome.records:
+        for record in self.told.outcome.records:
             if isinstance(record, DurableRecord):
                 assert decode(encode(record)) == record
                 assert encode(decode(encode(record))) == encode(record)
@@ -28,17 +36,17 @@ class WrittenHistories(EngineLaws):
     @invariant()
     def replay_of_what_was_written_equals_live(self) -> None:
         """replay(decode(encode(durable records))) == durable(live) (K7.32)."""
-        state = self.bench.fresh_shard()
-        for record in self.bench.records:
+        state = self.told.fresh_shard()
+        for record in self.told.records:
             if isinstance(record, DurableRecord):
                 apply(state, decode(encode(record)))
-        assert durable(state) == durable(self.bench.state)
+        assert durable(state) == durable(self.told.state)
 
     @invariant()
     def condensed_history_leads_to_the_same_state(self) -> None:
         """A condensed journal forgets how the state came about and nothing else, the members' order included."""
-        live = self.bench.state
-        state = self.bench.fresh_shard()
+        live = self.told.state
+        state = self.told.fresh_shard()
         for record in condense(live):
             apply(state, record)
         assert durable(state) == durable(live)
@@ -47,5 +55,37 @@ class WrittenHistories(EngineLaws):
         }
 
 
-TestWrittenHistories = WrittenHistories.TestCase
-TestWrittenHistories.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+class ConsumerHistories(WrittenHistory, EngineLaws):
+    """Histories of consumer groups."""
+
+    @property
+    def told(self) -> Bench:
+        """The bench of the laws."""
+        return self.bench
+
+
+class ClassicHistories(WrittenHistory, ClassicLaws):
+    """Histories of classic groups, restarts included."""
+
+    @property
+    def told(self) -> Bench:
+        """The bench of the laws."""
+        return self.bench
+
+
+class ConvertedHistories(WrittenHistory, ConversionLaws):
+    """Histories of groups that change their type."""
+
+    @property
+    def told(self) -> Bench:
+        """The bench of the laws' world."""
+        return self.world.bench
+
+
+FEW = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestConsumerHistories = ConsumerHistories.TestCase
+TestConsumerHistories.settings = FEW
+TestClassicHistories = ClassicHistories.TestCase
+TestClassicHistories.settings = FEW
+TestConvertedHistories = ConvertedHistories.TestCase
+TestConvertedHistories.settings = FEW
