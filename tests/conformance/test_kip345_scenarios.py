@@ -50,7 +50,7 @@ MACHINE_STEPS = {
 NEEDS_CONVERSION = {
     ("consumer-group-downgrade-by-static-join", 1): "the last KIP-848 member's seat is taken by a classic one",
 }
-"""Steps that wait for the conversion of groups."""
+"""Steps in which a group changes its type, played in `test_conversion_scenarios`."""
 
 ON_PURPOSE: Mapping[tuple[str, int], Node] = {
     ("consumer-group-batch-leave", 1): {

@@ -40,7 +40,7 @@ NEEDS_CONVERSION = {
     ("online-migration", "dynamic-cooperative"): "starts as a classic group that the first KIP-848 member converts",
     ("downgrade-last-consumer-member-leaves", "default"): "ends as a classic group when the last KIP-848 member leaves",
 }
-"""Runs that wait for the conversion of groups, with what they need; exactly these are not played here."""
+"""Runs in which a group changes its type: exactly these are not played here but in `test_conversion_scenarios`."""
 
 FIRST_EPOCH_SHIFT = {"three-members-three-partitions": 1}
 """A running Kafka 4.3.1 starts a group at epoch 1, the file at 0 (K11.4 on 2.15): all epochs of the run are one
