@@ -175,7 +175,11 @@ def _snapshot_member(state: Shard, group: Group, member: Member) -> MemberSnapsh
 
 
 def _describe_member(state: Shard, group: Group, member: Member) -> DescribedConsumerMember:
+    """A member as ConsumerGroupDescribe shows it: what it has yet to give up is still its own, no pattern is an empty
+    one (both as seen on Kafka 4.3.1, K6.5).
+    """
     subscription = member.subscription
+    holds = {**member.current.assigned, **member.current.pending_revocation}
     return DescribedConsumerMember(
         member_id=subscription.member_id,
         instance_id=subscription.instance_id,
@@ -184,8 +188,8 @@ def _describe_member(state: Shard, group: Group, member: Member) -> DescribedCon
         client_id=subscription.identity.client_id,
         client_host=subscription.identity.shown_host,
         subscribed_topic_names=tuple(sorted(subscription.names)),
-        subscribed_topic_regex=subscription.pattern,
-        assignment=_by_topic(state, member.current.assigned),
+        subscribed_topic_regex=subscription.pattern or "",
+        assignment=_by_topic(state, holds),
         target_assignment=_by_topic(state, group.target.get(subscription.member_id, NO_PARTITIONS)),
         member_type=int(subscription.speaks),
     )

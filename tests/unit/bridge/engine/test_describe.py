@@ -55,7 +55,7 @@ def test_consumer_group_is_described_with_both_kinds_of_members() -> None:
         client_id="client",
         client_host="/127.0.0.1",
         subscribed_topic_names=(FOO,),
-        subscribed_topic_regex=None,
+        subscribed_topic_regex="",
         assignment=(),
         target_assignment=foo(*target),
         member_type=0,
@@ -64,6 +64,16 @@ def test_consumer_group_is_described_with_both_kinds_of_members() -> None:
     assert (described.members[0].assignment, described.members[0].member_type) == (foo(*range(6)), 1)
     assert (described.group_state, described.group_epoch, described.assignment_epoch) == ("Reconciling", 3, 3)
     assert described.assignor_name == "uniform"
+
+
+def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
+    """K6.5 as seen on Kafka 4.3.1: until it says so, nobody else has them."""
+    bench = mixed_group()
+    bench.beat("a")
+    seen = group_snapshot(bench.state, GROUP)
+    assert seen is not None
+    assert len(seen.members[0].pending_revocation) == 3
+    assert describe_consumer_group(bench.state, GROUP).members[0].assignment == foo(*range(6))
 
 
 def test_unknown_or_nameless_group_is_refused() -> None:
