@@ -15,7 +15,7 @@ from translators.classic_member.converting import Settler, begin_completing, beg
 from translators.classic_member.events import DeadlinePassed, Event, JoinReceived, SyncReceived
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import PreparingRebalance, Seat
-from translators.dialects.classic import JoinGroup, SyncGroup, SyncGroupReply
+from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, RequestRef
@@ -38,12 +38,14 @@ class Conversions:
         self._shard = shard
         self._machines = machines
         self._late: list[Feed] = []
+        self._refused: list[tuple[RequestRef, JoinGroupReply]] = []
         self._due: dict[GroupId, DowngradeDue] = {}
         self._unsettled: dict[GroupId, AskRef] = {}
 
     def clear(self) -> None:
         """Forget what was under way: the state it belongs to is gone."""
         self._late.clear()
+        self._refused.clear()
         self._due.clear()
         self._unsettled.clear()
 
@@ -81,6 +83,11 @@ class Conversions:
         late, self._late = self._late, []
         return late
 
+    def take_refused(self) -> list[tuple[RequestRef, JoinGroupReply]]:
+        """The answers to JoinGroups that nobody can be a member by any more."""
+        refused, self._refused = self._refused, []
+        return refused
+
     def _begin_member(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Iterator[Feed]:
         key = AskRef(notice.group_id, seat.member.member_id)
         settler = self._settler(notice, seat, now_ms)
@@ -103,9 +110,20 @@ class Conversions:
         key = AskRef(group_id, seat.member.member_id)
         if seat.joining is None:
             return
+        if self._has_lost_its_seat(key, seat):
+            reply = JoinGroupReply(error=ErrorCode.FENCED_INSTANCE_ID, member_id=key.member_id)
+            self._refused.append((_client(seat.joining), reply))
+            return
         self._machines.drop(key)
         self._machines.meet(key, seat.member.identity)
         yield key, JoinReceived(_client(seat.joining), _join(group_id, seat, is_anonymous=True), key.member_id)
+
+    def _has_lost_its_seat(self, key: AskRef, seat: TranslatedSeat) -> bool:
+        """Whether a newer process has the static seat that this one waits for (K1.40)."""
+        group, instance_id = self._shard.groups.get(key.group_id), seat.member.instance_id
+        if group is None or instance_id is None:
+            return False
+        return group.instances.get(instance_id, key.member_id) != key.member_id
 
     def _settler(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Settler:
         member = seat.member

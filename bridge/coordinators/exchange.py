@@ -235,6 +235,7 @@ class Exchange:
         if isinstance(notice, GroupUpgraded):
             for key, event in self.conversions.begin(notice, now_ms):
                 self.feed(key, event, now_ms)
+            self._replies += self.conversions.take_refused()
         elif isinstance(notice, DowngradeDue):
             self.conversions.note_due(notice)
         elif isinstance(notice, GroupDowngraded):

@@ -3,7 +3,7 @@
 It must not know sockets or brokers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import TypeVar
 
@@ -56,14 +56,15 @@ class OwnedGroup:
         partitions: int = 6,
         settings: EngineSettings | None = None,
         assignors: Mapping[str, Assignor] = registry,
+        ids: Iterator[int] | None = None,
     ) -> None:
         chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0)
-        ids = count(1)
+        fresh = ids or count(1)
         self.owner = GroupOwner(
             Shard(settings=chosen, assignors=assignors),
             Catalog(),
             Machines(Limits()),
-            lambda: MemberId(f"fresh-{next(ids)}"),
+            lambda: MemberId(f"fresh-{next(fresh)}"),
         )
         self.now_ms = 0
         self.replies: dict[RequestRef, OwnerReply] = {}

@@ -62,6 +62,8 @@ def rebalances_with(state: Shard, classic: ClassicGroup) -> bool:
     wanted: set[TopicIdPartition] = set()
     owned: set[TopicIdPartition] = set()
     for holding in _holdings(state, classic):
+        if holding.using != holding.synced:
+            return True
         topic_ids = topic_ids_of(state, frozenset(holding.wants.topics))
         wanted.update(TopicIdPartition(one, index) for one in topic_ids for index in range(state.partition_counts[one]))
         held = to_ids(state, holding.using)
