@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Self, TypedDict
 
+from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Fact
 from bridge.telemetry.schema.stamps import Event, Stamp
@@ -96,6 +97,15 @@ class Story:
     def ended(self, outcome: Outcome = Outcome.COMPLETED) -> Self:
         """The rebalance ends."""
         self.tell(facts.RebalanceEnded(**self.about(), outcome=outcome))
+        self.rebalance_id = ""
+        return self
+
+    def explained(self) -> Self:
+        """The rebalance ends, and the bridge says why it was."""
+        self.tell(facts.RebalanceEnded(**self.about(), outcome=Outcome.COMPLETED))
+        said = explain(self.events)
+        assert said is not None
+        self.tell(said)
         self.rebalance_id = ""
         return self
 

@@ -1,0 +1,157 @@
+"""Gathers the events of a running bridge into rebalances, and gives each out once everything about it has happened.
+
+It must not know who takes them; the clock comes in with events and calls, and everything it keeps has a limit.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bridge.telemetry.cause.background import keep_past
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.schema.facts import (
+    CommitPassed,
+    GroupDeleted,
+    GroupFact,
+    MemberFact,
+    MemberInputs,
+    MemberLeft,
+    PartitionsAssigned,
+    PhaseBegan,
+    PhaseEnded,
+    RebalanceBegan,
+    RebalanceExplained,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Phase
+
+LINGER_US = 15_000_000
+"""How long after its end a rebalance is kept for first Fetches and commits; kafka clients commit every five seconds."""
+OPEN_MAX = 1_000
+EVENTS_MAX = 50_000
+EVERYWHERE_MAX = 16
+PAST_EVENTS = 256
+GROUPS_MAX = 10_000
+INPUTS_MAX = 100_000
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """A rebalance that is not given out yet; `owing` are members of which a Fetch or a commit is to come."""
+
+    past: tuple[Event, ...]
+    events: list[Event] = field(default_factory=list)
+    ended_us: int | None = None
+    owing: set[tuple[str, str]] = field(default_factory=set)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Group:
+    """What was told of a group lately, and the rebalance under way."""
+
+    past: list[Event] = field(default_factory=list)
+    current: str = ""
+
+
+class Gatherer:
+    """Takes events in the order of one run of the bridge."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Rebalances that there was no room for."""
+        self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
+        self._groups: dict[str, _Group] = {}
+        self._open: dict[str, _Open] = {}
+        self._inputs: dict[str, Event] = {}
+
+    def add(self, event: Event) -> None:
+        """Take one event."""
+        fact = event.fact
+        if isinstance(fact, MemberInputs):
+            self._introduce(fact.member_id, event)
+        if not isinstance(fact, GroupFact):
+            self._everywhere.append(event)
+            return
+        group = self._group(fact.group_id)
+        if isinstance(fact, RebalanceBegan):
+            self._begin(group, fact.rebalance_id)
+        for rebalance_id in {fact.rebalance_id, group.current} & self._open.keys():
+            opened = self._open[rebalance_id]
+            if len(opened.events) < EVENTS_MAX:
+                opened.events.append(event)
+        named = self._open.get(fact.rebalance_id)
+        if named is not None:
+            _owe(named, event)
+        if isinstance(fact, RebalanceExplained) and group.current == fact.rebalance_id:
+            group.current = ""
+        group.past.append(event)
+        if len(group.past) > PAST_EVENTS:
+            group.past = keep_past(group.past)
+        if isinstance(fact, GroupDeleted):
+            del self._groups[fact.group_id]
+
+    def settle(self, now_us: int) -> Iterator[Rebalance]:
+        """Give out those about which everything is known, or that nobody waits for any longer."""
+        done = [
+            rebalance_id
+            for rebalance_id, opened in self._open.items()
+            if opened.ended_us is not None and (not opened.owing or now_us - opened.ended_us > LINGER_US)
+        ]
+        for rebalance_id in done:
+            yield from self._finish(rebalance_id)
+
+    def flush(self) -> Iterator[Rebalance]:
+        """Give out all that have ended: the bridge stops."""
+        for rebalance_id in [known for known, opened in self._open.items() if opened.ended_us is not None]:
+            yield from self._finish(rebalance_id)
+
+    def _finish(self, rebalance_id: str) -> Iterator[Rebalance]:
+        opened = self._open.pop(rebalance_id)
+        ids = {event.fact.member_id for event in opened.events if isinstance(event.fact, MemberFact)}
+        numbers = {event.stamp.number for event in (*opened.past, *opened.events)}
+        known = [self._inputs[member_id] for member_id in ids if member_id in self._inputs]
+        introductions = [event for event in known if event.stamp.number not in numbers]
+        events = sorted((*introductions, *opened.past, *opened.events), key=lambda event: event.stamp.number)
+        yield from (found for found in assemble(events) if found.rebalance_id == rebalance_id)
+
+    def _introduce(self, member_id: str, event: Event) -> None:
+        self._inputs.pop(member_id, None)
+        self._inputs[member_id] = event
+        if len(self._inputs) > INPUTS_MAX:
+            del self._inputs[next(iter(self._inputs))]
+
+    def _group(self, group_id: str) -> _Group:
+        group = self._groups.get(group_id)
+        if group is None:
+            if len(self._groups) >= GROUPS_MAX:
+                del self._groups[next(iter(self._groups))]
+            group = self._groups[group_id] = _Group()
+        return group
+
+    def _begin(self, group: _Group, rebalance_id: str) -> None:
+        if len(self._open) >= OPEN_MAX:
+            self.dropped += 1
+            return
+        group.past = keep_past(group.past)
+        group.current = rebalance_id
+        self._open[rebalance_id] = _Open(past=(*self._everywhere, *group.past))
+
+
+def _owe(opened: _Open, event: Event) -> None:
+    """Note which Fetches and commits are to come."""
+    match event.fact:
+        case PhaseBegan(member_id=member_id, phase=Phase.FETCHING):
+            opened.owing.add((member_id, "fetch"))
+        case PhaseEnded(member_id=member_id, phase=Phase.FETCHING):
+            opened.owing.discard((member_id, "fetch"))
+        case PartitionsAssigned(member_id=member_id):
+            opened.owing.add((member_id, "commit"))
+        case CommitPassed(member_id=member_id, is_on_revoke=False):
+            opened.owing.discard((member_id, "commit"))
+        case MemberLeft(member_id=member_id):
+            opened.owing -= {(member_id, "fetch"), (member_id, "commit")}
+        case RebalanceExplained():
+            opened.ended_us = event.stamp.mono_us
+        case _:
+            pass

@@ -1,0 +1,225 @@
+"""Which spans a rebalance becomes: ids, times, attributes and links, as values.
+
+It must not know OpenTelemetry. Ids follow from the rebalance's id, so that any process can link to a rebalance it has
+never seen, and a log exported twice makes the same traces.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from bridge.telemetry.rebalances.stories import MemberStory, Rebalance, Stretch
+from bridge.telemetry.schema.terms import Outcome, Phase
+from bridge.telemetry.traces import names
+
+Attribute = str | int | float | tuple[str, ...]
+Attributes = Mapping[str, Attribute]
+SECOND_US = 1_000_000
+PARTITIONS_MAX = 128
+"""Partitions that an attribute names at most; the event log names all."""
+SPAN_NAMES = {
+    Phase.JOINING: names.JOIN_WAIT,
+    Phase.SYNCING: names.SYNC,
+    Phase.REVOKING: names.REVOKE,
+    Phase.AWAITING_RELEASE: names.RELEASE_WAIT,
+    Phase.FETCHING: names.FIRST_FETCH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SpanId:
+    """A span anywhere: 128 bits of trace, 64 of span, never 0."""
+
+    trace: int
+    span: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPlan:
+    """A link to another span, and why."""
+
+    to: SpanId
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventPlan:
+    """A moment on a span, wall-clock microseconds."""
+
+    name: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanPlan:
+    """One span, wall-clock microseconds; `parent` None for the root."""
+
+    id: SpanId
+    parent: SpanId | None
+    name: str
+    begin_us: int
+    end_us: int
+    attributes: Attributes
+    links: tuple[LinkPlan, ...] = ()
+    events: tuple[EventPlan, ...] = ()
+    is_error: bool = False
+
+
+def root_id(rebalance_id: str) -> SpanId:
+    """The root span of a rebalance."""
+    return _id(rebalance_id, "")
+
+
+def plan_spans(rebalance: Rebalance) -> list[SpanPlan]:
+    """The spans of one rebalance, the root first; times within one span never run backwards."""
+    spans = [_root(rebalance)]
+    for member in rebalance.touched:
+        spans += _member_spans(rebalance, member)
+    if rebalance.untouched_count:
+        spans.append(_untouched(rebalance))
+    return spans
+
+
+def _id(rebalance_id: str, path: str) -> SpanId:
+    trace = int.from_bytes(sha256(rebalance_id.encode(errors="replace")).digest()[:16]) or 1
+    span = int.from_bytes(sha256(f"{rebalance_id}\n{path}".encode(errors="replace")).digest()[:8]) or 1
+    return SpanId(trace, span)
+
+
+def _root(rebalance: Rebalance) -> SpanPlan:
+    explained = rebalance.explained
+    outcome = "open" if rebalance.outcome is None else rebalance.outcome.value
+    attributes: dict[str, Attribute] = {
+        names.SYSTEM: "kafka",
+        names.GROUP: rebalance.group_id,
+        names.GROUP_EPOCH: rebalance.epoch,
+        names.GROUP_ROAD: rebalance.road.value,
+        names.REBALANCE_ID: rebalance.rebalance_id,
+        names.CAUSE: explained.cause.value,
+        names.SENTENCE: explained.sentence,
+        names.EVIDENCE: explained.evidence,
+        names.OUTCOME: outcome,
+        names.DISTURBED: rebalance.disturbed_count,
+        names.CRITICAL: explained.critical_member,
+        names.WAITED: explained.waited_us / SECOND_US,
+        names.ASSIGNOR: rebalance.assignor,
+        names.MOVED: rebalance.moved,
+        names.FORCED: rebalance.forced_minimum,
+        names.MEMBER_COUNT: rebalance.member_count,
+    }
+    return SpanPlan(
+        id=root_id(rebalance.rebalance_id),
+        parent=None,
+        name=names.REBALANCE,
+        begin_us=rebalance.began_wall_us,
+        end_us=rebalance.ended_wall_us,
+        attributes=_known(attributes),
+        links=tuple(_root_links(rebalance)),
+        is_error=rebalance.outcome in (None, Outcome.INTERRUPTED),
+    )
+
+
+def _root_links(rebalance: Rebalance) -> Iterator[LinkPlan]:
+    touched = {member.member_id for member in rebalance.touched}
+    for member_id in rebalance.explained.caused_by:
+        if member_id in touched:
+            yield LinkPlan(_id(rebalance.rebalance_id, member_id), "cause")
+    if rebalance.supersedes:
+        yield LinkPlan(root_id(rebalance.supersedes), "supersedes")
+    if rebalance.superseded_by:
+        yield LinkPlan(root_id(rebalance.superseded_by), "superseded-by")
+
+
+def _member_spans(rebalance: Rebalance, member: MemberStory) -> Iterator[SpanPlan]:
+    origin_us = rebalance.began_wall_us
+    parent = _id(rebalance.rebalance_id, member.member_id)
+    children = list(_children(rebalance, member, parent))
+    moments = [moment for moment in (member.told_us, member.commit_on_revoke_us) if moment is not None]
+    begin_us = min((0, *moments)) + origin_us
+    end_us = max((0, *moments)) + origin_us
+    yield SpanPlan(
+        id=parent,
+        parent=root_id(rebalance.rebalance_id),
+        name=names.MEMBER,
+        begin_us=min((child.begin_us for child in children), default=begin_us),
+        end_us=max((end_us, *(child.end_us for child in children))),
+        attributes=_known(_member_attributes(member)),
+        events=tuple(_moments(member, origin_us)),
+    )
+    yield from children
+
+
+def _member_attributes(member: MemberStory) -> dict[str, Attribute]:
+    return {
+        names.MEMBER_ID: member.member_id,
+        names.INSTANCE: member.instance_id or "",
+        names.CLIENT: member.client_id,
+        names.PROTOCOL: member.protocol.value,
+        names.LIBRARY: f"{member.library} {member.library_version}".strip(),
+        names.MEMBER_EPOCH: member.member_epoch,
+        names.GENERATION: member.generation,
+        names.REVOKED: member.lost[:PARTITIONS_MAX],
+        names.ASSIGNED: member.gained[:PARTITIONS_MAX],
+        names.STALL: member.stall_us / SECOND_US,
+        names.DEPARTURE: "" if member.departure is None else member.departure.value,
+    }
+
+
+def _moments(member: MemberStory, origin_us: int) -> Iterator[EventPlan]:
+    if member.told_us is not None:
+        yield EventPlan(names.TOLD, origin_us + member.told_us)
+    if member.commit_on_revoke_us is not None:
+        yield EventPlan(names.COMMITTED, origin_us + member.commit_on_revoke_us)
+
+
+def _children(rebalance: Rebalance, member: MemberStory, parent: SpanId) -> Iterator[SpanPlan]:
+    for number, stretch in enumerate(member.stretches):
+        yield _stretch_span(rebalance, f"{member.member_id}\n{number}", stretch, parent)
+    if member.first_commit_us is not None:
+        begin_us = min(member.first_fetch_us or 0, member.first_commit_us)
+        yield SpanPlan(
+            id=_id(rebalance.rebalance_id, f"{member.member_id}\ncommit"),
+            parent=parent,
+            name=names.FIRST_COMMIT,
+            begin_us=rebalance.began_wall_us + begin_us,
+            end_us=rebalance.began_wall_us + member.first_commit_us,
+            attributes={},
+        )
+
+
+def _stretch_span(rebalance: Rebalance, path: str, stretch: Stretch, parent: SpanId) -> SpanPlan:
+    origin_us = rebalance.began_wall_us
+    return SpanPlan(
+        id=_id(rebalance.rebalance_id, path),
+        parent=parent,
+        name=SPAN_NAMES[stretch.phase],
+        begin_us=origin_us + stretch.begin_us,
+        end_us=origin_us + stretch.end_us,
+        attributes=_known({names.WAITED_FOR: stretch.waits_on}),
+        links=tuple(_release_links(rebalance, stretch)),
+    )
+
+
+def _release_links(rebalance: Rebalance, stretch: Stretch) -> Iterator[LinkPlan]:
+    """To the spans in which the holders gave partitions up."""
+    for member in rebalance.touched:
+        if member.member_id in stretch.waits_on:
+            for number, other in enumerate(member.stretches):
+                if other.phase is Phase.REVOKING:
+                    yield LinkPlan(_id(rebalance.rebalance_id, f"{member.member_id}\n{number}"), "released-by")
+
+
+def _untouched(rebalance: Rebalance) -> SpanPlan:
+    return SpanPlan(
+        id=_id(rebalance.rebalance_id, "\nuntouched"),
+        parent=root_id(rebalance.rebalance_id),
+        name=names.UNTOUCHED,
+        begin_us=rebalance.began_wall_us,
+        end_us=rebalance.ended_wall_us,
+        attributes={names.MEMBER_COUNT: rebalance.untouched_count},
+    )
+
+
+def _known(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """Without what is not known: empty texts and lists, and counts of -1."""
+    return {name: value for name, value in attributes.items() if value not in ("", (), -1)}

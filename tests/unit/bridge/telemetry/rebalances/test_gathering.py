@@ -1,0 +1,85 @@
+"""Rebalances given out when everything about them has happened."""
+
+from dataclasses import replace
+
+from bridge.telemetry.cause.explain import explain
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.rebalances.gathering import LINGER_US, OPEN_MAX, Gatherer
+from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.terms import News, Phase
+from tests.support.event_stories import Story, cooperative_handover
+
+
+def explained_handover() -> list[Event]:
+    """A handover with what the bridge says at its end, and the first commit."""
+    story = cooperative_handover()
+    place = next(number for number, event in enumerate(story.events) if event.fact.kind == "rebalance-ended")
+    del story.events[place + 1 :]
+    said = explain(story.events)
+    assert said is not None
+    story.rebalance_id = said.rebalance_id
+    story.at(3_011).tell(said)
+    story.at(3_110).fetches("c4", "orders-4").leaves("c4", Phase.FETCHING)
+    story.at(8_000).commits("c4", "orders-4")
+    return story.events
+
+
+def test_rebalance_given_out_after_first_fetch_and_commit() -> None:
+    """Not before: they belong to it. It is the one that the whole log gives."""
+    events = explained_handover()
+    gatherer = Gatherer()
+    for event in events[:-1]:
+        gatherer.add(event)
+        assert list(gatherer.settle(event.stamp.mono_us)) == []
+    gatherer.add(events[-1])
+    assert list(gatherer.settle(events[-1].stamp.mono_us)) == assemble(events)
+    assert list(gatherer.flush()) == []
+
+
+def test_rebalance_given_out_after_a_while_anyway() -> None:
+    """A member that never commits keeps nothing back."""
+    events = explained_handover()[:-1]
+    gatherer = Gatherer()
+    for event in events:
+        gatherer.add(event)
+    ended_us = 3_011_000
+    assert list(gatherer.settle(ended_us + LINGER_US)) == []
+    assert [one.epoch for one in gatherer.settle(ended_us + LINGER_US + 1)] == [7]
+
+
+def test_flush_gives_out_what_has_ended() -> None:
+    """The bridge stops; a rebalance under way is nobody's result."""
+    gatherer = Gatherer()
+    for event in (*explained_handover()[:-1], *Story(group="b").at(0).began(1).events):
+        gatherer.add(event)
+    assert [one.group_id for one in gatherer.flush()] == ["orders"]
+
+
+def test_member_introduced_long_ago_is_known() -> None:
+    """Its library is told once, when it joins."""
+    story = Story().at(0)
+    story.joined("c1")
+    for number in range(600):
+        story.left(f"x{number}")
+    introductions = story.events
+    later = Story().at(90_000).began(3)
+    later.told("c1", News.ASSIGN).ended()
+    gatherer = Gatherer()
+    for event in introductions:
+        gatherer.add(event)
+    for event in later.events:
+        gatherer.add(replace(event, stamp=replace(event.stamp, number=event.stamp.number + 1_000)))
+    said = explain(later.events)
+    assert said is not None
+    gatherer.add(Event(Stamp("b1", 2_000, 0, 90_001_000), said))
+    (rebalance,) = gatherer.flush()
+    assert [(member.member_id, member.library) for member in rebalance.members] == [("c1", "kafka-python")]
+
+
+def test_rebalances_that_never_end_have_a_limit() -> None:
+    """Beyond it they are counted."""
+    gatherer = Gatherer()
+    for number in range(OPEN_MAX + 3):
+        for event in Story(group=f"g{number}").at(0).began(1).events:
+            gatherer.add(event)
+    assert gatherer.dropped == 3

@@ -1,0 +1,62 @@
+"""Spans of a rebalance as values."""
+
+from dataclasses import replace
+
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.schema.terms import Outcome
+from bridge.telemetry.traces import names
+from bridge.telemetry.traces.plans import SpanPlan, plan_spans, root_id
+from tests.support.event_stories import START_WALL_US, cooperative_handover
+
+
+def handover() -> list[SpanPlan]:
+    """The spans of a handover."""
+    return plan_spans(assemble(cooperative_handover().events)[0])
+
+
+def test_moved_members_have_spans_and_the_rest_has_one() -> None:
+    """c4 and c1 each, the other two together."""
+    assert [span.name for span in handover()] == [
+        names.REBALANCE,
+        names.MEMBER,
+        names.RELEASE_WAIT,
+        names.FIRST_FETCH,
+        names.MEMBER,
+        names.REVOKE,
+        names.UNTOUCHED,
+    ]
+    assert handover()[-1].attributes == {names.MEMBER_COUNT: 2}
+
+
+def test_release_wait_names_and_links_whom_it_waits_for() -> None:
+    """The span in which c1 gave up."""
+    spans = {span.name: span for span in handover()}
+    wait, revoke = spans[names.RELEASE_WAIT], spans[names.REVOKE]
+    assert wait.attributes == {names.WAITED_FOR: ("c1",)}
+    assert [(link.to, link.why) for link in wait.links] == [(revoke.id, "released-by")]
+    assert (revoke.begin_us, revoke.end_us) == (START_WALL_US + 900_000, START_WALL_US + 3_000_000)
+
+
+def test_ids_follow_from_the_rebalance() -> None:
+    """The same log gives the same trace; another rebalance another one."""
+    assert handover() == handover()
+    assert root_id("a").trace != root_id("b").trace
+    assert handover()[0].id == root_id("orders@b1-r1")
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    """No empty texts, no -1."""
+    (rebalance,) = assemble(cooperative_handover().events)
+    unknown = replace(rebalance, moved=-1, forced_minimum=-1, assignor="", outcome=None)
+    root = plan_spans(unknown)[0]
+    assert not {names.MOVED, names.FORCED, names.ASSIGNOR} & set(root.attributes)
+    assert root.is_error
+    assert not plan_spans(replace(rebalance, outcome=Outcome.COMPLETED))[0].is_error
+
+
+def test_every_attribute_is_in_the_table() -> None:
+    """And every name."""
+    for span in handover():
+        assert span.name in names.SPANS
+        assert set(span.attributes) <= set(names.ATTRIBUTES)
+        assert {event.name for event in span.events} <= set(names.SPAN_EVENTS)
