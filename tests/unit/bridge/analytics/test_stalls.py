@@ -39,7 +39,11 @@ def test_first_assignment_is_no_stall(store: Store) -> None:
 
 def test_partition_given_back_is_a_stall_for_nothing(store: Store) -> None:
     """An eager member releases without being told to, and gets the same again."""
-    again: list[Told] = [(10, ANNA.released(["t-0", "t-1"])), (20, ANNA.assigned(["t-0"], 1)), (25, ANNA.fetched(["t-0"]))]
+    again: list[Told] = [
+        (10, ANNA.released(["t-0", "t-1"])),
+        (20, ANNA.assigned(["t-0"], 1)),
+        (25, ANNA.fetched(["t-0"])),
+    ]
     assert found(store, stamped([*FIRST, *again])) == [("t-0", "anna", "anna", 15_000, True)]
 
 

@@ -1,0 +1,30 @@
+"""The job that writes the report."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.job_report import require_tables, write_report
+from bridge.analytics.spark_types import conform
+from bridge.analytics.store import Store
+from bridge.analytics.tables import REBALANCES
+
+
+def test_report_lies_beside_the_tables(store: Store) -> None:
+    """A page and Markdown."""
+    row = "'orders' group_id", "'r1' rebalance_id", "1L began_us", "date '2025-11-21' as date"
+    store.replace(REBALANCES, conform(REBALANCES, store.spark.range(1).selectExpr(*row)))
+    require_tables(store.root)
+    written = write_report(store, Path(store.root), "orders")
+    assert [path.name for path in written] == ["report.html", "report.md"]
+    assert all("Rebalances of orders" in path.read_text(encoding="utf-8") for path in written)
+    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-010: .*'payments'.* of orders;"):
+        write_report(store, Path(store.root), "payments")
+
+
+def test_folder_without_tables_is_one_sentence(tmp_path: Path) -> None:
+    """Or on another machine."""
+    for out in (str(tmp_path), "hdfs://cluster/tables"):
+        with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-009: .*epochbridge analytics run"):
+            require_tables(out)
