@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from bridge.analytics.table_pages import table_pages
 from bridge.cli import cli
 from bridge.config import allowed
 from bridge.config_keys import KEYS, Key, Origin
@@ -41,6 +42,8 @@ def command_pages() -> str:
         command = cli.get_command(context, name)
         if command is not None:
             pages.append(_page(["epochbridge", name], command))
+        if isinstance(command, click.Group):
+            pages += [_page(["epochbridge", name, part], command.commands[part]) for part in sorted(command.commands)]
     return "\n\n".join(pages)
 
 
@@ -48,6 +51,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
     "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
     "commands": (DOCS / "reference" / "command-line.md", command_pages),
+    "tables": (DOCS / "reference" / "tables.md", table_pages),
 }
 
 

@@ -24,7 +24,7 @@ from tests.support.table_truth import contents
 SPARK_HOME = Path(pyspark.__file__).parent
 JOB = ROOT / "deploy" / "spark" / "job.py"
 OPTIONS = ROOT / "deploy" / "spark" / "spark-defaults.conf"
-START_S, JOB_S = 120, 400
+START_S, JOB_S = 120, 420
 HOST = "127.0.0.1"
 
 
@@ -70,6 +70,7 @@ def cluster(folder: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.timeout(600)
 def test_cluster_makes_the_tables_of_one_machine(spark: SparkSession, tmp_path: Path) -> None:
     """Issue: packaged code, spark-submit, a master and two workers."""
     write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=5), files=2)
