@@ -18,6 +18,7 @@ from tests.benchmarks.assignors import measure_assignors, measure_grid
 from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
 from tests.benchmarks.engine import measure_engine
+from tests.benchmarks.events import measure_events
 from tests.benchmarks.figures import Figure, table
 from tests.benchmarks.fleet import FleetError
 from tests.benchmarks.giant_group import measure_giant_group
@@ -42,6 +43,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "relay": measure_relay,
     "heartbeats": measure_heartbeats,
     "group": measure_big_group,
+    "events": measure_events,
 }
 
 

@@ -50,7 +50,9 @@ class Recorder:
         self._queue: deque[Event | Pending] = deque()
         self._queue_max = queue_events_max
         self._number = 0
+        self._compare_clocks()
         self._wake = threading.Event()
+        self._is_idle = True
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="epochbridge-events", daemon=True)
         self._thread.start()
@@ -65,13 +67,21 @@ class Recorder:
         """Events that some place could not take."""
         return sum(sink.fate.lost for sink in self._sinks)
 
+    @property
+    def waiting(self) -> int:
+        """Events that are not written yet, but for the batch that is being written."""
+        return len(self._queue)
+
     def say(self, fact: Fact, at_us: int | None = None) -> Event | None:
         """Take a fact that happened now, or at `at_us` of the monotonic clock; None: dropped, too many wait already."""
-        if len(self._queue) >= self._queue_max:
+        queue = self._queue
+        if len(queue) >= self._queue_max:
             self._drop()
             return None
         event = Event(self._stamp(at_us), fact)
-        self._put(event)
+        queue.append(event)
+        if self._is_idle:
+            self._awake()
         return event
 
     def say_later(self, make: Callable[[], Fact | None], at_us: int) -> None:
@@ -79,19 +89,21 @@ class Recorder:
         if len(self._queue) >= self._queue_max:
             self._drop()
         else:
-            self._put(Pending(self._stamp(at_us), make))
+            self._queue.append(Pending(self._stamp(at_us), make))
+            self._awake()
 
     def _stamp(self, at_us: int | None) -> Stamp:
-        clocks = self._clocks
-        now_us = clocks.mono_us()
-        mono_us = now_us if at_us is None else at_us
+        mono_us = self.now_us() if at_us is None else at_us
         self._number += 1
-        return Stamp(self.boot, self._number, clocks.wall_us() - (now_us - mono_us), mono_us)
+        return Stamp(self.boot, self._number, mono_us + self._offset_us, mono_us)
 
-    def _put(self, event: Event | Pending) -> None:
-        self._queue.append(event)
-        if not self._wake.is_set():
-            self._wake.set()
+    def _compare_clocks(self) -> None:
+        """Learn how far the wall clock is from the monotonic one; whoever sets it is followed within a second."""
+        self._offset_us = self._clocks.wall_us() - self._clocks.mono_us()
+
+    def _awake(self) -> None:
+        self._is_idle = False
+        self._wake.set()
 
     def close(self) -> None:
         """Write what waits, for a few seconds at most; nothing may be said afterwards."""
@@ -117,7 +129,10 @@ class Recorder:
             if self._wake.wait(TEND_S):
                 self._pause()
                 self._wake.clear()
+                # From here on a fact wakes the thread again, which at worst finds nothing left to do.
+                self._is_idle = True
                 self._guarded(self._write_waiting)
+            self._compare_clocks()
             self._guarded(self._tend)
         self._guarded(self._write_waiting)
         for sink in self._sinks:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Partitions
-from translators.dialects.ids import ClientIdentity, GroupId
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicPartition
 
 
 class FetchFollower:
@@ -23,14 +23,20 @@ class FetchFollower:
         An incremental one (KIP-227) asks also for what its session names from before, so a member that has the same
         partitions again need not name them again.
         """
-        waiting = self._teller.awaiting.get((client.client_id, client.client_host), {})
-        for group_id, member_id in tuple(waiting):
+        awaited = self._teller.awaiting.get((client.client_id, client.client_host), {})
+        found: dict[tuple[GroupId, MemberId], set[TopicPartition]] = {}
+        for partition in partitions & awaited.keys():
+            for owner in awaited[partition]:
+                found.setdefault(owner, set()).add(partition)
+        if is_incremental:
+            for partition, waiting in awaited.items():
+                for owner in waiting:
+                    if partition in self._former(owner):
+                        found.setdefault(owner, set()).add(partition)
+        for (group_id, member_id), fetched in found.items():
             group = self._groups[group_id]
-            member = group.members.get(member_id)
-            if member is None:
-                del waiting[group_id, member_id]
-                continue
-            named = partitions | member.former if is_incremental else partitions
-            found = member.unfetched & named
-            if found:
-                self._teller.fetch(group, member, found, at_us)
+            self._teller.fetch(group, group.members[member_id], frozenset(fetched), at_us)
+
+    def _former(self, owner: tuple[GroupId, MemberId]) -> Partitions:
+        group_id, member_id = owner
+        return self._groups[group_id].members[member_id].former

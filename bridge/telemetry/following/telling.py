@@ -39,7 +39,7 @@ from bridge.telemetry.schema.facts import (
 )
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Phase, Protocol, Road
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
 EVENTS_OF_REBALANCE_MAX = 20_000
 """How many events of an open rebalance are kept for its explanation; further ones are written and not looked at."""
@@ -53,6 +53,10 @@ Explain = Callable[[Sequence[Event], Introduced], RebalanceExplained | None]
 """Makes of a group's last events before a rebalance, and those of the rebalance, what it comes to; the other argument
 says what members told about themselves.
 """
+
+
+Awaited = dict[TopicPartition, dict[tuple[GroupId, MemberId], None]]
+"""Partitions that were not fetched yet, each with the members that were given it."""
 
 
 class Log(Interface):
@@ -159,8 +163,8 @@ class Teller:
         self._explain = explain
         self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
         self._rebalances = 0
-        self.awaiting: dict[tuple[str, str], dict[tuple[GroupId, MemberId], None]] = {}
-        """Client ids with their hosts that have partitions to fetch for the first time, and as which members."""
+        self.awaiting: dict[tuple[str, str], Awaited] = {}
+        """Client ids with their hosts that have partitions to fetch for the first time: which, and as which members."""
 
     def tell(self, group: GroupTrack | None, fact: Fact, at_us: int) -> None:
         """Say a fact; of a group it may belong to an explanation."""
@@ -317,8 +321,9 @@ class Teller:
             member.fetch_rebalance = group.rebalance_id
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
         member.unfetched |= partitions
-        key = (member.inputs.client_id, member.inputs.client_host)
-        self.awaiting.setdefault(key, {})[group.group_id, member.member_id] = None
+        awaited = self.awaiting.setdefault((member.inputs.client_id, member.inputs.client_host), {})
+        for partition in partitions:
+            awaited.setdefault(partition, {})[group.group_id, member.member_id] = None
 
     def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A Fetch names these for the first time."""
@@ -328,19 +333,24 @@ class Teller:
 
     def stop_fetching(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """These are not waited for any more."""
-        if not member.unfetched:
+        gone = member.unfetched & partitions
+        if not gone:
             return
-        member.unfetched -= partitions
+        self._forget_fetches(group, member, gone)
+        member.unfetched -= gone
         if not member.unfetched:
             words = member_words(group, member, member.fetch_rebalance)
             self.tell(group, PhaseEnded(**words, phase=Phase.FETCHING), at_us)
-            self._forget_fetches(group, member)
 
-    def _forget_fetches(self, group: GroupTrack, member: MemberTrack) -> None:
+    def _forget_fetches(self, group: GroupTrack, member: MemberTrack, partitions: Partitions) -> None:
         key = (member.inputs.client_id, member.inputs.client_host)
-        waiting = self.awaiting.get(key, {})
-        waiting.pop((group.group_id, member.member_id), None)
-        if not waiting:
+        awaited = self.awaiting.get(key, {})
+        for partition in partitions:
+            waiting = awaited.get(partition, {})
+            waiting.pop((group.group_id, member.member_id), None)
+            if not waiting:
+                awaited.pop(partition, None)
+        if not awaited:
             self.awaiting.pop(key, None)
 
     def swap(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> Partitions:

@@ -4,7 +4,7 @@ It must not know what is observed, nor how facts are made of it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bridge.telemetry.following.targets import TargetBook
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
@@ -39,8 +39,15 @@ class Inputs:
         return _lasting(self) != _lasting(other)
 
 
-def _lasting(inputs: Inputs) -> Inputs:
-    return replace(inputs, client_id="", client_host="", library="", library_version="", owned=None)
+def _lasting(inputs: Inputs) -> tuple[object, ...]:
+    return (
+        inputs.topics,
+        inputs.assignors,
+        inputs.pattern,
+        inputs.session_timeout_ms,
+        inputs.rebalance_timeout_ms,
+        inputs.rack_id,
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,4 +140,4 @@ class GroupTrack:
 
 def written(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
     """Partitions in order, as topic-index."""
-    return tuple(f"{topic}-{partition}" for topic, partition in sorted(partitions))
+    return tuple([f"{topic}-{partition}" for topic, partition in sorted(partitions)])

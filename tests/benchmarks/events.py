@@ -1,0 +1,218 @@
+"""What the event log costs: events a second by itself, CPU per member that moves, and heartbeats with and without it.
+
+It must not know how an event is made.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from bridge.app_process import calm_collector
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
+from bridge.telemetry.cause.explain import explain
+from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
+from bridge.telemetry.event_log.recorder import Clocks, Recorder
+from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.observing import Guard
+from bridge.telemetry.overhearing import Overhearing
+from bridge.telemetry.schema.terms import Road
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_reply, encode_request
+from bridge.wire.frames import read_request_header
+from tests.benchmarks.bridge_child import bridge_child
+from tests.benchmarks.broker import SMALL_TOPIC, BenchBroker, make_topics
+from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
+from tests.benchmarks.processes import BenchmarkError, Child, program
+from tests.support.owned_group import CLIENT
+from tests.support.passing_words import beat, beaten, join, joined, named, sync, synced
+from tests.support.sample_facts import sample_facts
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import RequestRef
+from translators.dialects.messages import GroupReply, GroupRequest
+
+EVENTS = 200_000
+MEMBERS = 1_000
+BEATS = 100_000
+BEATING_MEMBERS = 1_500
+ROUNDS = 5
+MICROS = 1e6
+BOOT = "0"
+EVENTS_PER_S = Target(bound=50_000, at_least=True)
+MOVED_US = Target(bound=100)
+COST_SHARE = 0.05
+INTERVAL_S = 0.5
+ROUND_S = 5
+
+
+def measure_events(broker: BenchBroker, directory: Path) -> list[Figure]:
+    """The log alone, the follower alone, and a bridge with the log against one without."""
+    calm_collector()
+    alone = [_log_alone(directory / f"alone-{number}") for number in range(ROUNDS)]
+    moved = [_moved_member_us(directory / f"moved-{number}") for number in range(ROUNDS)]
+    own, beside = [own for own, _ in moved], [beside for _, beside in moved]
+    return [
+        Figure(
+            name="events written, per CPU second",
+            value=middle(alone),
+            unit="/s",
+            target=EVENTS_PER_S,
+            note=spread(alone),
+        ),
+        Figure(
+            name="CPU per member that moves, of the thread that serves",
+            value=middle(own),
+            unit="µs",
+            target=MOVED_US,
+            note=spread(own),
+        ),
+        Figure(
+            name="CPU per member that moves, of the thread that explains and writes",
+            value=middle(beside),
+            unit="µs",
+            note=spread(beside),
+        ),
+        Figure(
+            name="CPU per ordinary heartbeat on road pass", value=_overheard_beat_us(directory / "beats"), unit="µs"
+        ),
+        _heartbeat_cost(broker, directory),
+    ]
+
+
+def _recorder(folder: Path) -> Recorder:
+    clocks = Clocks(mono_us=lambda: time.monotonic_ns() // 1000, wall_us=lambda: time.time_ns() // 1000)
+    sink = FileSink(folder, BOOT, FileLimits(), clocks.wall_us)
+    return Recorder(BOOT, clocks, [sink], 2 * EVENTS)
+
+
+def _log_alone(folder: Path) -> float:
+    recorder, facts = _recorder(folder), list(sample_facts())
+    begin = time.process_time()
+    for number in range(EVENTS):
+        recorder.say(facts[number % len(facts)])
+    recorder.close()
+    spent_s = time.process_time() - begin
+    if recorder.written != EVENTS:
+        raise BenchmarkError(f"{recorder.written} of {EVENTS} events were written, {recorder.dropped} were dropped")
+    return EVENTS / spent_s
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A request or an answer that passes; `number` says which belong together."""
+
+    number: int
+    message: GroupRequest | GroupReply
+    is_answer: bool
+
+
+def _follower(recorder: Recorder, topics: TopicBook) -> Follower:
+    return Follower(BOOT, recorder, explain, topics, Shard(settings=EngineSettings(), assignors={}))
+
+
+def _moved_member_us(folder: Path) -> tuple[float, float]:
+    """One rebalance of eager members, each of which gives everything up and gets something else: CPU per member of the
+    bridge's own thread, and of the one that explains and writes.
+    """
+    recorder = _recorder(folder)
+    follower = _follower(recorder, TopicBook())
+    names = [f"member-{number}" for number in range(MEMBERS)]
+    _play(follower, recorder, _generation(names, 1))
+    while recorder.waiting:
+        time.sleep(0.01)
+    called = [
+        Step(number, beat(name, 1) if not is_answer else beaten(ErrorCode.REBALANCE_IN_PROGRESS), is_answer)
+        for number, name in enumerate(names)
+        for is_answer in (False, True)
+    ]
+    steps = [*called, *_generation(names, 2)]
+    fetches = [named(number + 2) for number in range(MEMBERS)]
+    begin_s, own_begin_s = time.process_time(), time.thread_time()
+    _play(follower, recorder, steps)
+    for partitions in fetches:
+        follower.fetched(CLIENT, partitions, False, recorder.now_us())
+    own_s = time.thread_time() - own_begin_s
+    recorder.close()
+    return MICROS * own_s / MEMBERS, MICROS * (time.process_time() - begin_s - own_s) / MEMBERS
+
+
+def _play(follower: Follower, recorder: Recorder, steps: Sequence[Step]) -> None:
+    for step in steps:
+        ref = RequestRef(0, 1, step.number)
+        if step.is_answer:
+            follower.answered(ref, cast("GroupReply", step.message), recorder.now_us())
+        else:
+            follower.asked(ref, CLIENT, cast("GroupRequest", step.message), Road.PASSING, recorder.now_us())
+
+
+def _generation(names: list[str], generation: int) -> list[Step]:
+    shares = {name: (number + generation,) for number, name in enumerate(names)}
+    leader = names[0]
+    steps = [Step(number, join(name), False) for number, name in enumerate(names)]
+    for number, name in enumerate(names):
+        members = tuple(names) if name == leader else ()
+        steps.append(Step(number, joined(name, generation, leader=leader, members=members), True))
+    for number, name in enumerate(names):
+        steps.append(Step(number, sync(name, generation, shares if name == leader else None), False))
+    steps += [Step(number, synced(*shares[name]), True) for number, name in enumerate(names)]
+    return steps
+
+
+def _overheard_beat_us(folder: Path) -> float:
+    """A heartbeat like the last one, with an answer like the last one."""
+    recorder, topics = _recorder(folder), TopicBook()
+    passing = Overhearing(_follower(recorder, topics), Guard(), topics, recorder.now_us, lambda: None)
+    frame = encode_request(ApiKey.HEARTBEAT, 4, 1, CLIENT.client_id, beat("a", 1))
+    answer = encode_reply(ApiKey.HEARTBEAT, 4, 1, beaten())
+    header, ref = read_request_header(frame, len(frame)), RequestRef(0, 1, 1)
+    assert header is not None
+    begin = time.process_time()
+    for _ in range(BEATS):
+        hear = passing.overhear(ref, header, frame, CLIENT)
+        assert hear is not None
+        hear(answer)
+    spent_s = time.process_time() - begin
+    recorder.close()
+    return MICROS * spent_s / BEATS
+
+
+def _heartbeat_cost(broker: BenchBroker, directory: Path) -> Figure:
+    """How much more CPU a bridge takes for 3,000 heartbeats a second with the log on; both in turns."""
+    make_topics(broker, SMALL_TOPIC)
+    with ExitStack() as stack:
+
+        def side(group: str, *settings: str) -> tuple[Child, Child]:
+            address, bridge = stack.enter_context(bridge_child(broker.bootstrap, directory, settings))
+            return bridge, _load(stack, address, group, directory)
+
+        without = side("bench-without")
+        with_log = side("bench-with", f"events.path={directory / 'events'}")
+        spent: list[tuple[float, float]] = [(_spend(without), _spend(with_log)) for _ in range(ROUNDS)]
+    plain, ours = middle([before for before, _ in spent]), middle([after for _, after in spent])
+    return Figure(
+        name=f"CPU for {BEATING_MEMBERS / INTERVAL_S:.0f} heartbeats a second with the log",
+        value=ours,
+        unit="% of a core",
+        target=Target(bound=plain * (1 + COST_SHARE)),
+        baseline=Baseline(name="without it", value=plain),
+        note=spread([after / before for before, after in spent]),
+    )
+
+
+def _spend(side: tuple[Child, Child]) -> float:
+    bridge, load = side
+    before_s = bridge.cpu_s()
+    beating: dict[str, float] = json.loads(load.ask(f"steady {INTERVAL_S} {ROUND_S}"))
+    if beating["refused"]:
+        raise BenchmarkError(f"{beating['refused']} heartbeats of settled members were refused")
+    return 100 * (bridge.cpu_s() - before_s) / beating["seconds"]
+
+
+def _load(stack: ExitStack, address: str, group: str, directory: Path) -> Child:
+    words = [address, str(BEATING_MEMBERS), SMALL_TOPIC, group]
+    return stack.enter_context(program("tests.benchmarks.heartbeat_load", words, directory))
