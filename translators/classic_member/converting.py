@@ -6,12 +6,11 @@ It must not know why a group changes its kind, nor who else is in it.
 
 from dataclasses import dataclass
 
-from translators.classic_member.calling import review_call
+from translators.classic_member.calling import first_call, review_call
 from translators.classic_member.profile import Profile
 from translators.classic_member.states import (
     CompletingRebalance,
     Membership,
-    NotCalled,
     PreparingRebalance,
     Scheduled,
     Seat,
@@ -27,8 +26,9 @@ from translators.dialects.consumer_protocol import CONSUMER
 class Settler:
     """A member of a classic group that is translated from now on.
 
-    `generation` is what its client was told last, `handed` what it was handed out in it, and `using` what of that it
-    still has (decision 7), which is what its coordinator knows it by at `epoch`.
+    `generation` is what its client was told last, `handed` what it was handed out in it, and `using` what it has
+    (decision 7): less than that, or what a cooperative client has yet to let go of. At `epoch` its coordinator knows
+    just this.
     """
 
     seat: Seat
@@ -49,7 +49,7 @@ def begin_stable(settler: Settler, now_ms: int) -> Stable:
     return Stable(
         membership=membership,
         tenure=tenure,
-        call=review_call(NotCalled(), membership, tenure, None, now_ms),
+        call=review_call(first_call(tenure, settler.seat.limits, now_ms), membership, tenure, None, now_ms),
         talk=Scheduled(now_ms),
         session_deadline_ms=settler.session_deadline_ms,
     )

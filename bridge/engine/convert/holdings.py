@@ -49,8 +49,9 @@ def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holdin
     While the generation that members know is the last one that synced, it is what they were assigned then, and whoever
     has sent a new JoinGroup says by that request what it gives up. In a later generation nobody was told anything yet:
     a cooperative member still uses what it says of its last synced assignment, an eager one nothing. Nobody has been
-    told either of what is `held_up` by commits of former owners (decision 2). A cooperative member that has not fetched
-    its new assignment may besides be using what it said it had, where nobody else does. Raises `MalformedBlob`.
+    told either of what is `held_up` by commits of former owners (decision 2). A cooperative member may besides be
+    using what it said it had when it joined last, where nobody else does: it lets go after it has its new assignment,
+    and tells so by joining again. Raises `MalformedBlob`.
     """
     taken: set[TopicPartition] = set()
     holdings: list[Holding] = []
@@ -59,16 +60,15 @@ def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holdin
         taken |= synced
         holdings.append(replace(holding, synced=synced, using=holding.using & synced))
     for place, holding in enumerate(holdings):
-        kept = _unrevoked(group, holding) - taken
+        kept = _unrevoked(holding) - taken
         taken |= kept
         holdings[place] = replace(holding, using=holding.using | kept)
     return tuple(holdings)
 
 
-def _unrevoked(group: ClassicGroup, holding: Holding) -> Named:
-    """What a member that waits for its assignment of a generation that is out has, as far as it has told."""
-    waits = group.phase is Phase.STABLE and holding.is_completing
-    if not waits or any(offer.name != COOPERATIVE for offer in holding.member.protocols):
+def _unrevoked(holding: Holding) -> Named:
+    """What a member has, as far as it has told; of an eager one, and of one that was never in, that says nothing."""
+    if holding.is_newcomer or any(offer.name != COOPERATIVE for offer in holding.member.protocols):
         return NOTHING
     return holding.wants.owned or NOTHING
 

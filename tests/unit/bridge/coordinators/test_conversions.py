@@ -10,7 +10,7 @@ from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.led_group import FORM_MS, LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
-from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, Topic, TopicId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
@@ -177,6 +177,38 @@ def test_parked_syncs_are_answered_with_what_the_new_group_gives() -> None:
     leader.take_sync()
     work(clients, [])
     assert owned_by(clients, []) == ALL
+
+
+def test_cooperative_member_that_has_not_synced_yet_still_has_what_it_had() -> None:
+    """Decision 7: the rest of its old assignment is nobody else's before it has let go of it."""
+    group, (first,) = led(1, "cooperative-sticky")
+    second = LedClient(group, "cooperative-sticky")
+    second.begin_join()
+    assert first.beat() is CALLED
+    first.begin_join()
+    for client in sorted((first, second), key=lambda client: not client.leads):
+        client.take_join()
+    second.take_sync()
+    native = ConsumerClient(group, "native")
+    assert native.beat() is NONE
+    assert first.owned.isdisjoint(native.assigned)
+    assert len(first.owned) == 6
+    first.take_sync()
+    first.begin_join()
+    work([first, second], [native])
+    assert owned_by([first, second], [native]) == ALL
+
+
+def test_newcomer_whose_seat_was_taken_meanwhile_is_fenced() -> None:
+    """K1.40: the process that waits is the older one; the newer speaks the consumer protocol."""
+    group, _ = led(1)
+    old = LedClient(group, "range", "seat")
+    old.begin_join()
+    native = ConsumerClient(group, "native", "seat")
+    assert native.beat() is NONE
+    assert old.parked is not None
+    assert group.answer(old.parked, JoinGroupReply).error is ErrorCode.FENCED_INSTANCE_ID
+    assert native.beat() is NONE
 
 
 def test_order_that_cannot_be_carried_out_says_why() -> None:
