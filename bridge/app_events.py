@@ -5,7 +5,7 @@ It must not know what is overheard or how an event looks.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from bridge.config import Config
 from bridge.coordinators.owner import GroupOwner
 from bridge.ports import Broker, BrokerUnreachable
 from bridge.session.contracts import Groups
+from bridge.session.directory import Address
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
@@ -60,6 +61,9 @@ class Watch:
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
         return PassingLog()
+
+    def name_brokers(self, brokers: Mapping[int, Address]) -> None:
+        """Learn where brokers are; what is known of them changes in place."""
 
     async def run(self, broker: Broker) -> None:
         """Look after what has to be asked for, until cancelled."""
@@ -149,6 +153,10 @@ class EventWatch(Watch):
             if is_wanted or any(group.road is Road.PASSING for group in self._follower.groups.values()):
                 await self._look(broker)
             self._passing.learned()
+
+    def name_brokers(self, brokers: Mapping[int, Address]) -> None:
+        """See `Watch`."""
+        self._follower.broker_name = lambda broker_id: str(brokers.get(broker_id, broker_id))
 
     def _want_look(self) -> None:
         self._is_wanted.set()

@@ -47,7 +47,7 @@ class ClientConnection:
     ) -> None:
         self.session = session
         self.transport = transport
-        self.broker_id = broker_id
+        self.broker_id = session.broker_id = broker_id
         self.connection = session.connection
         self.traffic = 0
         self.closed: tuple[CloseReason, str] | None = None

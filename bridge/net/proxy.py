@@ -4,6 +4,7 @@ It must not know what a group is; whoever answers for groups is given to it.
 """
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import trio
@@ -71,6 +72,11 @@ class Proxy:
     def is_ready(self) -> bool:
         """Whether new clients are welcome and the cluster answered when it was asked last."""
         return self.cluster.is_reachable and not self._house.is_draining
+
+    @property
+    def brokers(self) -> Mapping[int, Address]:
+        """Node id -> where the broker itself is; changes in place."""
+        return self._directory.brokers
 
     @property
     def broker_addresses(self) -> dict[int, Address]:

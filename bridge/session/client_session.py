@@ -87,6 +87,8 @@ class ClientSession:
         self.answers = AnswerCutter(rules.limits.rewritten_answer_bytes_max)
         self.identity = ClientIdentity(client_id="", client_host=client_host)
         self.says_it_authenticates = False
+        self.broker_id: int | None = None
+        """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
         self._groups = GroupRequests(rules.router, rules.limits.elements_max)
         self._passing = passing
@@ -199,7 +201,7 @@ class ClientSession:
         if not speaks(offered.broker, header.api_key, header.api_version):
             return self._unsupported(head)
         slot = self._reserve(header)
-        hear = self._passing.overhear(slot.ref, header, head.data, self.identity)
+        hear = self._passing.overhear(slot.ref, header, head.data, self.identity, self.broker_id)
         if hear is not None:
             return Rewritten(slot, hear)
         slot.streams = True

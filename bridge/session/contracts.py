@@ -71,9 +71,14 @@ class Passing(Protocol):
         ...
 
     def overhear(
-        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
     ) -> Hear | None:
-        """Who wants to see the broker's answer to this request, which is whole; None: it is relayed unread."""
+        """Who wants to see this broker's answer to this request, which is whole; None: it is relayed unread."""
         ...
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:

@@ -48,10 +48,11 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it came: one whole frame, who sent it, and when (monotonic microseconds)."""
+    """A request as it came: one whole frame, who sent it to which broker, and when (monotonic microseconds)."""
 
     frame: bytes
     client: ClientIdentity
+    broker_id: int | None
     at_us: int
 
 
@@ -77,18 +78,23 @@ class Overhearing(PassingLog):
         self._waiting: list[Callable[[], None]] = []
 
     def overhear(
-        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
         if header.api_key not in FOLLOWED_APIS:
             return None
         frame = bytes(data)
         if header.api_key in BEATS:
-            return partial(self._hear_beat, ref, header, Sent(frame, client, self._now_us()))
-        sent = Sent(frame, client, self._now_us())
+            return partial(self._hear_beat, ref, header, Sent(frame, client, broker_id, self._now_us()))
+        sent = Sent(frame, client, broker_id, self._now_us())
         is_followed: list[bool] = []
         self._guard.run(lambda: is_followed.append(self._ask(ref, header, sent)))
-        return partial(self._hear, ref, header) if is_followed and is_followed[0] else None
+        return partial(self._hear, ref, header, broker_id) if is_followed and is_followed[0] else None
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:
         """See `session.contracts.Passing`."""
@@ -108,14 +114,16 @@ class Overhearing(PassingLog):
         request = decode_request(header.api_key, header.api_version, memoryview(sent.frame)[start:], start)
         return self._follower.asked(ref, sent.client, request, Road.PASSING, sent.at_us)
 
-    def _hear(self, ref: RequestRef, header: RequestHeader, answer: bytes) -> None:
-        self._guard.run(lambda: self._answer(ref, self._read_answer(header, answer), self._now_us()))
+    def _hear(self, ref: RequestRef, header: RequestHeader, broker_id: int | None, answer: bytes) -> None:
+        self._guard.run(lambda: self._answer(ref, self._read_answer(header, answer), broker_id, self._now_us()))
 
     def _read_answer(self, header: RequestHeader, answer: bytes) -> Reply:
         _, reply = decode_reply(header.api_key, header.api_version, memoryview(answer)[LENGTH_BYTES:])
         return reply
 
-    def _answer(self, ref: RequestRef, reply: Reply, at_us: int) -> None:
+    def _answer(self, ref: RequestRef, reply: Reply, broker_id: int | None, at_us: int) -> None:
+        if broker_id is not None:
+            self._follower.served(ref, reply, broker_id, at_us)
         self._follower.answered(ref, reply, at_us)
 
     def _hear_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
@@ -138,7 +146,7 @@ class Overhearing(PassingLog):
 
     def _tell_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, reply: Reply, at_us: int) -> None:
         self._ask(ref, header, sent)
-        self._answer(ref, reply, at_us)
+        self._answer(ref, reply, sent.broker_id, at_us)
 
     def learned(self) -> None:
         """The topics have been looked at: whatever waited for a name is told now, in order, with its own time."""

@@ -29,7 +29,12 @@ class PassingLog:
         counted[header.api_key] += 1
 
     def overhear(
-        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
     ) -> Hear | None:
         """Nobody wants to see answers."""
         return None

@@ -173,7 +173,7 @@ def _overheard_beat_us(folder: Path) -> float:
     assert header is not None
     begin = time.process_time()
     for _ in range(BEATS):
-        hear = passing.overhear(ref, header, frame, CLIENT)
+        hear = passing.overhear(ref, header, frame, CLIENT, None)
         assert hear is not None
         hear(answer)
     spent_s = time.process_time() - begin

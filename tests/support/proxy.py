@@ -54,7 +54,12 @@ class SeenGroups(PassingLog):
         self.fetches: list[bytes] = []
 
     def overhear(
-        self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
     ) -> Hear | None:
         """Remember the answer."""
         return self.answers.append if self.listens else None

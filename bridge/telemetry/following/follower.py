@@ -3,7 +3,7 @@
 It must not know how an observation reaches it; time comes in with each, in microseconds that never go back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
@@ -17,7 +17,7 @@ from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_client
 from bridge.telemetry.following.telling import Explain, Log, Teller
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, OperatorActed, RebalanceBegan, RebalanceEnded
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
 from translators.dialects.classic import (
     Heartbeat,
@@ -39,6 +39,10 @@ GROUPS_MAX = 10_000
 """How many groups are followed; further ones go unheard, and are counted."""
 DEPARTING_MAX = 10_000
 """How many reasons for leaving are kept until the engine forgets the member."""
+NO_COORDINATOR = frozenset(
+    (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+)
+"""Answers of a broker that does not stand for the group, or not yet."""
 FOLLOWED = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat | OffsetCommit
 """Requests that may bring facts."""
 
@@ -58,6 +62,8 @@ class Follower:
         self.teller = Teller(boot, log, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
         self.unheard = 0
+        self.broker_name: Callable[[int], str] = str
+        """What a broker is called by its node id."""
         self._topics = topics
         self._open: dict[int, dict[RequestRef, Opened]] = {}
         self._classic = ClassicFollower(self.teller)
@@ -114,6 +120,18 @@ class Follower:
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
         self._tidy(group)
+
+    def served(self, ref: RequestRef, reply: GroupReply, broker_id: int, at_us: int) -> None:
+        """A broker answers a request; `answered` comes next."""
+        opened = self._open.get(ref.connection, {}).get(ref)
+        error = getattr(reply, "error", ErrorCode.NONE)
+        if opened is None or error in NO_COORDINATOR:
+            return
+        group = opened.group
+        former, group.broker_id = group.broker_id, broker_id
+        if former not in (None, broker_id):
+            fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
+            self.teller.tell(group, fact, at_us)
 
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone, and with it the answers that were to come."""

@@ -128,6 +128,7 @@ class GroupTrack:
     rebalance: RebalanceTrack | None = None
     leader: str = ""
     assignor: str = ""
+    broker_id: int | None = None
     targets: TargetBook[TopicPartition] = field(default_factory=TargetBook[TopicPartition])
     before: list[Event] = field(default_factory=list)
     departed: dict[str, MemberTrack] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from bridge.session.contracts import Hear
 from bridge.telemetry import overhearing
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.overhearing import Overhearing
-from bridge.telemetry.schema.facts import PartitionsAssigned
+from bridge.telemetry.schema.facts import CoordinatorMoved, PartitionsAssigned
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
@@ -17,6 +17,7 @@ from tests.support.heard import Ears
 from tests.support.oracle_frames import request_bytes
 from tests.support.owned_group import CLIENT
 from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, Topic, TopicName
 from translators.dialects.messages import GroupReply, GroupRequest
 
@@ -39,9 +40,11 @@ class Listener:
     def _look(self) -> None:
         self.looks += 1
 
-    def hear(self, api_key: ApiKey, request: GroupRequest, correlation_id: int = 1) -> Hear | None:
+    def hear(
+        self, api_key: ApiKey, request: GroupRequest, correlation_id: int = 1, broker_id: int | None = None
+    ) -> Hear | None:
         frame = encode_request(api_key, VERSIONS[api_key], correlation_id, CLIENT.client_id, request)
-        return self.passing.overhear(RequestRef(0, 1, correlation_id), _header(frame), frame, CLIENT)
+        return self.passing.overhear(RequestRef(0, 1, correlation_id), _header(frame), frame, CLIENT, broker_id)
 
     def pass_by(self, api_key: ApiKey, request: GroupRequest, reply: GroupReply, correlation_id: int = 1) -> None:
         hear = self.hear(api_key, request, correlation_id)
@@ -87,7 +90,7 @@ def test_other_group_requests_are_relayed_unread() -> None:
     listener = Listener()
     frame = b"\x00" * 40
     header = _header(request_bytes(FetchRequest(version=4, topics=[])))
-    assert listener.passing.overhear(RequestRef(0, 1, 1), header, frame, CLIENT) is None
+    assert listener.passing.overhear(RequestRef(0, 1, 1), header, frame, CLIENT, None) is None
 
 
 def test_what_cannot_be_read_is_counted_and_relayed() -> None:
@@ -96,7 +99,7 @@ def test_what_cannot_be_read_is_counted_and_relayed() -> None:
     frame = encode_request(ApiKey.JOIN_GROUP, 7, 1, "c", join("a"))
     cut = frame[:-9]
     cut = struct.pack(">i", len(cut) - 4) + cut[4:]
-    assert listener.passing.overhear(RequestRef(0, 1, 1), _header(cut), cut, CLIENT) is None
+    assert listener.passing.overhear(RequestRef(0, 1, 1), _header(cut), cut, CLIENT, None) is None
     hear = listener.hear(ApiKey.JOIN_GROUP, join("a"))
     assert hear is not None
     hear(b"\x00\x00\x00\x04\x00\x00\x00\x01")
@@ -128,3 +131,16 @@ def test_fetch_is_read_while_its_client_is_waited_for() -> None:
     listener.passing.fetched(_header(frame), frame, CLIENT)
     assert listener.ears.log.lines()[-2:] == ["partitions-fetched t-0", "ends fetching"]
     assert not listener.passing.awaits_fetch(CLIENT)
+
+
+def test_other_broker_that_answers_for_a_group_is_its_coordinator_now() -> None:
+    """Not one that says that it is not, or not yet."""
+    listener = _joined()
+    answers = [(1, ErrorCode.NONE), (2, ErrorCode.NOT_COORDINATOR), (1, ErrorCode.NONE), (2, ErrorCode.NONE)]
+    for number, (broker_id, error) in enumerate(answers):
+        hear = listener.hear(ApiKey.HEARTBEAT, beat("a", 1), number, broker_id)
+        assert hear is not None
+        listener.passing.disconnected(1)
+        hear(encode_reply(ApiKey.HEARTBEAT, 4, number, beaten(error)))
+    moved = [fact.broker for fact in listener.ears.log.of(CoordinatorMoved) if isinstance(fact, CoordinatorMoved)]
+    assert moved == ["2"]
