@@ -47,6 +47,7 @@ from translators.dialects.classic import JoinGroupReply, Protocol
 from translators.dialects.consumer_protocol import (
     Subscription,
     decode_assignment,
+    decode_subscription,
     encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
@@ -217,7 +218,8 @@ class ConversionWorld:
         used = [partition for one in seats for partition in one.using]
         assert len(used) == len(set(used))
         for one in seats:
-            assert one.using <= before.shares[one.member.member_id]
+            told = decode_subscription(one.member.protocols[0].metadata).owned if one.is_completing else None
+            assert one.using <= before.shares[one.member.member_id] | (told or frozenset())
             assert one.generation == before.generations[one.member.member_id]
         if before.is_covered:
             self._check_calm(notice, before, outcome)

@@ -19,7 +19,7 @@ from bridge.engine.records import (
 )
 from bridge.engine.state import Partitions, Shard, topic_ids_of
 from bridge.engine.turn import Turn
-from translators.dialects.ids import GroupId, TopicIdPartition, TopicPartition
+from translators.dialects.ids import GroupId, TopicId, TopicIdPartition, TopicName, TopicPartition
 
 
 def upgrade(turn: Turn, group_id: GroupId, cause: ConversionCause) -> None:
@@ -41,7 +41,7 @@ def upgrade(turn: Turn, group_id: GroupId, cause: ConversionCause) -> None:
         seats=tuple(_seat(classic, holding, epoch) for holding in seats),
         newcomers=tuple(_seat(classic, holding, epoch) for holding in newcomers),
     )
-    rebalances = rebalances_with(turn.state, classic)
+    rebalances = _rebalances(turn.state, classic, holdings)
     turn.write(GroupDeleted(group_id))
     turn.forget(group_id)
     turn.write(GroupCreated(group_id, epoch))
@@ -57,20 +57,27 @@ def rebalances_with(state: Shard, classic: ClassicGroup) -> bool:
     """Whether somebody's assignment has to change with the conversion: a rebalance runs, or something subscribed to
     lacks an owner that wants it.
     """
+    return _rebalances(state, classic, _holdings(state, classic))
+
+
+def _rebalances(state: Shard, classic: ClassicGroup, holdings: tuple[Holding, ...]) -> bool:
+    """O(what members hold): no partition has two holders, so that counting tells whether all have one."""
     if classic.phase is not Phase.STABLE:
         return bool(classic.members)
-    wanted: set[TopicIdPartition] = set()
-    owned: set[TopicIdPartition] = set()
-    for holding in _holdings(state, classic):
+    wishes: dict[tuple[TopicName, ...], frozenset[TopicId]] = {}
+    owned = 0
+    for holding in holdings:
         if holding.using != holding.synced:
             return True
-        topic_ids = topic_ids_of(state, frozenset(holding.wants.topics))
-        wanted.update(TopicIdPartition(one, index) for one in topic_ids for index in range(state.partition_counts[one]))
+        topics = holding.wants.topics
+        if topics not in wishes:
+            wishes[topics] = topic_ids_of(state, frozenset(topics))
         held = to_ids(state, holding.using)
-        if not {one.topic_id for one in held} <= topic_ids:
+        if any(one.topic_id not in wishes[topics] for one in held):
             return True
-        owned |= held
-    return owned != wanted
+        owned += len(held)
+    wanted = frozenset[TopicId]().union(*wishes.values())
+    return owned != sum(state.partition_counts[topic_id] for topic_id in wanted)
 
 
 def _holdings(state: Shard, classic: ClassicGroup) -> tuple[Holding, ...]:
