@@ -13,6 +13,7 @@ from bridge.analytics.table_pages import table_pages
 from bridge.cli import cli
 from bridge.config import allowed
 from bridge.config_keys import KEYS, Key, Origin
+from bridge.telemetry.schema.pages import event_pages
 from translators.classic_member.diagram import draw
 from translators.classic_member.states import TRANSITIONS, Absent
 
@@ -51,6 +52,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
     "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
     "commands": (DOCS / "reference" / "command-line.md", command_pages),
+    "events": (DOCS / "reference" / "events.md", event_pages),
     "tables": (DOCS / "reference" / "tables.md", table_pages),
 }
 
