@@ -13,7 +13,7 @@ from bridge.engine.classic.records import (
     ClassicMemberForgotten,
 )
 from bridge.engine.classic.voting import choose_protocol
-from bridge.engine.commands import BecomeClassic, ClassicSeat, GroupType, Speaks
+from bridge.engine.commands import BecomeClassic, ClassicSeat, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
 from bridge.engine.convert.upgrade import to_ids
 from bridge.engine.outcome import (
@@ -64,12 +64,12 @@ def take_seats(turn: Turn, command: BecomeClassic) -> None:
 
 
 def is_settled(group: Group) -> bool:
-    """Whether every member has reached the group's newest target, and all members are classic clients."""
+    """Whether every member has reached the group's newest target, and all members are classic clients; O(1)."""
     return (
         group.epoch == group.assignment_epoch
         and group.stable_at.get(group.assignment_epoch, 0) == len(group.members) > 0
         and not group.grantable
-        and all(member.subscription.speaks is Speaks.CLASSIC for member in group.members.values())
+        and not group.natives
     )
 
 
