@@ -5,6 +5,7 @@ It must not know how the engine converts, nor who carries out what a machine ask
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bridge.coordinators.machines import Machines
 from bridge.engine.commands import AskRef, BecomeClassic, ClassicJoin, ClassicSeat, GroupType
@@ -15,7 +16,7 @@ from translators.classic_member.converting import Settler, begin_completing, beg
 from translators.classic_member.events import DeadlinePassed, Event, JoinReceived, SyncReceived
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import PreparingRebalance, Seat
-from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
+from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, RequestRef
@@ -127,7 +128,11 @@ class Conversions:
 
     def _settler(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Settler:
         member = seat.member
-        profile = read_profile(_join(notice.group_id, seat), notice.protocol_name or "")
+        request = _join(notice.group_id, seat)
+        profile = read_profile(request, notice.protocol_name or "")
+        if isinstance(profile, Refusal):
+            # What the client says under the group's protocol can't be read; under another that it offers it can.
+            profile = read_profile(replace(request, protocols=_without(request, notice.protocol_name)))
         if isinstance(profile, Refusal):
             raise Untranslatable(
                 f"EB-OWNER-003: member {member.member_id!r} of group {notice.group_id!r} was converted and can't be "
@@ -230,6 +235,10 @@ class Conversions:
                 using=returner.using,
                 session_deadline_ms=returner.session_deadline_ms,
             )
+
+
+def _without(request: JoinGroup, name: str | None) -> tuple[Protocol, ...]:
+    return tuple(protocol for protocol in request.protocols if protocol.name != name)
 
 
 def _keys(group: Group) -> Iterator[AskRef]:
