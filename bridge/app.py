@@ -131,6 +131,9 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 groups=snapshots.counts,
                 passing=passing,
                 conversions=lambda: groups.log.conversions,
+                events=watch.event_counts,
+                rebalances=watch.figures.rebalances,
+                times=watch.figures.times,
             )
             commands = watch.over_commands(AppCommands(Operators(groups)))
             sources = AdminSources(

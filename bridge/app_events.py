@@ -16,6 +16,7 @@ from secrets import token_hex
 import trio
 
 from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
+from bridge.app_rebalances import Figures, rebalance_sinks
 from bridge.config import Config
 from bridge.coordinators.owner import GroupOwner
 from bridge.ports import Broker, BrokerUnreachable
@@ -32,6 +33,7 @@ from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
 from bridge.telemetry.overhearing import Overhearing
 from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.request_times import TimedGroups, time_answers
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
 from translators.dialects.ids import GroupId
@@ -46,6 +48,9 @@ OpenTopic = Callable[[tuple[str, ...], str, Spool], Sink]
 class Watch:
     """Where the bridge is overheard; this one hears nothing."""
 
+    def __init__(self, figures: Figures) -> None:
+        self.figures = figures
+
     def over_requests(self, groups: Groups) -> Groups:
         """Who takes the requests of embedded groups."""
         return groups
@@ -57,6 +62,10 @@ class Watch:
     def over_commands(self, commands: Commands) -> Commands:
         """Who carries out what operators want."""
         return commands
+
+    def event_counts(self) -> Mapping[str, int]:
+        """What became of events, for the metrics."""
+        return {}
 
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
@@ -99,8 +108,14 @@ class EventWatch(Watch):
     """Overhears everything for an event log."""
 
     def __init__(
-        self, recorder: Recorder, owner: GroupOwner, look_ms: int, left_open: Sequence[RebalanceBegan]
+        self,
+        recorder: Recorder,
+        owner: GroupOwner,
+        figures: Figures,
+        look_ms: int,
+        left_open: Sequence[RebalanceBegan],
     ) -> None:
+        super().__init__(figures)
         self._recorder = recorder
         self._owner = owner
         self._guard = Guard()
@@ -114,7 +129,13 @@ class EventWatch(Watch):
     def over_requests(self, groups: Groups) -> Groups:
         """See `Watch`."""
         now_us, forget = self._recorder.now_us, self._passing.disconnected
-        return ObservedGroups(groups, self._follower, self._guard, now_us, forget)
+        observed = ObservedGroups(groups, self._follower, self._guard, now_us, forget)
+        return TimedGroups(observed, self.figures.times, now_us)
+
+    def event_counts(self) -> Mapping[str, int]:
+        """See `Watch`."""
+        recorder = self._recorder
+        return {"written": recorder.written, "dropped": recorder.dropped, "lost": recorder.lost}
 
     def passing(self) -> PassingLog:
         """See `Watch`."""
@@ -122,7 +143,8 @@ class EventWatch(Watch):
 
     def over_answers(self, deliver: Deliver) -> Deliver:
         """See `Watch`."""
-        return overhear(deliver, self._follower, self._guard, self._recorder.now_us)
+        now_us = self._recorder.now_us
+        return time_answers(overhear(deliver, self._follower, self._guard, now_us), self.figures.times, now_us)
 
     def begin(self) -> None:
         """See `Watch`."""
@@ -179,12 +201,14 @@ class EventWatch(Watch):
 def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
     """Write the event log that the configuration names, if any, until the end of the context; raises SinkUnusable."""
     boot = f"{int(time.time()):x}{token_hex(BOOT_BYTES)}"
-    sinks = list(_sinks(config, boot))
+    figures, clocks = Figures(), _clocks()
+    sinks = [*_sinks(config, boot), *rebalance_sinks(config, figures, clocks.mono_us)]
     if not sinks:
-        yield Watch()
+        yield Watch(figures)
         return
-    recorder = Recorder(boot, _clocks(), sinks, config.settings.events_queue_max)
-    watch = EventWatch(recorder, owner, config.settings.embedded_topics_refresh_ms, _left_open(config, boot))
+    recorder = Recorder(boot, clocks, sinks, config.settings.events_queue_max)
+    look_ms = config.settings.embedded_topics_refresh_ms
+    watch = EventWatch(recorder, owner, figures, look_ms, _left_open(config, boot))
     try:
         yield watch
         watch.end("asked to")

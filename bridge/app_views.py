@@ -87,6 +87,7 @@ class AppSnapshots:
             yield GroupCount(
                 group_id=group.group_id,
                 state=group.phase.value,
+                group_type="classic",
                 classic_members=len(group.members),
                 consumer_members=0,
             )

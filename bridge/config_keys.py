@@ -281,6 +281,23 @@ class Settings:
         _within(65_536, 2**50),
     )
 
+    # ------------------------------------------------------------------ rebalances measured and traced
+    metrics_rebalances: bool = _key(
+        "metrics.rebalances", True, "Follow all groups, and measure their rebalances at /metrics of the admin API."
+    )
+    otel_endpoint: str = _key(
+        "otel.endpoint",
+        "",
+        "URL of an OpenTelemetry collector that gets a trace of each rebalance; empty: none. Needs the extra `otel`.",
+    )
+    otel_protocol: str = _key(
+        "otel.protocol",
+        "http/protobuf",
+        "OTLP over HTTP (port 4318 as a rule) or gRPC (4317).",
+        Bounds(choices=("http/protobuf", "grpc")),
+    )
+    otel_headers: Names = _names("otel.headers", (), "Headers to send to the collector, NAME=VALUE each.")
+
     # ------------------------------------------------------------------ Kafka's own
     group_min_session_timeout_ms: int = _key(
         "group.min.session.timeout.ms", 6_000, "Least session timeout of a classic member.", _kafka()

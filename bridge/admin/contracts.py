@@ -160,13 +160,8 @@ class Commands(Protocol):
 class Metrics(Protocol):
     """Figures for a machine to collect."""
 
-    @property
-    def content_type(self) -> str:
-        """The media type of the text."""
-        ...
-
-    def text(self) -> bytes:
-        """The figures of this moment."""
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """The figures of this moment and their media type, for who sends this `Accept` header."""
         ...
 
 

@@ -116,10 +116,10 @@ class MetricsPage:
     def __init__(self, sources: AdminSources) -> None:
         self._sources = sources
 
-    async def __call__(self, _request: Request) -> Response:
+    async def __call__(self, request: Request) -> Response:
         """Answer one request."""
-        metrics = self._sources.metrics
-        return Response(metrics.text(), headers={"content-type": metrics.content_type})
+        text, media_type = self._sources.metrics.render(request.headers.get("accept", ""))
+        return Response(text, headers={"content-type": media_type})
 
 
 class LocalOnly:

@@ -4,52 +4,39 @@ It must not know who counts or who asks; a label holds a group at most, never a 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.exposition import generate_latest
+from prometheus_client import CollectorRegistry, disable_created_metrics, exposition
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
 from bridge.session.counters import Statistics
+from bridge.telemetry import metric_names as names
+from bridge.telemetry.metric_names import MetricName
 from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.rebalance_metrics import RebalanceMetrics
+from bridge.telemetry.request_times import BOUNDS_US, RequestTimes
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PREFIX = "epochbridge_"
+OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 GROUPS_MAX = 500
 """Groups that are shown one by one; the rest is added up under `OTHERS`."""
 OTHERS = "(others)"
 TEXT_CHARS_MAX = 249
 """Longest group id in a label, as long as Kafka lets a topic name be."""
-
-COUNTERS: dict[str, str] = {
-    "connections_accepted": "Client connections that were accepted.",
-    "requests": "Requests of clients.",
-    "requests_relayed": "Requests that went to the broker.",
-    "requests_answered": "Requests that the bridge answered itself.",
-    "bytes_from_clients": "Bytes received from clients.",
-    "bytes_to_clients": "Bytes sent to clients.",
-    "late_replies": "Replies whose connection was gone.",
-}
-GAUGES: dict[str, str] = {
-    "connections_open": "Client connections that are open.",
-    "bytes_held": "Bytes in the buffers of all connections.",
-    "bytes_held_peak": "Most bytes that any single connection held.",
-}
-CLOSED = "connections_closed"
-GROUPS = "groups"
-GROUP_MEMBERS = "group_members"
-PASSED = "group_requests_passed"
-CONVERSIONS = "conversions"
+SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCount:
-    """One group that the bridge coordinates: its state and its members of either protocol."""
+    """One group that the bridge coordinates: its kind (classic or consumer), state, and members of either protocol."""
 
     group_id: str
     state: str
+    group_type: str = "consumer"
     classic_members: int
     consumer_members: int
 
@@ -58,27 +45,38 @@ class GroupCount:
 class Readings:
     """Where the figures come from; each is called once a scrape.
 
-    `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not.
+    `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not;
+    `events` by what became of them.
     """
 
     statistics: Callable[[], Statistics]
     groups: Callable[[], Iterable[GroupCount]]
     passing: PassingLog
     conversions: Callable[[], Mapping[tuple[str, str], int]] = dict
+    events: Callable[[], Mapping[str, int]] = dict
+    rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
+    times: RequestTimes = field(default_factory=RequestTimes)
+
+
+# The library leaves these untyped.
+_switch_off: Callable[[], None] = disable_created_metrics
+_in_openmetrics: Callable[[CollectorRegistry], bytes] = openmetrics.generate_latest
 
 
 class PrometheusMetrics:
     """All metrics as the text that Prometheus reads."""
 
-    content_type = CONTENT_TYPE
-
     def __init__(self, readings: Readings) -> None:
+        _switch_off()
         self._registry = CollectorRegistry()
         self._registry.register(BridgeCollector(readings))
+        self._registry.register(readings.rebalances.registry)
 
-    def text(self) -> bytes:
-        """The metrics of this moment."""
-        return generate_latest(self._registry)
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """The metrics of this moment and their media type: OpenMetrics, which has exemplars, if accepted."""
+        if "application/openmetrics-text" in accept:
+            return _in_openmetrics(self._registry), OPENMETRICS_TYPE
+        return exposition.generate_latest(self._registry), CONTENT_TYPE
 
 
 class BridgeCollector(Collector):
@@ -93,61 +91,90 @@ class BridgeCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Every family, always in the same order."""
-        yield from _of_connections(self._readings.statistics())
-        yield from _of_groups(list(self._readings.groups()))
-        yield _of_conversions(self._readings.conversions())
-        yield _of_passing(self._readings.passing)
+        readings = self._readings
+        counts = sorted(readings.groups(), key=lambda count: count.group_id)
+        yield from _of_connections(readings.statistics())
+        yield from _of_groups(counts)
+        yield from _as_kafka(counts)
+        yield _of_conversions(readings.conversions())
+        yield _of_passing(readings.passing)
+        yield _counter(names.EVENTS, {(fate,): count for fate, count in readings.events().items()})
+        yield _gauge(names.HELD, {(): readings.times.held})
+        yield _of_times(readings.times)
 
 
-def _of_connections(statistics: Statistics) -> Iterator[Metric]:
-    for name, text in COUNTERS.items():
-        yield CounterMetricFamily(PREFIX + name, text, value=getattr(statistics, name))
-    for name, text in GAUGES.items():
-        yield GaugeMetricFamily(PREFIX + name, text, value=getattr(statistics, name))
-    closed = CounterMetricFamily(PREFIX + CLOSED, "Client connections that ended.", labels=["reason", "code"])
-    for reason, count in sorted(statistics.closed.items(), key=lambda item: item[0].name):
-        closed.add_metric([reason.name.lower(), reason.code], count)
-    yield closed
+Values = Mapping[tuple[str, ...], float]
 
 
-def _of_groups(counts: list[GroupCount]) -> Iterator[Metric]:
-    by_state: dict[str, int] = {}
-    members: dict[tuple[str, str], int] = {}
-    for number, count in enumerate(sorted(counts, key=lambda count: count.group_id)):
-        by_state[count.state] = by_state.get(count.state, 0) + 1
-        group = _label(count.group_id, number)
-        for protocol, size in (("classic", count.classic_members), ("consumer", count.consumer_members)):
-            members[group, protocol] = members.get((group, protocol), 0) + size
-    groups = GaugeMetricFamily(PREFIX + GROUPS, "Groups that the bridge coordinates.", labels=["state"])
-    for state, size in sorted(by_state.items()):
-        groups.add_metric([state], size)
-    yield groups
-    family = GaugeMetricFamily(PREFIX + GROUP_MEMBERS, "Members of these groups.", labels=["group", "protocol"])
-    for labels, size in members.items():
-        family.add_metric(labels, size)
-    yield family
-
-
-def _of_conversions(counts: Mapping[tuple[str, str], int]) -> Metric:
-    text = "Groups that changed their kind, and those that were to and could not."
-    family = CounterMetricFamily(PREFIX + CONVERSIONS, text, labels=["to", "outcome"])
-    for labels, count in sorted(counts.items()):
-        family.add_metric(labels, count)
+def _gauge(metric: MetricName, values: Values) -> Metric:
+    family = GaugeMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
     return family
 
 
+def _counter(metric: MetricName, values: Values) -> Metric:
+    family = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family
+
+
+def _of_connections(statistics: Statistics) -> Iterator[Metric]:
+    for metric in names.CONNECTION_COUNTERS:
+        yield _counter(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
+    for metric in names.CONNECTION_GAUGES:
+        yield _gauge(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
+    closed = sorted(statistics.closed.items(), key=lambda item: item[0].name)
+    yield _counter(names.CLOSED, {(reason.name.lower(), reason.code): count for reason, count in closed})
+
+
+def _of_groups(counts: Iterable[GroupCount]) -> Iterator[Metric]:
+    by_state: dict[tuple[str, ...], int] = {}
+    members: dict[tuple[str, ...], int] = {}
+    for number, count in enumerate(counts):
+        by_state[count.state,] = by_state.get((count.state,), 0) + 1
+        group = _label(count.group_id, number)
+        for protocol, size in (("classic", count.classic_members), ("consumer", count.consumer_members)):
+            members[group, protocol] = members.get((group, protocol), 0) + size
+    yield _gauge(names.GROUPS, dict(sorted(by_state.items())))
+    yield _gauge(names.GROUP_MEMBERS, members)
+
+
+def _as_kafka(counts: Iterable[GroupCount]) -> Iterator[Metric]:
+    """What a broker counts, under its names."""
+    by_type: dict[tuple[str, ...], int] = {("classic",): 0, ("consumer",): 0}
+    by_state: dict[str, dict[tuple[str, ...], int]] = {"classic": {}, "consumer": {}}
+    for count in counts:
+        by_type[count.group_type,] += 1
+        states = by_state[count.group_type]
+        states[count.state,] = states.get((count.state,), 0) + 1
+    yield _gauge(names.KAFKA_GROUPS, by_type)
+    yield _gauge(names.KAFKA_CONSUMER_GROUPS, by_state["consumer"])
+    yield _gauge(names.KAFKA_CLASSIC_GROUPS, by_state["classic"])
+
+
+def _of_conversions(counts: Mapping[tuple[str, str], int]) -> Metric:
+    return _counter(names.CONVERSIONS, dict(sorted(counts.items())))
+
+
 def _of_passing(passing: PassingLog) -> Metric:
-    sums: dict[tuple[str, str], int] = {}
+    sums: dict[tuple[str, ...], int] = {}
     for number, (group_id, by_api) in enumerate(passing.requests.items()):
         group = _label(group_id, number)
         for api_key, count in by_api.items():
             key = (group, str(api_key))
             sums[key] = sums.get(key, 0) + count
-    family = CounterMetricFamily(
-        PREFIX + PASSED, "Group requests that went through untouched.", labels=["group", "api_key"]
-    )
-    for labels, count in sums.items():
-        family.add_metric(labels, count)
+    return _counter(names.PASSED, sums)
+
+
+def _of_times(times: RequestTimes) -> Metric:
+    metric = names.REQUEST_TIME
+    family = HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+    bounds = [*(str(bound / SECOND_US) for bound in BOUNDS_US), "+Inf"]
+    for api, tally in sorted(times.tallies.items()):
+        totals = accumulate(tally.counts)
+        family.add_metric([api], list(zip(bounds, totals, strict=True)), tally.total_us / SECOND_US)
     return family
 
 

@@ -92,9 +92,9 @@ class StillMetrics:
     content_type: str = "text/plain; version=0.0.4; charset=utf-8"
     body: bytes = b"epochbridge_requests_total 7\n"
 
-    def text(self) -> bytes:
+    def render(self, accept: str) -> tuple[bytes, str]:
         """The text."""
-        return self.body
+        return self.body, self.content_type
 
 
 @dataclass(slots=True)

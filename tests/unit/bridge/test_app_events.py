@@ -6,7 +6,7 @@ import pytest
 
 from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app import make_owner
-from bridge.app_events import Watch, file_limits, watched
+from bridge.app_events import EventWatch, Watch, events_folder, file_limits, watched
 from bridge.config import Config
 from bridge.config_keys import Settings
 from bridge.coordinators.owner import GroupOwner
@@ -14,6 +14,7 @@ from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.event_log.files import read_events
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.request_times import TimedGroups
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
     BridgeStopped,
@@ -49,7 +50,7 @@ def _facts(folder: Path) -> list[Fact]:
 
 def test_without_a_place_nothing_is_overheard() -> None:
     """The bridge is as it was."""
-    config = Config()
+    config = Config(settings=Settings(metrics_rebalances=False))
     with watched(config, _owner(config)) as watch:
         groups, commands = NoGroups(), Commands()
         assert type(watch) is Watch
@@ -125,3 +126,20 @@ def test_limits_are_those_of_the_configuration() -> None:
     """Milliseconds there, seconds here."""
     limits = file_limits(Config(settings=Settings(events_file_age_ms=5_000, events_total_bytes_max=7)))
     assert (limits.file_age_max_s, limits.total_bytes_max) == (5, 7)
+
+
+def test_rebalances_are_measured_without_a_place_for_events(tmp_path: Path) -> None:
+    """The metrics want to know, though nobody keeps events."""
+    config = Config()
+    with watched(config, _owner(config)) as watch:
+        assert type(watch) is EventWatch
+        assert type(watch.over_requests(NoGroups())) is TimedGroups
+        assert watch.event_counts().keys() == {"written", "dropped", "lost"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_of_events_is_told_in_full(tmp_path: Path) -> None:
+    """Others on the machine stand elsewhere."""
+    assert events_folder(_config(tmp_path)) == str(tmp_path)
+    assert Path(events_folder(_config(Path("events")))).is_absolute()
+    assert events_folder(Config()) == ""

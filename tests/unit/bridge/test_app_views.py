@@ -104,7 +104,9 @@ def test_classic_group_is_listed_and_counted_beside_the_others() -> None:
     assert [member.client_id for member in view.members] == ["client"]
     assert view.not_convertible == "protocol type 'connect' of group workers is not 'consumer': its own leader computes"
     assert list(snapshots.counts()) == [
-        GroupCount(group_id="workers", state="CompletingRebalance", classic_members=1, consumer_members=0)
+        GroupCount(
+            group_id="workers", state="CompletingRebalance", group_type="classic", classic_members=1, consumer_members=0
+        )
     ]
 
 

@@ -1,15 +1,17 @@
 """The text is read back with Prometheus' own parser."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.parser import text_string_to_metric_families
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.counters import Counters, Statistics
+from bridge.telemetry.metric_names import CONNECTION_COUNTERS, CONNECTION_GAUGES, METRICS, PREFIX
 from bridge.telemetry.metrics import (
-    COUNTERS,
-    GAUGES,
     GROUPS_MAX,
     OTHERS,
     TEXT_CHARS_MAX,
@@ -18,8 +20,15 @@ from bridge.telemetry.metrics import (
     Readings,
 )
 from bridge.telemetry.passing import PassingLog
-from translators.dialects.ids import GroupId
+from bridge.telemetry.rebalance_metrics import RebalanceMetrics
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.request_times import RequestTimes
+from bridge.telemetry.traces.plans import root_id
+from tests.support.event_stories import cooperative_handover
+from translators.dialects.ids import GroupId, RequestRef
 
+# The library leaves it untyped.
+_parse_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics_parser.text_string_to_metric_families
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 STATISTICS = Counters(
     connections_open=2, connections_accepted=5, requests=70, closed={CloseReason.TLS_ON_PLAIN_PORT: 3}
@@ -28,7 +37,7 @@ STATISTICS = Counters(
 
 def scrape(readings: Readings) -> Samples:
     """Every sample by name and labels."""
-    text = PrometheusMetrics(readings).text().decode()
+    text = PrometheusMetrics(readings).render("")[0].decode()
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -113,4 +122,55 @@ def test_passing_requests_are_counted_by_group_and_api() -> None:
 
 def test_every_figure_has_a_metric() -> None:
     """What is counted is shown."""
-    assert {field.name for field in fields(Statistics)} == {*COUNTERS, *GAUGES, "closed"}
+    shown = {metric.name.removeprefix(PREFIX) for metric in (*CONNECTION_COUNTERS, *CONNECTION_GAUGES)}
+    assert {field.name for field in fields(Statistics)} == {*shown, "closed"}
+
+
+def test_groups_are_counted_as_kafka_counts_them() -> None:
+    """KIP-848's names: by protocol, and by state within each."""
+    classic = GroupCount(
+        group_id="c", state="PreparingRebalance", group_type="classic", classic_members=1, consumer_members=0
+    )
+    samples = scrape(readings((group("a"), classic)))
+    prefix = "kafka_server_group_coordinator_metrics_"
+    assert samples[f"{prefix}group_count", (("protocol", "classic"),)] == 1
+    assert samples[f"{prefix}consumer_group_count", (("state", "Stable"),)] == 1
+    assert samples[f"{prefix}classic_group_count", (("state", "PreparingRebalance"),)] == 1
+
+
+def test_requests_are_measured_by_api() -> None:
+    """A histogram in seconds, and how many wait."""
+    times = RequestTimes()
+    for connection in (1, 2):
+        times.asked(RequestRef(1, connection, 1), "JoinGroup", 0)
+    times.answered(RequestRef(1, 1, 1), 700)
+    samples = scrape(replace(readings(), times=times))
+    assert samples["epochbridge_requests_held", ()] == 1
+    assert samples["epochbridge_group_request_seconds_bucket", (("api", "JoinGroup"), ("le", "0.001"))] == 1
+    assert samples["epochbridge_group_request_seconds_sum", (("api", "JoinGroup"),)] == 0.0007
+
+
+def test_openmetrics_has_examples_with_traces() -> None:
+    """Whoever accepts it gets from a slow bucket to the trace; others get the plain text."""
+    rebalances = RebalanceMetrics()
+    (rebalance,) = assemble(cooperative_handover().events)
+    rebalances.take(rebalance)
+    metrics = PrometheusMetrics(replace(readings(), rebalances=rebalances))
+    text, media_type = metrics.render("application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    families = _parse_openmetrics(text.decode())
+    examples = [sample.exemplar for family in families for sample in family.samples if sample.exemplar]
+    assert media_type.startswith("application/openmetrics-text")
+    trace_id = f"{root_id(rebalance.rebalance_id).trace:032x}"
+    assert {example.labels["trace_id"] for example in examples} == {trace_id}
+    plain, plain_type = metrics.render("text/plain")
+    assert (b"trace_id" in plain, plain_type.startswith("text/plain")) == (False, True)
+
+
+def test_every_family_is_in_the_glossary() -> None:
+    """And the glossary names nothing that is not there."""
+    rebalances = RebalanceMetrics()
+    text, _ = PrometheusMetrics(replace(readings((group("a"),)), rebalances=rebalances)).render("")
+    families = {family.name: family for family in text_string_to_metric_families(text.decode())}
+    assert {**families}.keys() == METRICS.keys()
+    for name, metric in METRICS.items():
+        assert (families[name].type, families[name].documentation) == (metric.kind.value, metric.meaning)

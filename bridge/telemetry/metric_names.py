@@ -1,0 +1,119 @@
+"""The glossary of metrics: every name at /metrics with its kind, labels and meaning.
+
+It must not know where a figure comes from; dashboards, alert rules and the reference page are checked against it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+PREFIX = "epochbridge_"
+KAFKA = "kafka_server_group_coordinator_metrics_"
+"""What Prometheus' JMX exporter makes of Kafka's MBean `kafka.server:type=group-coordinator-metrics`."""
+
+
+class Kind(StrEnum):
+    """What may happen to a figure."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricName:
+    """One family: `name` without the endings that Prometheus adds (_total, _bucket, _sum, _count)."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    meaning: str
+
+    @property
+    def sample_names(self) -> tuple[str, ...]:
+        """The names of its samples."""
+        if self.kind is Kind.HISTOGRAM:
+            return tuple(self.name + ending for ending in ("_bucket", "_sum", "_count"))
+        return (f"{self.name}_total" if self.kind is Kind.COUNTER else self.name,)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> MetricName:
+    return MetricName(PREFIX + name, Kind.COUNTER, labels, meaning)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> MetricName:
+    return MetricName(PREFIX + name, Kind.GAUGE, labels, meaning)
+
+
+def _histogram(name: str, meaning: str, *labels: str) -> MetricName:
+    return MetricName(PREFIX + name, Kind.HISTOGRAM, labels, meaning)
+
+
+CONNECTION_COUNTERS = (
+    _counter("connections_accepted", "Client connections that were accepted."),
+    _counter("requests", "Requests of clients."),
+    _counter("requests_relayed", "Requests that went to the broker."),
+    _counter("requests_answered", "Requests that the bridge answered itself."),
+    _counter("bytes_from_clients", "Bytes received from clients."),
+    _counter("bytes_to_clients", "Bytes sent to clients."),
+    _counter("late_replies", "Replies whose connection was gone."),
+)
+CONNECTION_GAUGES = (
+    _gauge("connections_open", "Client connections that are open."),
+    _gauge("bytes_held", "Bytes in the buffers of all connections."),
+    _gauge("bytes_held_peak", "Most bytes that any single connection held."),
+)
+CLOSED = _counter("connections_closed", "Client connections that ended.", "reason", "code")
+GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
+GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
+PASSED = _counter("group_requests_passed", "Group requests that went through untouched.", "group", "api_key")
+CONVERSIONS = _counter("conversions", "Changes of a group's kind, by the kind and how it ended.", "to", "outcome")
+
+DURATION = _histogram("rebalance_duration_seconds", "How long rebalances took.", "group", "protocol")
+STALL = _histogram(
+    "member_stall_seconds", "How long members that a rebalance touched stood still in it.", "group", "protocol"
+)
+WAITED = _histogram(
+    "rebalance_waited_seconds", "How long the slowest member of each rebalance was waited for.", "group"
+)
+REBALANCES = _counter("rebalances", "Rebalances by their cause.", "group", "cause")
+MOVED = _counter("partitions_moved", "Partitions that a rebalance gave another owner.", "group")
+FORCED = _counter("partitions_forced", "Those of them that no assignor could have left where they were.", "group")
+DISTURBED = _counter("members_disturbed", "Members that a rebalance told to stop something.", "group", "protocol")
+EPOCH = _gauge("group_epoch", "Group epoch, or generation of a classic group, of its last rebalance.", "group")
+GENERATION = _gauge("group_generation", "Highest generation that the last rebalance showed a classic client.", "group")
+EVENTS = _counter("events", "Events of the event log: written, dropped before that, lost by a place.", "fate")
+HELD = _gauge("requests_held", "Group requests that wait for their answer in the bridge, parked ones among them.")
+REQUEST_TIME = _histogram(
+    "group_request_seconds", "Time from a group request's arrival to its answer, both inside the bridge.", "api"
+)
+
+KAFKA_GROUPS = MetricName(f"{KAFKA}group_count", Kind.GAUGE, ("protocol",), "Groups by protocol (KIP-848).")
+KAFKA_CONSUMER_GROUPS = MetricName(
+    f"{KAFKA}consumer_group_count", Kind.GAUGE, ("state",), "Consumer groups by state (KIP-848)."
+)
+KAFKA_CLASSIC_GROUPS = MetricName(
+    f"{KAFKA}classic_group_count", Kind.GAUGE, ("state",), "Classic groups by state (KIP-848)."
+)
+KAFKA_CONSUMER_REBALANCES = MetricName(
+    f"{KAFKA}consumer_group_rebalance_count", Kind.COUNTER, (), "Rebalances of consumer groups (KIP-848)."
+)
+KAFKA_CLASSIC_REBALANCES = MetricName(
+    f"{KAFKA}group_completed_rebalance_count", Kind.COUNTER, (), "Completed rebalances of classic groups (KIP-848)."
+)
+
+METRICS: Mapping[str, MetricName] = {
+    metric.name: metric
+    for metric in (
+        *CONNECTION_COUNTERS,
+        *CONNECTION_GAUGES,
+        *(CLOSED, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS),
+        *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
+        *(HELD, REQUEST_TIME),
+        *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),
+        *(KAFKA_CONSUMER_REBALANCES, KAFKA_CLASSIC_REBALANCES),
+    )
+}
+"""Every family by its name."""
+SAMPLES: Mapping[str, MetricName] = {name: metric for metric in METRICS.values() for name in metric.sample_names}
+"""Every name of a sample, as queries write it."""

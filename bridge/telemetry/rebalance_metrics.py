@@ -1,0 +1,89 @@
+"""Adds rebalances up for Prometheus: histograms with an example's trace, counters, and the last epochs.
+
+It must not know who asks; a label holds a group at most, and of very many groups only the first.
+"""
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from bridge.telemetry import metric_names as names
+from bridge.telemetry.metric_names import MetricName
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.schema.terms import Outcome, Protocol
+from bridge.telemetry.traces.plans import root_id
+
+GROUPS_MAX = 500
+OTHERS = "(others)"
+TEXT_CHARS_MAX = 249
+SECOND_US = 1_000_000
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+MIXED = "mixed"
+
+
+class RebalanceMetrics:
+    """What all rebalances since the start come to (`rebalance_sink.Taker`); any thread may read it."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._groups: set[str] = set()
+        self._duration = self._histogram(names.DURATION)
+        self._stall = self._histogram(names.STALL)
+        self._waited = self._histogram(names.WAITED)
+        self._rebalances = self._counter(names.REBALANCES)
+        self._moved = self._counter(names.MOVED)
+        self._forced = self._counter(names.FORCED)
+        self._disturbed = self._counter(names.DISTURBED)
+        self._epoch = self._gauge(names.EPOCH)
+        self._generation = self._gauge(names.GENERATION)
+        self._consumer = self._counter(names.KAFKA_CONSUMER_REBALANCES)
+        self._classic = self._counter(names.KAFKA_CLASSIC_REBALANCES)
+
+    def take(self, rebalance: Rebalance) -> None:
+        """Add a rebalance that is over."""
+        group, explained = self.label(rebalance.group_id), rebalance.explained
+        example = {"trace_id": f"{root_id(rebalance.rebalance_id).trace:032x}"}
+        protocol = protocol_of(member.protocol for member in rebalance.members)
+        self._duration.labels(group, protocol).observe(rebalance.duration_us / SECOND_US, example)
+        self._waited.labels(group).observe(explained.waited_us / SECOND_US, example)
+        self._rebalances.labels(group, explained.cause.value).inc()
+        self._moved.labels(group).inc(max(0, rebalance.moved))
+        self._forced.labels(group).inc(max(0, rebalance.forced_minimum))
+        self._epoch.labels(group).set(rebalance.epoch)
+        for member in rebalance.touched:
+            self._stall.labels(group, member.protocol.value).observe(member.stall_us / SECOND_US, example)
+            self._disturbed.labels(group, member.protocol.value).inc(member.is_disturbed)
+        generations = [member.generation for member in rebalance.members if member.generation >= 0]
+        if generations:
+            self._generation.labels(group).set(max(generations))
+        self._count_as_kafka(rebalance)
+
+    def _count_as_kafka(self, rebalance: Rebalance) -> None:
+        if any(member.member_epoch >= 0 for member in rebalance.members):
+            self._consumer.inc()
+        elif rebalance.outcome is Outcome.COMPLETED:
+            self._classic.inc()
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def label(self, group_id: str) -> str:
+        """The group, or, when there are very many, all others together."""
+        if group_id and len(self._groups) < GROUPS_MAX:
+            self._groups.add(group_id)
+        return group_id[:TEXT_CHARS_MAX] if group_id in self._groups else OTHERS
+
+    def _histogram(self, metric: MetricName) -> Histogram:
+        return Histogram(metric.name, metric.meaning, metric.labels, registry=self.registry, buckets=BUCKETS_S)
+
+    def _counter(self, metric: MetricName) -> Counter:
+        return Counter(metric.name, metric.meaning, metric.labels, registry=self.registry)
+
+    def _gauge(self, metric: MetricName) -> Gauge:
+        return Gauge(metric.name, metric.meaning, metric.labels, registry=self.registry)
+
+
+def protocol_of(protocols: Iterable[Protocol]) -> str:
+    """What a group's members speak: classic, consumer, mixed, or "" if none showed."""
+    spoken = sorted({protocol.value for protocol in protocols})
+    return spoken[0] if len(spoken) == 1 else MIXED if spoken else ""
