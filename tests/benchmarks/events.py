@@ -39,14 +39,14 @@ from translators.dialects.messages import GroupReply, GroupRequest
 EVENTS = 200_000
 MEMBERS = 1_000
 BEATS = 100_000
-BEATING_MEMBERS = 1_500
+BEATING_MEMBERS = 900
 ROUNDS = 5
 MICROS = 1e6
 BOOT = "0"
 EVENTS_PER_S = Target(bound=50_000, at_least=True)
 MOVED_US = Target(bound=100)
 COST_SHARE = 0.05
-INTERVAL_S = 0.5
+INTERVAL_S = 0.3
 ROUND_S = 5
 
 

@@ -6,6 +6,7 @@ It must not know the story that was told.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from bridge.demo.events import Assigned, Lost, Partition, Revoked
@@ -45,6 +46,25 @@ def heard_of(events: Iterable[Event], client_id: str) -> list[Change]:
             sign = "+" if isinstance(fact, PartitionsAssigned) else "-"
             found.append(Change(sign, frozenset(fact.partitions), event.stamp.mono_us))
     return found
+
+
+def without_unseen(heard: list[Change], told: list[Change]) -> list[Change]:
+    """What was heard, less assignments that the client joined again over before it told its application.
+
+    kafka-python does so when the topics changed while it joined: it takes the answer, and asks anew.
+    """
+    kept = list(heard)
+    while len(kept) > len(told):
+        given_back = [
+            place
+            for place, (one, other) in enumerate(pairwise(kept))
+            if (one.sign, other.sign) == ("+", "-") and one.partitions == other.partitions
+        ]
+        shorter = [[*kept[:place], *kept[place + 2 :]] for place in given_back]
+        if not shorter:
+            break
+        kept = next((one for one in shorter if signs(one) == signs(told)), shorter[0])
+    return kept
 
 
 def signs(changes: Iterable[Change]) -> list[tuple[str, frozenset[str]]]:

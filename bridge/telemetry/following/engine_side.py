@@ -5,6 +5,7 @@ It must not change the engine's state, and reads of it only what it was told had
 
 from collections.abc import Iterable, Mapping
 
+from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Current, Member, MemberState, Subscription
@@ -34,12 +35,14 @@ from bridge.engine.records import (
 from bridge.engine.state import Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import TargetBook
 from bridge.telemetry.following.telling import Teller, group_words
-from bridge.telemetry.following.tracks import GroupTrack, Inputs, Join, MemberTrack
+from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack
 from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
+from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, MemberId, TopicIdPartition
 
 DEPARTURES = {
@@ -152,8 +155,9 @@ class EngineFollower:
             self._teller.tell(group, facts.GroupCreated(**group_words(group), group_type=kind), at_us)
             return
         self._teller.end_rebalance(group, Ending.SUPERSEDED, at_us)
-        # A classic group goes on with the generations that its members know.
-        group.epoch = epoch if kind is Protocol.CONSUMER else facts.UNKNOWN_EPOCH
+        classic = self._shard.classic_groups.get(group_id)
+        # A classic group goes on with the generation that its members know.
+        group.epoch = epoch if classic is None else classic.roster.generation
         group.group_type, group.is_led = kind, kind is Protocol.CONSUMER
         for member in group.members.values():
             member.due = None
@@ -185,6 +189,33 @@ class EngineFollower:
                 former = self.interrupted.get(group_id, "")
                 self._teller.begin_rebalance(track, at_us, group.epoch, former)
             self._look(group_id, tuple(track.members), at_us)
+        for group_id, classic in self._shard.classic_groups.items():
+            self._revive_classic(self._track(group_id), classic, at_us)
+
+    def _revive_classic(self, track: GroupTrack, group: ClassicGroup, at_us: int) -> None:
+        roster = group.roster
+        track.group_type, track.epoch, track.leader = Protocol.CLASSIC, roster.generation, roster.leader or ""
+        self._teller.tell(track, facts.GroupRevived(**group_words(track), group_type=Protocol.CLASSIC), at_us)
+        for seat in roster.members.values():
+            said = JoinGroup(
+                group_id=group.group_id,
+                member_id=seat.member_id,
+                instance_id=seat.instance_id,
+                protocol_type=roster.protocol_type,
+                protocols=seat.protocols,
+                session_timeout_ms=seat.session_timeout_ms,
+                rebalance_timeout_ms=seat.rebalance_timeout_ms,
+            )
+            member = MemberTrack(
+                member_id=seat.member_id,
+                protocol=Protocol.CLASSIC,
+                instance_id=seat.instance_id,
+                inputs=read_join(said, seat.identity),
+                generation=roster.generation,
+                reached=roster.generation,
+                assigned=read_assignment(seat.assignment) or NO_PARTITIONS,
+            )
+            self._teller.revive(track, member, at_us)
 
     def _revive(self, track: GroupTrack, member_id: MemberId, seat: Member, at_us: int) -> None:
         subscription, current = seat.subscription, seat.current

@@ -1,7 +1,16 @@
 """Embedded groups: what the engine knows and what clients are told make one story, in the order it happened."""
 
+from bridge.engine.classic.group import ClassicGroup, Roster
+from bridge.engine.classic.model import ClassicMember
+from bridge.engine.classic.records import ClassicGroupCreated
+from bridge.engine.commands import GroupType
+from bridge.engine.outcome import ConversionCause, ConversionFailed, GroupUpgraded, NotConverted, Outcome, Unready
+from bridge.engine.records import GroupCreated, GroupDeleted
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
 from bridge.telemetry.schema.facts import (
     GroupRevived,
+    MemberFact,
     MemberJoined,
     MemberLeft,
     MemberRevived,
@@ -10,9 +19,11 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
     TargetComputed,
 )
-from bridge.telemetry.schema.terms import Cause, Departure, Outcome
-from tests.support.heard import Ears, HeardGroup
-from tests.support.owned_group import ClassicClient, ConsumerClient
+from bridge.telemetry.schema.terms import Cause, Departure, OperatorAction
+from bridge.telemetry.schema.terms import Outcome as Ending
+from tests.support.heard import Ears, HeardGroup, short
+from tests.support.owned_group import CLIENT, GROUP, ClassicClient, ConsumerClient
+from tests.support.passing_words import join, joined, leave, named, synced
 
 
 def _settle(group: HeardGroup, *clients: ClassicClient | ConsumerClient) -> None:
@@ -67,7 +78,7 @@ def test_every_rebalance_has_an_id_of_its_own_and_ends() -> None:
     ended = [fact for fact in group.log.of(RebalanceEnded) if isinstance(fact, RebalanceEnded)]
     assert [fact.rebalance_id for fact in ended] == began
     assert len(set(began)) == 2
-    assert {fact.outcome for fact in ended} == {Outcome.COMPLETED}
+    assert {fact.outcome for fact in ended} == {Ending.COMPLETED}
     assert group.guard.bugs == 0
 
 
@@ -120,3 +131,68 @@ def test_groups_of_a_journal_are_told_with_their_members() -> None:
     (revived,) = after.log.of(MemberRevived)
     assert isinstance(revived, MemberRevived)
     assert (revived.member_id, revived.topics, len(after.log.of(GroupRevived))) == (client.member_id, ("t",), 1)
+
+
+def test_classic_groups_of_a_journal_are_told_with_what_their_members_have() -> None:
+    """They have generations instead of epochs."""
+    request = join("a")
+    member = ClassicMember(
+        member_id=request.member_id,
+        instance_id=None,
+        identity=CLIENT,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        protocols=request.protocols,
+        assignment=synced(1).assignment,
+    )
+    roster = Roster(generation=4, protocol_type="consumer", leader=member.member_id, members={member.member_id: member})
+    shard = Shard(settings=EngineSettings(), assignors={})
+    shard.classic_groups[GROUP] = ClassicGroup(group_id=GROUP, roster=roster)
+    ears = Ears(shard)
+    ears.follower.revived(5)
+    (revived,) = ears.log.of(MemberRevived)
+    assert isinstance(revived, MemberRevived)
+    assert (revived.generation, revived.assignors, revived.session_timeout_ms) == (4, ("range",), 10_000)
+    assert ears.follower.groups[GROUP].members[member.member_id].assigned == named(1)
+
+
+def test_group_that_changes_its_kind_is_no_new_group() -> None:
+    """What made it is told; its members stay, and so does who cannot be converted."""
+    ears = Ears()
+    ears.follower.advanced(Outcome(records=(ClassicGroupCreated(GROUP),)), 1)
+    ears.pass_by(join("a"), joined("a", 4, leader="a", members=("a",)))
+    upgraded = GroupUpgraded(group_id=GROUP, cause=ConversionCause.OPERATOR, seats=())
+    ears.follower.advanced(Outcome(records=(GroupDeleted(GROUP), GroupCreated(GROUP, 4)), notices=(upgraded,)), 2)
+    refusal = NotConverted(GROUP, GroupType.CLASSIC, Unready.NO_COMMON_PROTOCOL, "they have nothing in common")
+    ears.follower.advanced(Outcome(notices=(ConversionFailed(refusal),)), 3)
+    told = [short(event.fact) for event in ears.log.events if not isinstance(event.fact, MemberFact)]
+    assert told == [
+        "group-created",
+        "rebalance-began",
+        "rebalance-ended superseded",
+        "rebalance-explained",
+        "group-converted",
+        "conversion-refused",
+    ]
+    assert list(ears.follower.groups[GROUP].members) == ["a"]
+
+
+def test_group_that_is_deleted_is_forgotten() -> None:
+    """One of its name that comes later is another."""
+    ears = Ears()
+    ears.follower.advanced(Outcome(records=(GroupCreated(GROUP, 1),)), 1)
+    ears.follower.advanced(Outcome(records=(GroupDeleted(GROUP),)), 2)
+    assert ears.log.lines() == ["group-created", "group-deleted"]
+    assert ears.follower.groups == {}
+
+
+def test_member_that_an_operator_removes_did_not_leave() -> None:
+    """The engine sees a leave."""
+    group = HeardGroup()
+    client = ClassicClient(group)
+    client.join()
+    group.ears.follower.ordered(GROUP, OperatorAction.REMOVE_MEMBERS, [client.member_id], 1)
+    group.send(leave(client.member_id))
+    (left,) = group.log.of(MemberLeft)
+    assert isinstance(left, MemberLeft)
+    assert left.departure is Departure.REMOVED
