@@ -318,6 +318,8 @@ class ConversionWorld:
             currents = [member.current for member in group.members.values()]
             held = [one for current in currents for one in (*current.assigned, *current.pending_revocation)]
             assert len(held) == len(set(held)) == len(group.owners)
+            natives = [one for one in group.members.values() if one.subscription.speaks is Speaks.CONSUMER]
+            assert (group.natives, group.natives and group.lost_natives) == (len(natives), 0)
 
 
 def _before(group: ClassicGroup) -> Before:
