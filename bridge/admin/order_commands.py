@@ -49,13 +49,13 @@ def remove_members(context: click.Context, /, group: str, *, as_json: bool, admi
 @json_option
 @admin_option
 @click.pass_context
-def convert(context: click.Context, /, group: str, kind: str, *, is_dry_run: bool, as_json: bool, admin: str) -> None:
+def convert(context: click.Context, /, group: str, *, as_json: bool, admin: str, **how: str | bool) -> None:
     """Change what a group is, classic or consumer, while its members work.
 
     Members keep their ids, generations and assignments; only those whose partitions change join again. Status 1 if it
     is not possible, with the reason.
     """
-    order = {"group": group, "to": kind, "dry_run": is_dry_run}
+    order = {"group": group, "to": how["kind"], "dry_run": how["is_dry_run"]}
     answer = _give(admin, "convert", order, as_json=as_json)
     if not as_json:
         _show_conversion(context.obj, answer)

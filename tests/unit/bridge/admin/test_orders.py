@@ -1,6 +1,8 @@
 """Orders without a socket: who may give them, and how they are read."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import httpx
 import pytest
@@ -14,20 +16,28 @@ JSON = {"content-type": "application/json; charset=utf-8"}
 ALL = json.dumps({"group": "orders-billing", "all": True}).encode()
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who gives an order."""
+
+    host: str = "127.0.0.1:9190"
+    peer: str = "127.0.0.1"
+    headers: Mapping[str, str] = field(default_factory=lambda: JSON)
+
+
 async def order(
     body: bytes = ALL,
+    caller: Caller | None = None,
     *,
-    host: str = "127.0.0.1:9190",
-    peer: str = "127.0.0.1",
-    headers: dict[str, str] | None = None,
     commands: ObedientCommands | None = None,
     page: str = "/remove-members",
 ) -> httpx.Response:
-    """One order to an API that anybody may read, by a peer with an address."""
+    """One order to an API that anybody may read."""
+    who = caller or Caller()
     application = make_application(still_sources(commands=commands), only_local=False)
-    transport = httpx.ASGITransport(application, client=(peer, 4711))
-    async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
-        return await client.post(page, content=body, headers=JSON if headers is None else headers)
+    transport = httpx.ASGITransport(application, client=(who.peer, 4711))
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://{who.host}") as client:
+        return await client.post(page, content=body, headers=dict(who.headers))
 
 
 async def test_order_is_carried_out_and_answered_seat_by_seat() -> None:
@@ -62,7 +72,7 @@ async def test_strangers_and_web_pages_give_no_orders(
 ) -> None:
     """Also where the listener can be reached from elsewhere; a browser sends no foreign JSON without asking (CORS)."""
     commands = ObedientCommands()
-    answer = await order(host=host, peer=peer, headers=headers, commands=commands)
+    answer = await order(caller=Caller(host, peer, headers), commands=commands)
     assert (answer.status_code, answer.json()["code"], commands.orders) == (status, code, [])
 
 
