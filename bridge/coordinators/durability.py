@@ -4,21 +4,26 @@ It must not know where entries are kept, tasks, or when answers are released.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from bridge.coordinators.machines import Machines
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
+from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.commands import AskRef, Speaks
 from bridge.engine.condensing import condense as condense_shard
+from bridge.engine.convert.upgrade import to_ids
 from bridge.engine.emptying import empty
 from bridge.engine.records import CommitBegun, DurableRecord, Record
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Flight, Shard
+from bridge.engine.state import NO_PARTITIONS, Flight, Partitions, Shard
 from translators.classic_member import remainder_codec
 from translators.classic_member.remainder_codec import RemainderBook
 from translators.classic_member.resuming import Remainder, remainder
 from translators.classic_member.resuming import resume as resume_member
+from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
+from translators.dialects.ids import TopicPartition
 from translators.dialects.versioned import UnreadableRecord
 
 ENGINE, MEMBER, ANEW = b"E", b"M", b"A"
@@ -142,15 +147,27 @@ def hold_commits(shard: Shard) -> list[int]:
     """After a restart, treat every partition that somebody has or shall have as if a commit of it were on its way.
 
     Its owner goes on as before, and nobody else gets it until the commit has ended (decision 2); classic groups hand
-    out nothing new until then. Gives the commits' ids.
+    out nothing new until then, whatever becomes of them meanwhile. Gives the commits' ids.
     """
     begun: list[int] = []
     for group_id, group in shard.groups.items():
         partitions = frozenset(group.owners).union(*group.target.values())
         if partitions:
             begun.append(_begin_flight(shard, Flight(group_id, partitions)))
-    begun.extend(_begin_flight(shard, Flight(group_id, frozenset())) for group_id in shard.classic_groups)
+    for classic in shard.classic_groups.values():
+        begun.append(_begin_flight(shard, Flight(classic.group_id, _assigned(shard, classic))))
     return begun
+
+
+def _assigned(shard: Shard, group: ClassicGroup) -> Partitions:
+    """What the members of a classic group were assigned, as far as anybody but they can read it."""
+    if group.synced.protocol_type != CONSUMER:
+        return NO_PARTITIONS
+    assigned: set[TopicPartition] = set()
+    for member in group.synced.members.values():
+        with suppress(MalformedBlob):
+            assigned |= decode_assignment(member.assignment).partitions
+    return to_ids(shard, frozenset(assigned))
 
 
 def _begin_flight(shard: Shard, flight: Flight) -> int:

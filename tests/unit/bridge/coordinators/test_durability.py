@@ -10,6 +10,7 @@ from bridge.engine.commands import AskRef
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import durable
 from bridge.engine.state import Shard
+from tests.support.led_group import LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from translators.classic_member.remainder_codec import MemberKey
 from translators.classic_member.resuming import Remainder, remainder
@@ -160,6 +161,16 @@ def test_restart_holds_what_may_be_committed_still() -> None:
     client.group = after
     after.wait(1)
     assert client.beat() is ErrorCode.NONE
+
+
+def test_restart_holds_what_members_of_classic_groups_may_be_committing_still() -> None:
+    """The same where their own leader gave it to them: the group may be a consumer group before it is over."""
+    settings = EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True)
+    group = OwnedGroup(partitions=6, settings=settings)
+    form(group, [LedClient(group), LedClient(group)])
+    (commit_id,) = hold_commits(group.owner.shard)
+    held = group.owner.shard.flights[commit_id].partitions
+    assert held == {TopicIdPartition(TopicId(b"t" * 16), number) for number in range(6)}
 
 
 def test_reload_keeps_commits_on_their_way() -> None:
