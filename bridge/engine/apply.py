@@ -106,7 +106,7 @@ def _(record: MemberSubscribed, state: Shard) -> None:
         current = known.current
     group.members[member_id] = Member(record.subscription, current)
     index_subscription(state, group, record.subscription)
-    seat_loads(group, record.subscription)
+    seat_loads(state, group, record.subscription)
 
 
 @_write.register

@@ -45,20 +45,39 @@ def index_loads(state: Shard, group: Group, assignor: IncrementalAssignor) -> Ta
 
 
 def remember_target(state: Shard, group: Group) -> None:
-    """Build what the assignor remembers now, so that the next change need not: after a target computed in full, and
-    after a restart.
+    """Build what the assignor of a target that was just computed remembers, so that the next change need not wait."""
+    was_built = group.loads is not None
+    loads = prepare_loads(state, group)
+    if loads is not None and not was_built:
+        loads.rest()
+
+
+def prepare_loads(state: Shard, group: Group) -> TargetIndex | None:
+    """What the assignor of the group's target remembers, None if it remembers nothing.
+
+    Built after a restart it does not know by which order of seats the target was made: an instance id may have come
+    since without a new target. So it is not told that the target is what it was asked for.
     """
     assignor = state.assignors.get(group.assignor)
-    is_current = group.epoch == group.assignment_epoch
-    if group.loads is None and is_current and isinstance(assignor, IncrementalAssignor):
-        index_loads(state, group, assignor).rest()
+    if group.epoch != group.assignment_epoch or not isinstance(assignor, IncrementalAssignor):
+        return None
+    return index_loads(state, group, assignor)
 
 
-def seat_loads(group: Group, subscription: Subscription) -> None:
+def seat_loads(state: Shard, group: Group, subscription: Subscription) -> None:
     """A member came or told something new."""
-    loads, member_id = group.loads, subscription.member_id
-    if loads is not None and not loads.seat(_seat(subscription), _wish(subscription), group.target.get(member_id)):
+    if group.loads is not None and not _seat_member(state, group, group.loads, subscription):
         group.loads = None
+
+
+def _seat_member(state: Shard, group: Group, loads: TargetIndex, subscription: Subscription) -> bool:
+    wish = _wish(subscription)
+    if not loads.knows(wish):
+        topics = topic_ids_of(state, topic_names_of(state, subscription))
+        counts = {topic: count for topic in topics if (count := state.partition_counts.get(topic, 0)) > 0}
+        if not loads.learn(wish, counts):
+            return False
+    return loads.seat(_seat(subscription), wish, group.target.get(subscription.member_id))
 
 
 def unseat_loads(group: Group, member_id: MemberId) -> None:

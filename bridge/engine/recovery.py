@@ -3,7 +3,7 @@
 from bridge.engine.classic.recovery import resume_classic
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.answer import session_timeout_ms
-from bridge.engine.loads import remember_target
+from bridge.engine.loads import prepare_loads
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState
 from bridge.engine.records import DeadlineSet, Record
 from bridge.engine.state import Group, Shard
@@ -21,7 +21,7 @@ def resume(state: Shard, now_ms: int) -> tuple[Record, ...]:
     for group in state.groups.values():
         for member in group.members.values():
             turn.write(*_deadlines(state, group, member, now_ms))
-        remember_target(state, group)
+        prepare_loads(state, group)
         if group.epoch > group.assignment_epoch:
             turn.write(DeadlineSet(DeadlineKey(DeadlineKind.TARGET, group.group_id), now_ms))
     for classic in state.classic_groups.values():

@@ -6,8 +6,9 @@ It knows counts by kind and load, and must not know which unit ought to move, no
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bridge.engine.assignors.crowds import Crowd, Kind, Region
 from bridge.engine.assignors.ladder import Ladder, Seat
-from bridge.engine.assignors.load_index import Region, Standing
+from bridge.engine.assignors.load_index import Standing
 from translators.dialects.ids import MemberId
 
 
@@ -44,6 +45,7 @@ class Draft:
     standings: Mapping[MemberId, Standing]
     free: dict[int, int] = field(init=False)
     touched: dict[MemberId, Touched] = field(default_factory=dict)
+    kinds: tuple[Kind, ...] = field(init=False)
     ladders: list[Ladder] = field(init=False)
     holders: list[dict[int, Ladder]] = field(init=False)
     kind_crowds: list[tuple[int, ...]] = field(init=False)
@@ -53,15 +55,18 @@ class Draft:
 
     def __post_init__(self) -> None:
         """Number what the region has."""
-        region = self.region
-        self._kind_numbers = {kind.number: place for place, kind in enumerate(region.kinds)}
-        self._crowd_numbers = {crowd.number: place for place, crowd in enumerate(region.crowds)}
-        self.free = {place: len(kind.free) for place, kind in enumerate(region.kinds)}
-        self.ladders = [crowd.ladder for crowd in region.crowds]
+        crowds, self.kinds = self.region.crowds, self.region.kinds
+        self._kind_numbers = {kind.number: place for place, kind in enumerate(self.kinds)}
+        self._crowd_numbers = {crowd.number: place for place, crowd in enumerate(crowds)}
+        self.free = {place: len(kind.free) for place, kind in enumerate(self.kinds)}
+        self.ladders = [crowd.ladder for crowd in crowds]
         self.holders = [
-            {self._kind_numbers[number]: ladder for number, ladder in crowd.holders.items()} for crowd in region.crowds
+            {self._kind_numbers[kind.number]: _holders(crowd, kind) for kind in crowd.kinds} for crowd in crowds
         ]
-        self.kind_crowds = [tuple(self._crowd_numbers[crowd.number] for crowd in kind.crowds) for kind in region.kinds]
+        places = self._crowd_numbers
+        self.kind_crowds = [
+            tuple(places[crowd.number] for crowd in kind.crowds if crowd.ladder.size) for kind in self.kinds
+        ]
         loads = [load for ladder in self.ladders for load in ladder.rungs]
         self.beyond_all_loads = 2 + max(loads, default=0) + sum(self.free.values())
 
@@ -73,7 +78,7 @@ class Draft:
     def richest_holder(self, crowd: int, kind: int) -> tuple[int, MemberId] | None:
         """The load and the name of an untouched member of a crowd with most load of those that have the kind."""
         rungs = self.holders[crowd][kind].rungs
-        return self._find(rungs, sorted(rungs, reverse=True))
+        return self._find(rungs, sorted((load for load in rungs if load), reverse=True))
 
     def _find(self, rungs: Mapping[int, list[Seat]], order: list[int]) -> tuple[int, MemberId] | None:
         """Of equals the last in seat order, so that static members are disturbed last."""
@@ -88,8 +93,18 @@ class Draft:
         known = self.touched.get(member_id)
         if known is None:
             standing = self.standings[member_id]
-            claimed = {self._kind_numbers[number]: count for number, count in standing.units.items()}
+            claimed = {self._kind_numbers[number]: count for number, count in _units(standing).items()}
             crowd = self._crowd_numbers[standing.crowd.number]
             known = Touched(standing.seat, crowd, standing.load, dict(sorted(claimed.items())), claimed)
             self.touched[member_id] = known
         return known
+
+
+def _holders(crowd: Crowd, kind: Kind) -> Ladder:
+    return crowd.ladder if crowd.is_plain else crowd.holders[kind.number]
+
+
+def _units(standing: Standing) -> Mapping[int, int]:
+    if not standing.crowd.is_plain:
+        return standing.units
+    return {standing.crowd.kinds[0].number: standing.load} if standing.load else {}

@@ -33,11 +33,18 @@ class Census:
 class TargetIndex(ABC):
     """What an assignor remembers of one group; told of everything that changes in it.
 
-    Methods that answer False have met a change of structure (a new wish, the last member of an old one, a topic that
-    comes or goes): the index is out of date then and must be built anew.
+    Methods that answer False have met a change that they can't follow: the index must be built anew then.
     """
 
     __slots__ = ()
+
+    @abstractmethod
+    def knows(self, wish: Hashable) -> bool:
+        """Whether a member with this wish may come; else it must be learned first."""
+
+    @abstractmethod
+    def learn(self, wish: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """Somebody will come with a new wish for these topics, which have so many partitions."""
 
     @abstractmethod
     def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:

@@ -1,52 +1,24 @@
 """What of a group's target an assignor must know to change only what has to change, kept in step record by record.
 
-It knows wishes, seats, loads and which partitions nobody has, and must not know what ought to move.
+It knows seats, loads and which partitions nobody has, and must not know what ought to move.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bridge.engine.assignors.crowds import Crowd, Kind, form_crowds, link_regions, sort_topics
 from bridge.engine.assignors.incremental import NOTHING, Census, Partitions
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
-
-@dataclass(slots=True, eq=False)
-class Kind:
-    """Topics that the same crowds want: their partitions are interchangeable. `free` are those in nobody's target."""
-
-    number: int
-    crowds: "tuple[Crowd, ...]" = ()
-    free: set[TopicIdPartition] = field(default_factory=set)
-
-
-@dataclass(slots=True, eq=False)
-class Crowd:
-    """Members that want the same topics, by load; in a mixed region `holders` are those with partitions of a kind."""
-
-    number: int
-    topics: frozenset[TopicId]
-    kinds: tuple[Kind, ...] = ()
-    ladder: Ladder = field(default_factory=Ladder)
-    holders: dict[int, Ladder] = field(default_factory=dict)
-    is_mixed: bool = False
-    region: "Region" = field(init=False)
-
-
-@dataclass(slots=True, eq=False)
-class Region:
-    """Crowds linked by common topics: what happens in one region concerns no other; mixed if there are several."""
-
-    number: int
-    crowds: tuple[Crowd, ...]
-    kinds: tuple[Kind, ...]
-    is_mixed: bool
+MOST_DESERTED = 8
+"""So many crowds without members may stay, or as many as have some; then the index is built anew without them."""
 
 
 @dataclass(slots=True, eq=False)
 class Standing:
-    """One member: its seat and crowd, how many valid partitions its target has, and in a mixed region of which kind."""
+    """One member: its seat and crowd, how many valid partitions its target has, and of which kind if not plain."""
 
     seat: Seat
     crowd: Crowd
@@ -56,23 +28,23 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """An index as a value: seat, topics, load and units of each member; what is free; who is unsettled; all ladders."""
+    """An index as a value: seat, topics and load of each member; what is free; who is unsettled; all ladders."""
 
-    members: Mapping[MemberId, tuple[Seat, frozenset[TopicId], int, Mapping[int, int]]]
+    members: Mapping[MemberId, tuple[Seat, frozenset[TopicId], int]]
     free: frozenset[TopicIdPartition]
     unsettled: frozenset[MemberId]
-    ladders: tuple[tuple[Ladder, Mapping[int, Ladder]], ...]
+    ladders: Mapping[frozenset[TopicId], Ladder]
 
 
 class LoadIndex:
     """Loads, holders and free partitions of a group; a function of its members, topics and target.
 
     For its methods see `incremental.TargetIndex`. Of the target only valid partitions count: those that exist and that
-    their member wants. `unsettled` members need a new target whatever their load: newcomers
-    without one, and those whose target names what is not valid. `restless` regions changed since the last target.
+    their member wants. `unsettled` members need a new target whatever their load: newcomers without one, and those
+    whose target names what is not valid. `restless` regions changed since the last target.
     """
 
-    __slots__ = ("_counts", "_crowds", "_kinds", "regions", "restless", "standings", "unsettled")
+    __slots__ = ("_counts", "_crowds", "_kinds", "_wishes", "regions", "restless", "standings", "unsettled")
 
     def __init__(self, census: Census) -> None:
         """Count everything; O(members + partitions + topics of all wishes)."""
@@ -82,37 +54,67 @@ class LoadIndex:
             for topic in topics
             if (count := census.partition_counts.get(topic, 0)) > 0
         }
-        self._crowds = _form_crowds(census, self._counts)
-        crowds = sorted(set(self._crowds.values()), key=lambda crowd: crowd.number)
-        self._kinds = _sort_topics(crowds)
-        self.regions = _link_regions(crowds)
-        self.restless = dict.fromkeys(self.regions)
+        self._wishes = form_crowds(census, self._counts)
+        self._crowds = sorted(set(self._wishes.values()), key=lambda crowd: crowd.number)
+        self._kinds = sort_topics(self._crowds)
         self.standings: dict[MemberId, Standing] = {}
         self.unsettled: set[MemberId] = set()
         self._take_census(census)
+        self._relink()
 
     def _take_census(self, census: Census) -> None:
         taken: set[TopicIdPartition] = set()
         for member_id, seat in census.seats.items():
-            standing = Standing(seat, self._crowds[census.wishes[member_id]])
+            standing = Standing(seat, self._wishes[census.wishes[member_id]])
             target = census.target.get(member_id)
             valid = self._pick_valid(standing, NOTHING if target is None else target)
             if target is None or len(valid) < len(target):
                 self.unsettled.add(member_id)
             taken |= valid
             standing.load = len(valid)
-            if standing.crowd.is_mixed:
-                self._count_units(standing, valid)
+            if not standing.crowd.is_plain:
+                for partition in valid:
+                    _count(standing.units, self._kinds[partition[0]].number, 1)
             self.standings[member_id] = standing
         for topic, kind in self._kinds.items():
             every = (TopicIdPartition(topic, number) for number in range(self._counts[topic]))
             kind.free.update(partition for partition in every if partition not in taken)
         _fill_ladders(self.standings.values())
 
-    def _count_units(self, standing: Standing, valid: Iterable[TopicIdPartition]) -> None:
-        for partition in valid:
-            number = self._kinds[partition[0]].number
-            standing.units[number] = standing.units.get(number, 0) + 1
+    def _relink(self) -> None:
+        self.regions = link_regions(self._crowds)
+        self.restless = dict.fromkeys(self.regions)
+
+    def knows(self, wish: Hashable) -> bool:
+        """See `TargetIndex`."""
+        return wish in self._wishes
+
+    def learn(self, wish: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """A wish can be learned if it divides no kind, and its topics didn't change while nobody wanted them."""
+        if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
+            return False
+        wanted = frozenset(topics)
+        crowd = next((crowd for crowd in self._crowds if crowd.topics == wanted), None)
+        if crowd is None:
+            kinds = {self._kinds[topic] for topic in wanted if topic in self._kinds}
+            if not all(kind.topics <= wanted for kind in kinds):
+                return False
+            crowd = Crowd(len(self._crowds), wanted)
+            self._crowds.append(crowd)
+            for kind in sorted(kinds, key=lambda kind: kind.number):
+                crowd.want(kind)
+            unknown = {topic: count for topic, count in topics.items() if topic not in self._kinds}
+            if unknown:
+                crowd.want(self._add_kind(unknown))
+        self._wishes[wish] = crowd
+        return True
+
+    def _add_kind(self, topics: Mapping[TopicId, int]) -> Kind:
+        self._counts.update(topics)
+        kind = Kind(1 + max((known.number for known in self._kinds.values()), default=-1), set(topics))
+        kind.free.update(TopicIdPartition(topic, number) for topic in topics for number in range(topics[topic]))
+        self._kinds.update(dict.fromkeys(topics, kind))
+        return kind
 
     def kind_of(self, partition: TopicIdPartition) -> Kind:
         """The kind of a valid partition."""
@@ -129,10 +131,8 @@ class LoadIndex:
         return partitions if len(valid) == len(partitions) else frozenset(valid)
 
     def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
-        """A member came or took another wish; `target` is what it has in the group's target, None for a newcomer."""
-        crowd = self._crowds.get(wish)
-        if crowd is None:
-            return False
+        """See `TargetIndex`."""
+        crowd = self._wishes[wish]
         before = self.standings.get(seat[2])
         if before is not None:
             if before.seat == seat and before.crowd is crowd:
@@ -142,6 +142,8 @@ class LoadIndex:
         standing = Standing(seat, crowd)
         self.standings[seat[2]] = standing
         crowd.ladder.add(0, seat)
+        if crowd.ladder.size == 1:
+            self._relink()
         valid = NOTHING if target is None else self._pick_valid(standing, target)
         if target is None or len(valid) < len(target):
             self.unsettled.add(seat[2])
@@ -150,14 +152,22 @@ class LoadIndex:
         return True
 
     def unseat(self, member_id: MemberId, target: Partitions) -> bool:
-        """A member goes, and leaves what it has in the group's target to others."""
+        """See `TargetIndex`; a crowd that everybody left is of use if somebody comes back, but its wishes are
+        forgotten: nobody tells what becomes of their topics meanwhile.
+        """
         standing = self.standings[member_id]
+        crowd = standing.crowd
         self.move(member_id, NOTHING, self._pick_valid(standing, target))
         del self.standings[member_id]
         self.unsettled.discard(member_id)
-        standing.crowd.ladder.remove(standing.load, standing.seat)
-        self.restless[standing.crowd.region] = None
-        return standing.crowd.ladder.size > 0
+        crowd.ladder.remove(standing.load, standing.seat)
+        if crowd.ladder.size:
+            self.restless[crowd.region] = None
+            return True
+        self._wishes = {wish: known for wish, known in self._wishes.items() if known is not crowd}
+        self._relink()
+        peopled = sum(crowd.ladder.size > 0 for crowd in self._crowds)
+        return peopled > 0 and len(self._crowds) - peopled <= max(MOST_DESERTED, peopled)
 
     def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
         """A member has this target now, which differs by these partitions; what is not valid doesn't count."""
@@ -180,7 +190,7 @@ class LoadIndex:
         standing = self.standings[member_id]
         crowd = standing.crowd
         if gained or lost:
-            if crowd.is_mixed:
+            if len(crowd.kinds) > 1:
                 self._shift_units(standing, gained, lost)
             else:
                 free = crowd.kinds[0].free
@@ -216,19 +226,17 @@ class LoadIndex:
         self._counts[topic] = count
         kind = self._kinds[topic]
         kind.free.update(added)
-        self.restless[kind.crowds[0].region] = None
+        self.restless.update((crowd.region, None) for crowd in kind.crowds if crowd.ladder.size)
         return True
 
-    def picture(self) -> "Picture":
+    def picture(self) -> Picture:
         """All that counts, as a value: two indexes of equal groups have equal pictures, whatever became of them."""
+        peopled = [crowd for crowd in self._crowds if crowd.ladder.size]
         return Picture(
-            members={
-                member_id: (one.seat, one.crowd.topics, one.load, dict(one.units))
-                for member_id, one in self.standings.items()
-            },
-            free=frozenset(partition for kind in self._kinds.values() for partition in kind.free),
+            members={name: (one.seat, one.crowd.topics, one.load) for name, one in self.standings.items()},
+            free=frozenset(partition for crowd in peopled for kind in crowd.kinds for partition in kind.free),
             unsettled=frozenset(self.unsettled),
-            ladders=tuple((crowd.ladder, dict(crowd.holders)) for region in self.regions for crowd in region.crowds),
+            ladders={crowd.topics: crowd.ladder for crowd in peopled},
         )
 
     def rest(self) -> None:
@@ -248,63 +256,6 @@ def _count(units: dict[int, int], number: int, change: int) -> None:
     left = units.pop(number, 0) + change
     if left:
         units[number] = left
-
-
-def _form_crowds(census: Census, counts: Mapping[TopicId, int]) -> dict[Hashable, Crowd]:
-    """One crowd per set of topics that exist, however it was wished for; numbered by their topics."""
-    topics_of = {
-        wish: frozenset(topic for topic in census.topics[wish] if topic in counts)
-        for wish in dict.fromkeys(census.wishes.values())
-    }
-    ordered = sorted(set(topics_of.values()), key=sorted)
-    crowds = {topics: Crowd(number, topics) for number, topics in enumerate(ordered)}
-    return {wish: crowds[topics] for wish, topics in topics_of.items()}
-
-
-def _sort_topics(crowds: Iterable[Crowd]) -> dict[TopicId, Kind]:
-    wanting: dict[TopicId, list[Crowd]] = {}
-    for crowd in crowds:
-        for topic in crowd.topics:
-            wanting.setdefault(topic, []).append(crowd)
-    kinds: dict[tuple[int, ...], Kind] = {}
-    by_topic: dict[TopicId, Kind] = {}
-    for topic in sorted(wanting):
-        numbers = tuple(crowd.number for crowd in wanting[topic])
-        if numbers not in kinds:
-            kinds[numbers] = Kind(len(kinds), tuple(wanting[topic]))
-            for crowd in wanting[topic]:
-                crowd.kinds += (kinds[numbers],)
-                crowd.holders[kinds[numbers].number] = Ladder()
-        by_topic[topic] = kinds[numbers]
-    return by_topic
-
-
-def _link_regions(crowds: Iterable[Crowd]) -> tuple[Region, ...]:
-    """Regions in order of their first crowd; a crowd without topics is a region of its own."""
-    regions: list[Region] = []
-    linked: set[Crowd] = set()
-    for first in crowds:
-        if first in linked:
-            continue
-        reached = _reach(first)
-        linked |= reached
-        inside = tuple(sorted(reached, key=lambda crowd: crowd.number))
-        kinds = {kind.number: kind for crowd in inside for kind in crowd.kinds}
-        ordered = tuple(kinds[number] for number in sorted(kinds))
-        region = Region(len(regions), inside, ordered, is_mixed=len(inside) > 1)
-        for crowd in inside:
-            crowd.region, crowd.is_mixed = region, region.is_mixed
-        regions.append(region)
-    return tuple(regions)
-
-
-def _reach(first: Crowd) -> set[Crowd]:
-    reached, waiting = {first}, [first]
-    while waiting:
-        near = {crowd for kind in waiting.pop().kinds for crowd in kind.crowds} - reached
-        reached |= near
-        waiting.extend(near)
-    return reached
 
 
 def _fill_ladders(standings: Iterable[Standing]) -> None:

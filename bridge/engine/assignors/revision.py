@@ -6,10 +6,11 @@ It knows regions and drafts, and must not know the rest of the group, nor why it
 from collections.abc import Iterator
 
 from bridge.engine.assignors.chain_search import Chain, ChainSearch
+from bridge.engine.assignors.crowds import Region
 from bridge.engine.assignors.draft import Draft, Touched
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Seat
-from bridge.engine.assignors.load_index import LoadIndex, Region
+from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.quotas import deal, set_quotas
 from translators.dialects.ids import MemberId, TopicIdPartition
 
@@ -37,11 +38,9 @@ def revise(index: LoadIndex, target: Assignment) -> Assignment | None:
 
 
 def _revise_even(index: LoadIndex, region: Region, target: Assignment) -> Assignment:
-    ladder = region.crowds[0].ladder
-    if not region.kinds or not ladder.size:
-        return {}
-    free = region.kinds[0].free
-    quotas = set_quotas(ladder, len(free))
+    (crowd,) = region.crowds
+    free = [partition for kind in crowd.kinds for partition in kind.free]
+    quotas = set_quotas(crowd.ladder, len(free))
     held = {seat[2]: index.valid(seat[2], target) for seat in quotas}
     return deal(quotas, held, sorted(free))
 
@@ -79,8 +78,8 @@ def _deal_names(index: LoadIndex, draft: Draft, target: Assignment) -> Assignmen
 
     Those who release come first in the answer, as in `quotas.deal`.
     """
-    pools = [sorted(kind.free) for kind in draft.region.kinds]
-    places = {kind.number: place for place, kind in enumerate(draft.region.kinds)}
+    pools = [sorted(kind.free) for kind in draft.kinds]
+    places = {kind.number: place for place, kind in enumerate(draft.kinds)}
     changed = sorted((one for one in draft.touched.values() if one.units != one.claimed), key=_giving_first)
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
     for one in changed:

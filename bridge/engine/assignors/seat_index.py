@@ -13,10 +13,13 @@ from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
+MOST_ROWS = 1_024
+"""Of so many rows some may be nobody's any more: then the index is built anew instead of adding another."""
+
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """Members that want the same topics, in seat order."""
+    """Members that want the same topics, in seat order; if all of them go, the row stays for others."""
 
     topics: frozenset[TopicId]
     seats: list[Seat] = field(default_factory=list)
@@ -49,7 +52,7 @@ def cut_range(count: int, seats: int, place: int) -> range:
 class SeatIndex(TargetIndex):
     """Rows and halls of a group; the last target is remembered as the seats it was cut by."""
 
-    __slots__ = ("_counts", "_halls", "_is_known", "_newcomers", "_restless", "_rows", "_seats")
+    __slots__ = ("_counts", "_halls", "_is_known", "_newcomers", "_restless", "_rows", "_seats", "_wishes")
 
     def __init__(self, census: Census) -> None:
         """Seat everybody; O(members log members + topics of all wishes)."""
@@ -59,24 +62,48 @@ class SeatIndex(TargetIndex):
             for topic in topics
             if (count := census.partition_counts.get(topic, 0)) > 0
         }
-        self._rows = _form_rows(census, self._counts)
+        self._wishes = _form_rows(census, self._counts)
+        self._rows = list(dict.fromkeys(self._wishes.values()))
         self._seats: dict[MemberId, tuple[Seat, Row]] = {}
         for member_id, seat in census.seats.items():
-            row = self._rows[census.wishes[member_id]]
+            row = self._wishes[census.wishes[member_id]]
             row.seats.append(seat)
             self._seats[member_id] = (seat, row)
-        for row in self._rows.values():
+        for row in self._rows:
             row.seats.sort()
         self._is_known = False
-        self._halls = _form_halls(self._rows.values())
+        self._halls = _form_halls(self._rows)
         self._restless = dict.fromkeys(self._halls)
         self._newcomers = {member_id for member_id in census.seats if member_id not in census.target}
 
+    def knows(self, wish: Hashable) -> bool:
+        """See `TargetIndex`."""
+        return wish in self._wishes
+
+    def learn(self, wish: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """A wish can be learned if it divides no hall, and its topics didn't change while nobody wanted them."""
+        if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
+            return False
+        wanted = frozenset(topics)
+        row = next((row for row in self._rows if row.topics == wanted), None)
+        if row is None:
+            halls = [hall for hall in self._halls if not wanted.isdisjoint(hall.topics)]
+            if not all(wanted.issuperset(hall.topics) for hall in halls) or len(self._rows) > MOST_ROWS:
+                return False
+            row = Row(wanted)
+            self._rows.append(row)
+            for hall in halls:
+                hall.rows += (row,)
+            unknown = {topic: count for topic, count in topics.items() if topic not in self._counts}
+            if unknown:
+                self._counts.update(unknown)
+                self._halls += (Hall((row,), sorted(unknown), Cut((), unknown)),)
+        self._wishes[wish] = row
+        return True
+
     def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
         """See `TargetIndex`."""
-        row = self._rows.get(wish)
-        if row is None:
-            return False
+        row = self._wishes[wish]
         before = self._seats.get(seat[2])
         if before == (seat, row):
             return True
@@ -95,7 +122,10 @@ class SeatIndex(TargetIndex):
         del row.seats[bisect_left(row.seats, seat)]
         self._newcomers.discard(member_id)
         self._disturb(row)
-        return bool(row.seats)
+        if not row.seats:
+            # Nobody tells what becomes of its topics as long as nobody wants them.
+            self._wishes = {wish: known for wish, known in self._wishes.items() if known is not row}
+        return bool(self._seats)
 
     def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
         """A target is remembered by seats alone; one that doesn't follow from them must be made anew."""
@@ -126,8 +156,8 @@ class SeatIndex(TargetIndex):
         """See `TargetIndex`."""
         return (
             {member_id: (seat, row.topics) for member_id, (seat, row) in self._seats.items()},
-            {row.topics: row.seats for row in self._rows.values()},
-            self._counts,
+            {row.topics: row.seats for row in self._rows if row.seats},
+            {topic: self._counts[topic] for row in self._rows if row.seats for topic in row.topics},
         )
 
     def revise(self, target: Assignment) -> Assignment | None:
@@ -180,7 +210,7 @@ def _form_rows(census: Census, counts: Mapping[TopicId, int]) -> dict[Hashable, 
 
 def _form_halls(rows: Iterable[Row]) -> tuple[Hall, ...]:
     wanting: dict[TopicId, list[Row]] = {}
-    for row in dict.fromkeys(rows):
+    for row in rows:
         for topic in row.topics:
             wanting.setdefault(topic, []).append(row)
     halls: dict[tuple[int, ...], Hall] = {}
@@ -196,6 +226,9 @@ def _find_changed(was: Cut, now: Cut) -> Iterator[MemberId]:
     Topics with the same count before and now are cut alike, and who sits beyond all counts has nothing, so this looks
     at no more seats than the largest topic has partitions.
     """
+    if not was.order:
+        yield from (seat[2] for seat in now.order)
+        return
     pairs = {(was.counts[topic], count) for topic, count in now.counts.items()}
     most = max(count for pair in pairs for count in pair)
     places = {seat[2]: place for place, seat in enumerate(was.order[:most])}

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.assignors.seat_index import SeatIndex
 from bridge.engine.assignors.uniform import Uniform
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
-from bridge.engine.loads import index_loads, remember_target
+from bridge.engine.loads import index_loads, prepare_loads, remember_target
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request, topic, topic_id
-from translators.dialects.ids import MemberId
+from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request, parts, topic, topic_id
+from translators.dialects.ids import InstanceId, MemberId, Topic, TopicId
 
 A, B = MemberId("a"), MemberId("b")
 
@@ -53,15 +55,27 @@ def test_restarted_group_gets_an_index_at_once() -> None:
         assert restarted.group.target == bench.group.target
 
 
+def test_seat_that_became_static_before_the_restart_is_not_taken_for_an_old_one() -> None:
+    """Its range was cut while it was dynamic: an instance id alone makes no new target."""
+    bench = Bench(settings=EngineSettings(group_consumer_assignors=("range",)))
+    bench.join("a")
+    bench.join("b")
+    bench.ask(replace(join_request("b"), instance_id=InstanceId("seat")))
+    restarted = Bench(settings=bench.settings)
+    restarted.state = bench.replayed(durable_only=True)
+    resume(restarted.state, 0)
+    restarted.join("c")
+    assert [restarted.target(name) for name in "bac"] == [parts(0, 1), parts(2, 3), parts(4, 5)]
+
+
 def test_index_is_built_for_what_an_incremental_assignor_has_done_only() -> None:
     """A target that is not up to date, or by another's rules, tells nothing."""
     bench = indexed()
     group = replace(bench.group, loads=None)
-    remember_target(bench.state, replace(group, epoch=group.epoch + 1))
-    remember_target(bench.state, replace(group, assignor=""))
-    assert group.loads is None
+    assert prepare_loads(bench.state, replace(group, epoch=group.epoch + 1)) is None
+    assert prepare_loads(bench.state, replace(group, assignor="")) is None
     remember_target(bench.state, group)
-    assert group.loads is not None
+    assert prepare_loads(bench.state, group) is group.loads is not None
 
 
 def test_index_is_the_same_object_as_long_as_it_fits() -> None:
@@ -127,3 +141,21 @@ def test_replayed_group_has_no_index_until_it_is_asked_for() -> None:
     """A restart need not pay for it."""
     group = indexed().replayed().groups[GROUP]
     assert (list(group.members), group.loads) == ([A, B], None)
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_wish_that_was_nobody_s_comes_back_to_topics_as_they_are_now(assignor: str) -> None:
+    """While nobody wanted the topic the group was not told that it grew, or was made anew."""
+    bench = Bench(settings=EngineSettings(group_consumer_assignors=(assignor,)))
+    bench.join("a")
+    bench.join("b", "bar")
+    bench.leave("b")
+    bench.tell(ChangeTopics((topic("bar", 5),)))
+    bench.join("b", "bar")
+    assert bench.target("b") == parts(*range(5), of="bar")
+    bench.leave("b")
+    made_anew = Topic(TopicId(b"another bar 3456"), BAR, 2)
+    bench.tell(ChangeTopics((made_anew,), (topic_id("bar"),)))
+    bench.join("b", "bar")
+    assert bench.target("b") == {(made_anew.topic_id, 0), (made_anew.topic_id, 1)}
+    assert bench.target("a") == parts(*range(6))

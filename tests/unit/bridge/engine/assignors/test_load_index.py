@@ -2,7 +2,7 @@
 
 from bridge.engine.assignors.incremental import NOTHING
 from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
-from bridge.engine.assignors.load_index import LoadIndex
+from bridge.engine.assignors.load_index import MOST_DESERTED, LoadIndex
 from tests.support.assignments import index_of, parts, spec, topic
 from translators.dialects.ids import MemberId
 
@@ -64,15 +64,60 @@ def test_newcomer_with_a_known_wish_takes_a_seat() -> None:
     assert (loads(index)["m3"], index.unsettled, list(index.restless)) == (0, {"m3"}, list(index.regions))
 
 
-def test_unknown_wish_makes_the_index_out_of_date() -> None:
-    """Kinds would be others."""
-    assert not index_of(EVEN).seat(seat("m3"), frozenset({topic("b")}), None)
+def test_wish_for_whole_kinds_can_be_learned() -> None:
+    """Somebody who wants everything links all regions, and costs no more than that."""
+    index = index_of(spec({"a": 2, "b": 2}, {"m1": "a", "m2": "b"}, {"m1": "a0 a1", "m2": "b0 b1"}))
+    wish = frozenset(map(topic, "abc"))
+    assert not index.knows(wish)
+    assert index.learn(wish, {topic("a"): 2, topic("b"): 2, topic("c"): 1})
+    assert index.knows(wish)
+    assert index.seat(seat("m3"), wish, None)
+    wide = spec({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m3": "abc"}, {"m1": "a0 a1", "m2": "b0 b1"})
+    assert index.picture() == index_of(wide).picture()
+    assert len(index.regions) == 1
 
 
-def test_last_member_of_a_wish_makes_the_index_out_of_date() -> None:
-    """Kinds would be others; one of several does not."""
-    assert index_of(EVEN).unseat(M1, parts("a0 a1"))
-    assert not index_of(MIXED).unseat(M1, parts("a0 a1"))
+def test_wish_for_known_topics_joins_their_crowd() -> None:
+    """However it is put, by names or by a pattern."""
+    index = index_of(EVEN)
+    assert index.learn("a.*", {topic("a"): 4})
+    assert index.seat(seat("m3"), "a.*", None)
+    assert len(index.regions[0].crowds) == 1
+
+
+def test_wish_that_divides_a_kind_makes_the_index_out_of_date() -> None:
+    """Of which kind a member's partitions are would have to be found out anew."""
+    index = index_of(spec({"a": 1, "b": 1}, {"m1": "ab"}))
+    assert not index.learn("a", {topic("a"): 1})
+
+
+def test_topic_that_grew_unseen_makes_the_index_out_of_date() -> None:
+    """While nobody wanted it, nobody told."""
+    index = index_of(spec({"a": 1, "b": 1}, {"m1": "a", "m2": "b"}))
+    assert index.unseat(M2, NOTHING)
+    assert not index.knows(frozenset({topic("b")}))
+    assert not index.learn("b", {topic("b"): 2})
+    assert index.learn("b", {topic("b"): 1})
+
+
+def test_last_member_of_a_wish_leaves_a_deserted_crowd() -> None:
+    """What it had is nobody's then, and belongs to no region; the last of all leaves nothing worth keeping."""
+    index = index_of(MIXED)
+    assert index.unseat(M1, parts("a0 a1"))
+    assert [len(region.crowds) for region in index.regions] == [1]
+    assert not index.unseat(M2, parts("b0"))
+
+
+def test_too_many_deserted_crowds_make_the_index_out_of_date() -> None:
+    """They cost memory and time."""
+    index = index_of(EVEN)
+    kept = []
+    for number in range(MOST_DESERTED + 1):
+        letter = "bcdefghijk"[number]
+        index.learn(letter, {topic(letter): 1})
+        index.seat(seat("m3"), letter, None)
+        kept.append(index.unseat(M3, NOTHING))
+    assert kept == [True] * MOST_DESERTED + [False]
 
 
 def test_leaver_frees_what_it_had() -> None:

@@ -72,13 +72,36 @@ def test_grown_topic_concerns_whose_range_grows_or_shifts() -> None:
 
 
 def test_member_with_another_wish_moves_to_another_row() -> None:
-    """Those who share neither wish are left alone; the last member of a wish makes the index out of date."""
+    """Those who share neither wish are left alone."""
     question = cut({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m3": "b", "m4": "c"})
     index = rested(question)
     assert index.seat(seat_of(M3, None), WISH, question.previous[M3])
     assert index.revise(question.previous) == shares({"m2": "b0 b1", "m3": "a1", "m1": "a0"})
-    assert not index.unseat(M4, NOTHING)
-    assert not index.seat(seat_of(M1, None), frozenset({topic("x")}), None)
+
+
+def test_wish_for_whole_halls_can_be_learned() -> None:
+    """Topics that nobody wanted get a hall of their own; half a hall can't be had."""
+    question = cut({"a": 2, "b": 2}, {"m1": "a", "m2": "b"})
+    index = rested(question)
+    assert index.learn("all", {topic("a"): 2, topic("b"): 2, topic("c"): 1})
+    assert index.knows("all")
+    assert index.seat(seat_of(M3, None), "all", None)
+    assert index.revise(question.previous) == shares({"m1": "a0", "m2": "b0", "m3": "a1 b1 c0"})
+    assert not SeatIndex(census_of(cut({"a": 1, "b": 1}, {"m1": "ab"}))).learn("a", {topic("a"): 1})
+
+
+def test_row_that_everybody_left_takes_its_wish_along() -> None:
+    """Nobody tells whether its topics grow meanwhile; the last member of all leaves nothing worth keeping."""
+    index = rested(cut({"a": 2, "b": 2}, {"m1": "a", "m4": "b"}))
+    assert index.unseat(M4, NOTHING)
+    assert not index.knows(frozenset({topic("b")}))
+    assert not index.learn("b", {topic("b"): 3})
+    index.rest()
+    assert index.learn("b", {topic("b"): 2})
+    assert index.seat(seat_of(M2, None), "b", None)
+    assert index.revise({}) == shares({"m2": "b0 b1"})
+    index.unseat(M2, NOTHING)
+    assert not index.unseat(M1, NOTHING)
 
 
 def test_target_that_was_told_otherwise_is_cut_anew() -> None:
