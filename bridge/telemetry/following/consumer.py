@@ -3,6 +3,8 @@
 It must not know who answers; where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
 """
 
+from collections.abc import Callable
+
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_report
@@ -20,16 +22,19 @@ from translators.dialects.ids import (
 )
 
 GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID))
-_NEW = Inputs()
 
 
 class ConsumerFollower:
     """Members that speak the consumer protocol."""
 
-    def __init__(self, teller: Teller, classic: ClassicFollower, topics: TopicBook) -> None:
+    def __init__(
+        self, teller: Teller, classic: ClassicFollower, topics: TopicBook, session_ms: Callable[[GroupTrack], int]
+    ) -> None:
+        """`session_ms` tells the session timeout of a group's members, -1 where only the broker knows it."""
         self._teller = teller
         self._classic = classic
         self._topics = topics
+        self._session_ms = session_ms
 
     def report_came(
         self, group: GroupTrack, ref: object, request: ConsumerGroupHeartbeat, client: ClientIdentity, at_us: int
@@ -37,7 +42,8 @@ class ConsumerFollower:
         """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
         member = group.members.get(request.member_id)
         owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
-        inputs = read_report(request, client, _NEW if member is None else member.inputs, owned)
+        before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
+        inputs = read_report(request, client, before, owned)
         if request.member_epoch == JOIN_EPOCH:
             group.joins[ref] = Join(
                 member_id=request.member_id,

@@ -43,7 +43,7 @@ from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
 from translators.dialects.classic import JoinGroup
-from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, MemberId, TopicIdPartition
+from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, MemberId, Topic, TopicId, TopicIdPartition
 
 DEPARTURES = {
     RemovalCause.LEFT: Departure.LEFT,
@@ -118,9 +118,12 @@ class EngineFollower:
         seen = [record.topic for record in records if isinstance(record, TopicSeen)]
         gone = [record.topic_id for record in records if isinstance(record, TopicGone)]
         if seen or gone:
-            fact = self._topics.change(seen, gone)
-            if fact is not None:
-                self._teller.tell(None, fact, at_us)
+            self._change_topics(seen, gone, at_us)
+
+    def _change_topics(self, seen: Iterable[Topic], gone: Iterable[TopicId], at_us: int) -> None:
+        fact = self._topics.change(seen, gone)
+        if fact is not None:
+            self._teller.tell(None, fact, at_us)
 
     def _tell_groups(self, records: Iterable[Record], conversions: Mapping[GroupId, Conversion], at_us: int) -> None:
         deleted: set[GroupId] = set()
@@ -173,7 +176,7 @@ class EngineFollower:
 
     def revived(self, at_us: int) -> None:
         """Tell of the groups that go on, with their members; where these are not at rest a rebalance goes on too."""
-        self._topics.change(self._shard.topics.values(), ())
+        self._change_topics(self._shard.topics.values(), (), at_us)
         for group_id, group in self._shard.groups.items():
             track = self._track(group_id)
             track.group_type, track.is_led, track.epoch = Protocol.CONSUMER, True, group.epoch

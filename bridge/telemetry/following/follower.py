@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
+from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.commits import CommitFollower
@@ -16,7 +17,7 @@ from bridge.telemetry.following.fetches import FetchFollower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_client
 from bridge.telemetry.following.telling import Explain, Log, Teller
-from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.following.tracks import UNTOLD_MS, GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
 from translators.dialects.classic import (
@@ -65,9 +66,10 @@ class Follower:
         self.broker_name: Callable[[int], str] = str
         """What a broker is called by its node id."""
         self._topics = topics
+        self._settings = shard.settings
         self._open: dict[int, dict[RequestRef, Opened]] = {}
         self._classic = ClassicFollower(self.teller)
-        self._consumer = ConsumerFollower(self.teller, self._classic, topics)
+        self._consumer = ConsumerFollower(self.teller, self._classic, topics, self._session_ms)
         self._commits = CommitFollower(self.teller)
         self._fetches = FetchFollower(self.teller, self.groups)
         self.engine = EngineFollower(self.teller, self._classic, shard, topics, self.groups)
@@ -234,6 +236,11 @@ class Follower:
             self.teller.end_rebalance(group, Outcome.INTERRUPTED, at_us)
 
     # ------------------------------------------------------------------ groups
+
+    def _session_ms(self, group: GroupTrack) -> int:
+        if group.road is not Road.EMBEDDED:
+            return UNTOLD_MS
+        return settings_of(self._settings, group.group_id).group_consumer_session_timeout_ms
 
     def _group(self, group_id: GroupId, road: Road) -> GroupTrack | None:
         known = self.groups.get(group_id)

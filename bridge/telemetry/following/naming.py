@@ -7,8 +7,10 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 
 from bridge.telemetry.following.tracks import Partitions
-from bridge.telemetry.schema.facts import TopicsChanged
+from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
 from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
+
+Found = TopicsSeen | TopicsChanged
 
 
 class TopicBook:
@@ -29,17 +31,17 @@ class TopicBook:
         """Whether all their topics have names."""
         return all(partition.topic_id in self._names for partition in partitions)
 
-    def look(self, topics: Iterable[Topic]) -> TopicsChanged | None:
+    def look(self, topics: Iterable[Topic]) -> Found | None:
         """Take the cluster's topics in full; gives what changed, if anything."""
         topics = tuple(topics)
         current = {topic.name for topic in topics}
         return self._change(topics, [name for name in self._counts if name not in current])
 
-    def change(self, seen: Iterable[Topic], gone: Iterable[TopicId]) -> TopicsChanged | None:
+    def change(self, seen: Iterable[Topic], gone: Iterable[TopicId]) -> Found | None:
         """Take some topics as they are now, and the ids of some that are gone; gives what changed, if anything."""
         return self._change(tuple(seen), [self._names[topic_id] for topic_id in gone if topic_id in self._names])
 
-    def _change(self, seen: tuple[Topic, ...], gone: list[TopicName]) -> TopicsChanged | None:
+    def _change(self, seen: tuple[Topic, ...], gone: list[TopicName]) -> Found | None:
         """The first look changes nothing: all there is was there before."""
         is_first = not self._counts
         changed = {topic.name: topic.partition_count for topic in seen}
@@ -50,9 +52,10 @@ class TopicBook:
         self._counts |= changed
         lost = [name for name in gone if self._counts.pop(name, None) is not None]
         changed |= dict.fromkeys(lost, 0)
-        if is_first or not changed:
+        if not changed:
             return None
-        return TopicsChanged(topics=tuple(changed), partition_counts=tuple(changed.values()))
+        kind = TopicsSeen if is_first else TopicsChanged
+        return kind(topics=tuple(changed), partition_counts=tuple(changed.values()))
 
 
 def _written(topic_id: TopicId) -> TopicName:

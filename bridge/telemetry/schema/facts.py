@@ -50,6 +50,15 @@ class TopicsChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsSeen:
+    """The topics that there are when a run first looks; what changes afterwards is `topics-changed`."""
+
+    kind: ClassVar[str] = "topics-seen"
+    topics: Names
+    partition_counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorActed:
     """An operator asked for something; what came of it are facts of their own."""
 
@@ -308,6 +317,7 @@ Fact = (
     BridgeStarted
     | BridgeStopped
     | TopicsChanged
+    | TopicsSeen
     | OperatorActed
     | CoordinatorMoved
     | GroupCreated

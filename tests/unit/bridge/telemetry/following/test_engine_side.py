@@ -49,6 +49,7 @@ def test_first_member_is_one_rebalance_from_its_join_to_its_assignment() -> None
     client.join()
     assert group.guard.bugs == 0
     assert group.log.lines() == [
+        "topics-seen",
         "group-created",
         "rebalance-began",
         "member-joined",
@@ -80,6 +81,15 @@ def test_every_rebalance_has_an_id_of_its_own_and_ends() -> None:
     assert len(set(began)) == 2
     assert {fact.outcome for fact in ended} == {Ending.COMPLETED}
     assert group.guard.bugs == 0
+
+
+def test_consumer_member_is_told_with_the_session_that_it_was_given() -> None:
+    """Its client does not name one."""
+    group = HeardGroup()
+    ConsumerClient(group, "native").beat()
+    (joined_,) = group.log.of(MemberJoined)
+    assert isinstance(joined_, MemberJoined)
+    assert joined_.session_timeout_ms == EngineSettings().group_consumer_session_timeout_ms
 
 
 def test_target_says_how_many_partitions_moved_and_had_to() -> None:
@@ -127,7 +137,7 @@ def test_groups_of_a_journal_are_told_with_their_members() -> None:
     client.join()
     after = Ears(group.owner.shard)
     after.follower.revived(5)
-    assert after.log.lines() == ["group-revived", "member-revived", "begins stable"]
+    assert after.log.lines() == ["topics-seen", "group-revived", "member-revived", "begins stable"]
     (revived,) = after.log.of(MemberRevived)
     assert isinstance(revived, MemberRevived)
     assert (revived.member_id, revived.topics, len(after.log.of(GroupRevived))) == (client.member_id, ("t",), 1)

@@ -1,7 +1,7 @@
 """Partitions have names where somebody told them; changes of topics are told once."""
 
 from bridge.telemetry.following.naming import TopicBook
-from bridge.telemetry.schema.facts import TopicsChanged
+from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
 from tests.support.passing_words import TOPIC_ID, by_id, named
 from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicName, TopicPartition
 
@@ -18,11 +18,11 @@ def test_partition_is_named_or_called_by_its_topics_id() -> None:
     assert book.knows(by_id(1))
 
 
-def test_first_look_changes_nothing_and_later_ones_tell_the_difference() -> None:
+def test_first_look_says_what_there_is_and_later_ones_tell_the_difference() -> None:
     """New topics, more partitions, topics that are gone."""
     book = TopicBook()
     new = Topic(TopicId(b"u" * 16), TopicName("u"), 1)
-    assert book.look([T3]) is None
+    assert book.look([T3]) == TopicsSeen(topics=("t",), partition_counts=(3,))
     assert book.look([T3]) is None
     assert book.look([T3, new]) == TopicsChanged(topics=("u",), partition_counts=(1,))
     assert book.change([Topic(TOPIC_ID, TopicName("t"), 4)], ()) == TopicsChanged(topics=("t",), partition_counts=(4,))
