@@ -10,6 +10,7 @@ from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.cause.waits import Critical
 from bridge.telemetry.cause.words import (
     Introduced,
+    call,
     enumerate_words,
     introduce,
     introduce_all,
@@ -39,7 +40,7 @@ def tell(scene: Scene, finding: Finding, critical: Critical | None, introduced: 
         why = f"rebalanced, and nothing shows why: {_known(scene)}"
     else:
         why = CLAUSES[finding.cause](finding, introduced)
-    return f"{scene.fact.group_id} {why}{_waiting(critical)}"
+    return f"{scene.fact.group_id} {why}{_waiting(critical, introduced)}"
 
 
 # ---------------------------------------------------------------------------------------------- causes
@@ -186,19 +187,19 @@ def _known(scene: Scene) -> str:
 # ---------------------------------------------------------------------------------------------- waiting
 
 
-def _waiting(critical: Critical | None) -> str:
+def _waiting(critical: Critical | None, introduced: Introduced) -> str:
     if critical is None:
         return ""
-    who = shorten(critical.member_id)
+    who = call(critical.member_id, introduced)
     waited = tell_duration(critical.waited_us)
     end = ", which never did" if critical.is_gone and critical.is_by_all else ""
-    return f"; {_waiters(critical)} waited {waited} for {who} {_action(critical)}{end}"
+    return f"; {_waiters(critical, introduced)} waited {waited} for {who} {_action(critical)}{end}"
 
 
-def _waiters(critical: Critical) -> str:
+def _waiters(critical: Critical, introduced: Introduced) -> str:
     if critical.is_by_all:
         return "everybody"
-    return shorten(critical.waiters[0]) if len(critical.waiters) == 1 else f"{len(critical.waiters)} members"
+    return call(critical.waiters[0], introduced) if len(critical.waiters) == 1 else f"{len(critical.waiters)} members"
 
 
 def _action(critical: Critical) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from bridge.telemetry.schema.facts import MemberInputs
 
 UUID = re.compile(r"([0-9a-fA-F]{8})-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+KAFKA_UUID = re.compile(r"(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/_-]{22}")
+"""As clients of the consumer protocol, and coordinators, write one."""
+UUID_DIGITS = 8
 SHORT_CHARS = 48
 LISTED_MAX = 3
 
@@ -18,8 +21,18 @@ Introduced = Callable[[str], MemberInputs | None]
 
 def shorten(member_id: str) -> str:
     """A member id that can be read: random parts cut to eight digits."""
+    if KAFKA_UUID.fullmatch(member_id):
+        return member_id[:UUID_DIGITS]
     short = UUID.sub(r"\1", member_id)
     return short if len(short) <= SHORT_CHARS else f"{short[: SHORT_CHARS - 9]}…{short[-8:]}"
+
+
+def call(member_id: str, introduced: Introduced) -> str:
+    """A member in few words: its id, and its client's where that says more."""
+    inputs = introduced(member_id)
+    if inputs is None or inputs.client_id in member_id:
+        return shorten(member_id)
+    return f"{shorten(member_id)} of client {shorten(inputs.client_id)}"
 
 
 def introduce(member_id: str, introduced: Introduced) -> str:

@@ -10,7 +10,7 @@ from bridge.telemetry.cause.words import shorten, tell_duration
 from bridge.telemetry.rebalances.stories import MemberStory, Rebalance, Stretch
 from bridge.telemetry.schema.terms import Phase
 from bridge.telemetry.trace.scale import Axis, axis_of, ticks_of
-from bridge.telemetry.trace.wording import PHASE_WORDS, tell_client, tell_roles
+from bridge.telemetry.trace.wording import PHASE_WORDS, tell_client, tell_name, tell_roles
 
 DRAWN = (Phase.JOINING, Phase.SYNCING, Phase.REVOKING, Phase.AWAITING_RELEASE, Phase.FETCHING)
 MARKS = {
@@ -89,7 +89,7 @@ def _who(rebalance: Rebalance, member: MemberStory) -> str:
     host = f", host {member.client_host}" if member.client_host else ""
     hint = escape(f"{member.member_id}\n{member.client_id}{host}", quote=True)
     return (
-        f'<div class="who" title="{hint}"><b>{escape(shorten(member.member_id))}</b>'
+        f'<div class="who" title="{hint}"><b>{escape(tell_name(member))}</b>'
         f"<small>{roles}{escape(tell_client(member))}</small></div>"
     )
 

@@ -18,6 +18,7 @@ from bridge.telemetry.trace.wording import (
     PHASE_WORDS,
     tell_client,
     tell_moved,
+    tell_name,
     tell_outcome,
     tell_roles,
     tell_time,
@@ -66,7 +67,7 @@ def _table(rebalance: Rebalance) -> Table:
     table.add_column("STILL", justify="right", no_wrap=True)
     table.add_column("WHAT", overflow="fold")
     for member in rebalance.touched:
-        name = Text(printable(shorten(member.member_id)))
+        name = Text(printable(tell_name(member)))
         if member.member_id == rebalance.explained.critical_member:
             name.stylize("bold red")
         table.add_row(

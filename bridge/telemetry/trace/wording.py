@@ -37,6 +37,12 @@ def tell_moved(rebalance: Rebalance) -> str:
     return f"{rebalance.moved} ({rebalance.forced_minimum} had to)"
 
 
+def tell_name(member: MemberStory) -> str:
+    """What a member is called: its client where its own id is a random one, and the id cut to what can be read."""
+    short = shorten(member.member_id)
+    return short if member.client_id in member.member_id else f"{shorten(member.client_id)} · {short}"
+
+
 def tell_client(member: MemberStory) -> str:
     """Library, protocol, and the generation or epoch that the member has come to."""
     library = f"{member.library} {member.library_version}".strip()
@@ -45,8 +51,7 @@ def tell_client(member: MemberStory) -> str:
         number = f"generation {member.generation}"
     if member.member_epoch >= 0:
         number = f"{number} -> epoch {member.member_epoch}" if number else f"epoch {member.member_epoch}"
-    client = "" if member.client_id in member.member_id else shorten(member.client_id)
-    return " · ".join(part for part in (client, library, member.protocol.value, number) if part)
+    return " · ".join(part for part in (library, member.protocol.value, number) if part)
 
 
 def tell_roles(rebalance: Rebalance, member: MemberStory) -> list[str]:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from bridge.telemetry.cause.words import enumerate_words, introduce, introduce_all, shorten, tell_duration, tell_timeout
+from bridge.telemetry.cause.words import (
+    call,
+    enumerate_words,
+    introduce,
+    introduce_all,
+    shorten,
+    tell_duration,
+    tell_timeout,
+)
 from bridge.telemetry.schema.facts import MemberInputs
 from tests.support.event_stories import Story
 
@@ -31,6 +39,7 @@ def test_timeout_nobody_named_told_in_words() -> None:
 def test_member_id_shortened_where_random() -> None:
     """Eight digits tell members apart; a very long client id keeps both ends."""
     assert shorten("app-1-0f8fad5b-d9cb-469f-a165-70867728950e") == "app-1-0f8fad5b"
+    assert shorten("Thv8PAafW8dqqsX9DKdPHA") == "Thv8PAaf"
     assert shorten("x" * 90 + "12345678") == "x" * 39 + "…12345678"
 
 
@@ -46,6 +55,8 @@ def test_member_with_random_id_introduced_by_client() -> None:
     assert isinstance(event.fact, MemberInputs)
     told = event.fact
     assert introduce("Tk9", lambda _: told) == "member Tk9 (client c1, kafka-python 3.0.12, host 10.0.0.7)"
+    assert call("Tk9", lambda _: told) == "Tk9 of client c1"
+    assert call("c1-7f", lambda _: told) == "c1-7f"
     assert introduce("c1-7f", lambda _: told) == "member c1-7f (kafka-python 3.0.12, host 10.0.0.7)"
 
 

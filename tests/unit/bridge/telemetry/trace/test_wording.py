@@ -1,10 +1,13 @@
 """Words of drawings."""
 
+from dataclasses import replace
+
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.trace.wording import (
     longest_stall_us,
     tell_client,
     tell_moved,
+    tell_name,
     tell_outcome,
     tell_roles,
     tell_time,
@@ -30,6 +33,14 @@ def test_member_told_with_client_and_roles() -> None:
     c4, c1 = rebalance.members
     assert tell_client(c4) == "kafka-python 3.0.12 · consumer · epoch 7"
     assert (tell_roles(rebalance, c4), tell_roles(rebalance, c1)) == (["cause", "new"], ["waited for"])
+
+
+def test_member_with_random_id_is_called_after_its_client() -> None:
+    """People know their clients."""
+    (rebalance,) = assemble(cooperative_handover().events)
+    c4 = rebalance.members[0]
+    assert tell_name(c4) == "c4"
+    assert tell_name(replace(c4, member_id="Thv8PAafW8dqqsX9DKdPHA")) == "c4 · Thv8PAaf"
 
 
 def test_time_told_in_utc() -> None:
