@@ -3,6 +3,7 @@
 It must not know sockets, time or the other members.
 """
 
+from collections.abc import Mapping
 from enum import Enum, auto
 
 from bridge.wire.apis import ApiKey
@@ -11,8 +12,11 @@ from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
+    JoinedMember,
     JoinGroup,
     JoinGroupReply,
+    LeaveGroup,
+    LeavingMember,
     MemberAssignment,
     Protocol,
     SyncGroup,
@@ -21,13 +25,14 @@ from translators.dialects.classic import (
 from translators.dialects.consumer_protocol import (
     Subscription,
     decode_assignment,
+    decode_subscription,
     encode_assignment,
     encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, InstanceId, MemberId, TopicName, TopicPartition
 
-JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION = 7, 5, 4
+JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 7, 5, 4, 4
 SESSION_MS, REBALANCE_MS = 45_000, 300_000
 RETRIABLE = frozenset(
     (
@@ -59,15 +64,18 @@ class ClassicClient:
     A coordinator that lets the leader assign gets `partitions` of the topic dealt out in turn.
     """
 
+    instance_id: InstanceId | None = None
+
     def __init__(self, group: str, topic: str, name: str, *, cooperative: bool, partitions: int = 0) -> None:
         self.phase = Phase.JOINING
         self.owned: Partitions = frozenset()
         self.times_called = 0
+        self.joins = 0
         self.partitions_given_up = 0
         self.beat = b""
         self._group = GroupId(group)
         self._topic = TopicName(topic)
-        self._name = name
+        self.name = name
         self._is_cooperative = cooperative
         self._partitions = partitions
         self._member_id = NO_MEMBER_ID
@@ -76,24 +84,31 @@ class ClassicClient:
     def start(self) -> bytes:
         """The first JoinGroup."""
         self.phase = Phase.JOINING
+        self.joins += 1
         subscription = Subscription(version=2, topics=(self._topic,), owned=self.owned, generation=self._generation)
         name = "cooperative-sticky" if self._is_cooperative else "range"
         request = JoinGroup(
             group_id=self._group,
             member_id=self._member_id,
-            instance_id=None,
+            instance_id=self.instance_id,
             protocol_type="consumer",
             protocols=(Protocol(name, encode_subscription(subscription)),),
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=REBALANCE_MS,
         )
-        return encode_request(ApiKey.JOIN_GROUP, JOIN_VERSION, 1, self._name, request)
+        return encode_request(ApiKey.JOIN_GROUP, JOIN_VERSION, 1, self.name, request)
 
     def take(self, frame: bytes) -> bytes | None:
         """Deal with an answer, given with its length prefix; the next request if one follows. Raises Refused."""
         if self.phase is Phase.STABLE:
             return self._beaten(frame)
         return self._joined(frame) if self.phase is Phase.JOINING else self._synced(frame)
+
+    def leave(self) -> bytes:
+        """The LeaveGroup with which it goes; a static member only says goodbye to its socket."""
+        leaving = LeavingMember(member_id=self._member_id, instance_id=self.instance_id)
+        request = LeaveGroup(group_id=self._group, members=(leaving,))
+        return encode_request(ApiKey.LEAVE_GROUP, LEAVE_VERSION, 5, self.name, request)
 
     def _joined(self, frame: bytes) -> bytes:
         _, reply = decode_reply(ApiKey.JOIN_GROUP, JOIN_VERSION, frame[LENGTH_BYTES:])
@@ -106,28 +121,19 @@ class ClassicClient:
             group_id=self._group,
             generation=self._generation,
             member_id=self._member_id,
-            instance_id=None,
+            instance_id=self.instance_id,
             protocol_type=reply.protocol_type,
             protocol_name=reply.protocol_name,
             assignments=self._deal_out(reply) if reply.leader == self._member_id else (),
             names_protocol=True,
         )
-        return encode_request(ApiKey.SYNC_GROUP, SYNC_VERSION, 2, self._name, request)
+        return encode_request(ApiKey.SYNC_GROUP, SYNC_VERSION, 2, self.name, request)
 
     def _deal_out(self, reply: JoinGroupReply) -> tuple[MemberAssignment, ...]:
-        member_ids = [member.member_id for member in reply.members]
-        return tuple(
-            MemberAssignment(
-                member_id,
-                encode_assignment(
-                    frozenset(
-                        TopicPartition(self._topic, number)
-                        for number in range(position, self._partitions, len(member_ids))
-                    )
-                ),
-            )
-            for position, member_id in enumerate(member_ids)
-        )
+        owned = {member.member_id: _owned_by(member) for member in reply.members}
+        everything = {TopicPartition(self._topic, number) for number in range(self._partitions)}
+        shares = _deal_stickily(owned, everything) if self._is_cooperative else _deal_in_turn(owned, everything)
+        return tuple(MemberAssignment(one, encode_assignment(frozenset(share))) for one, share in shares.items())
 
     def _synced(self, frame: bytes) -> bytes | None:
         _, reply = decode_reply(ApiKey.SYNC_GROUP, SYNC_VERSION, frame[LENGTH_BYTES:])
@@ -135,8 +141,8 @@ class ClassicClient:
         if reply.error is not ErrorCode.NONE:
             return self._again(reply.error, self._member_id)
         before, self.owned = self.owned, decode_assignment(reply.assignment).partitions
-        beat = Heartbeat(self._group, self._generation, self._member_id, None)
-        self.beat = encode_request(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, 3, self._name, beat)
+        beat = Heartbeat(self._group, self._generation, self._member_id, self.instance_id)
+        self.beat = encode_request(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, 3, self.name, beat)
         self.phase = Phase.STABLE
         self.partitions_given_up += len(before - self.owned)
         # A cooperative member that gave something up joins again, so that the others may have it (KIP-429).
@@ -154,6 +160,37 @@ class ClassicClient:
 
     def _again(self, error: ErrorCode, member_id: MemberId) -> bytes:
         if error not in RETRIABLE:
-            raise Refused(f"{self._name} ({member_id!r}) heard {error.name} while {self.phase.name}")
+            raise Refused(f"{self.name} ({member_id!r}) heard {error.name} while {self.phase.name}")
         self._member_id = member_id
         return self.start()
+
+
+def _owned_by(member: JoinedMember) -> Partitions:
+    return decode_subscription(member.metadata).owned or frozenset()
+
+
+def _deal_in_turn(
+    owned: Mapping[MemberId, Partitions], everything: set[TopicPartition]
+) -> dict[MemberId, set[TopicPartition]]:
+    ordered, members = sorted(everything), list(owned)
+    return {one: set(ordered[place :: len(members)]) for place, one in enumerate(members)}
+
+
+def _deal_stickily(
+    owned: Mapping[MemberId, Partitions], everything: set[TopicPartition]
+) -> dict[MemberId, set[TopicPartition]]:
+    """Everybody keeps what it has up to its quota; what others must give up waits for the next round (KIP-429)."""
+    least, extra = divmod(len(everything), len(owned))
+    shares: dict[MemberId, set[TopicPartition]] = {}
+    for one in sorted(owned, key=lambda one: -len(owned[one])):
+        quota = least + (extra > 0 and len(owned[one]) > least)
+        extra -= quota > least
+        shares[one] = set(sorted(owned[one])[:quota])
+    free = sorted(everything - frozenset().union(*owned.values()))
+    for one in sorted(shares, key=lambda one: len(shares[one])):
+        quota = least + (extra > 0)
+        taken = max(0, quota - len(shares[one]))
+        extra -= taken > 0 and quota > least
+        shares[one] |= set(free[:taken])
+        free = free[taken:]
+    return shares

@@ -7,7 +7,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from bridge.wire.frames import LENGTH_BYTES
 from tests.benchmarks.classic_client import ClassicClient, Phase
@@ -83,6 +83,18 @@ class Fleet:
             self._epoll.register(line.socket.fileno(), select.EPOLLIN)
             added.append(line)
         return added
+
+    def dismiss(self, line: Line, farewell: bytes) -> None:
+        """A member says goodbye, unless `farewell` is empty, and is of this fleet no more."""
+        if farewell:
+            line.socket.sendall(farewell)
+            line.receive()
+        del self._by_fd[line.socket.fileno()]
+        self._due = [entry for entry in self._due if entry[1] != line.socket.fileno()]
+        heapify(self._due)
+        self._epoll.unregister(line.socket.fileno())
+        line.socket.close()
+        self.lines.remove(line)
 
     def disconnect(self) -> None:
         """All connections were lost with the bridge."""

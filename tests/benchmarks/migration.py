@@ -1,0 +1,255 @@
+"""What an online migration costs, step by step: the same fleet at Kafka itself and at the bridge.
+
+It must not know how either of them assigns.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.benchmarks.bridge_child import bridge_child
+from tests.benchmarks.broker import BenchBroker, make_topics
+from tests.benchmarks.classic_client import ClassicClient
+from tests.benchmarks.figures import Baseline, Figure, Target
+from tests.benchmarks.fleet import Fleet, Line
+from tests.benchmarks.native_client import NativeClient
+from tests.benchmarks.processes import BenchmarkError
+from translators.dialects.ids import InstanceId
+
+MEMBERS = 10
+PARTITIONS = 40
+TOPIC = f"bench-migration-{PARTITIONS}"
+INTERVAL_S = 0.5
+AWAY_S = 1.0
+TIMEOUT_S = 120.0
+BRIDGE_SETTINGS = (
+    "group.initial.rebalance.delay.ms=1000",
+    "replacement.grace.ms=5000",
+    "group.consumer.min.heartbeat.interval.ms=500",
+    "group.consumer.heartbeat.interval.ms=500",
+)
+UNDISTURBED = Target(bound=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a step cost its bystanders: how many joined again or were called, how often they joined, how many of them
+    for nothing, and for how many partition-seconds a partition had no owner.
+    """
+
+    bystanders: int
+    rejoined: int
+    joins: int
+    disturbed: int
+    unowned_s: float
+
+    def plus(self, other: "Cost") -> "Cost":
+        """Both together."""
+        return Cost(
+            bystanders=max(self.bystanders, other.bystanders),
+            rejoined=self.rejoined + other.rejoined,
+            joins=self.joins + other.joins,
+            disturbed=self.disturbed + other.disturbed,
+            unowned_s=self.unowned_s + other.unowned_s,
+        )
+
+
+NOTHING = Cost(bystanders=0, rejoined=0, joins=0, disturbed=0, unowned_s=0.0)
+
+
+class Stage:
+    """One group of a fleet, moved step by step."""
+
+    def __init__(self, address: str, group: str, *, cooperative: bool) -> None:
+        host, _, port = address.rpartition(":")
+        self.fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
+        self._group = group
+        self._is_cooperative = cooperative
+        self._unowned_s = 0.0
+
+    def classic(self, name: str, instance: str | None = None) -> ClassicClient:
+        """A classic member of this group."""
+        client = ClassicClient(self._group, TOPIC, name, cooperative=self._is_cooperative, partitions=PARTITIONS)
+        client.instance_id = None if instance is None else InstanceId(instance)
+        return client
+
+    def native(self, name: str) -> NativeClient:
+        """A KIP-848 member of this group."""
+        return NativeClient(self._group, TOPIC, name)
+
+    def form(self, *clients: ClassicClient) -> None:
+        """Begin the group."""
+        self.fleet.add(clients)
+        self.settle()
+
+    def settle(self) -> None:
+        """Until every partition has an owner and nobody has news; what is unowned meanwhile is counted."""
+        last = time.monotonic()
+        quiet_since, calls = last, -1
+
+        def is_done() -> bool:
+            nonlocal last, quiet_since, calls
+            now = time.monotonic()
+            owned = self.fleet.owned()
+            self._unowned_s += (PARTITIONS - owned) * (now - last)
+            last = now
+            called = sum(client.times_called + client.joins for client in self.fleet.clients)
+            if called != calls or owned < PARTITIONS or not self.fleet.is_settled():
+                quiet_since, calls = now, called
+            return now - quiet_since > 4 * INTERVAL_S
+
+        self.fleet.run_until(is_done, TIMEOUT_S)
+
+    @contextmanager
+    def step(self, costs: list[Cost], *moved: str) -> Iterator[None]:
+        """Carry out a step, let it settle and add its cost; `moved` are no bystanders."""
+        before = {
+            line.client.name: (line.client, line.client.joins, line.client.times_called, line.client.owned)
+            for line in self.fleet.lines
+            if line.client.name not in moved
+        }
+        self._unowned_s = 0.0
+        yield
+        self.settle()
+        heard = [
+            (client.joins - joins, client.times_called - calls, client.owned == owned)
+            for client, joins, calls, owned in before.values()
+        ]
+        costs.append(
+            Cost(
+                bystanders=len(heard),
+                rejoined=sum(joins > 0 for joins, _, _ in heard),
+                joins=sum(joins for joins, _, _ in heard),
+                disturbed=sum((joins > 0 or calls > 0) and is_same for joins, calls, is_same in heard),
+                unowned_s=self._unowned_s,
+            )
+        )
+
+    def restart(self, name: str, successor: ClassicClient, *, says_goodbye: bool = True) -> None:
+        """A member goes, is away for a second while the others go on, and its successor comes."""
+        line = self._line(name)
+        self.fleet.dismiss(line, line.client.leave() if says_goodbye else b"")
+        last = time.monotonic()
+        end = last + AWAY_S
+
+        def is_over() -> bool:
+            nonlocal last
+            now = time.monotonic()
+            self._unowned_s += (PARTITIONS - self.fleet.owned()) * (now - last)
+            last = now
+            return now >= end
+
+        self.fleet.run_until(is_over, TIMEOUT_S)
+        self.fleet.add([successor])
+
+    def _line(self, name: str) -> Line:
+        return next(line for line in self.fleet.lines if line.client.name == name)
+
+
+def _join_classic(stage: Stage) -> Cost:
+    costs: list[Cost] = []
+    stage.form(*(stage.classic(f"m{number}") for number in range(MEMBERS)))
+    with stage.step(costs, "late"):
+        stage.fleet.add([stage.classic("late")])
+    return costs[0]
+
+
+def _first_upgrade(stage: Stage) -> Cost:
+    costs: list[Cost] = []
+    stage.form(*(stage.classic(f"m{number}") for number in range(MEMBERS)))
+    with stage.step(costs, "m3"):
+        stage.restart("m3", stage.native("m3"))
+    return costs[0]
+
+
+def _join_native(stage: Stage) -> Cost:
+    costs: list[Cost] = []
+    stage.form(*(stage.native(f"m{number}") for number in range(MEMBERS)))
+    with stage.step(costs, "late"):
+        stage.fleet.add([stage.native("late")])
+    return costs[0]
+
+
+def _bounce_static(stage: Stage) -> Cost:
+    costs: list[Cost] = []
+    stage.form(*(stage.classic(f"m{number}", f"seat-{number}") for number in range(MEMBERS)))
+    with stage.step(costs, "m3"):
+        stage.restart("m3", stage.classic("m3", "seat-3"), says_goodbye=False)
+    return costs[0]
+
+
+def _roll(stage: Stage, begin: Callable[[str], ClassicClient], end: Callable[[str], ClassicClient]) -> Cost:
+    costs: list[Cost] = []
+    stage.form(*(begin(f"m{number}") for number in range(MEMBERS)))
+    for number in range(MEMBERS):
+        with stage.step(costs, f"m{number}"):
+            stage.restart(f"m{number}", end(f"m{number}"))
+    total = NOTHING
+    for cost in costs:
+        total = total.plus(cost)
+    return total
+
+
+def _roll_up(stage: Stage) -> Cost:
+    return _roll(stage, stage.classic, stage.native)
+
+
+def _roll_down(stage: Stage) -> Cost:
+    return _roll(stage, stage.native, stage.classic)
+
+
+STEPS: Mapping[str, Callable[[Stage], Cost]] = {
+    "one more classic member joins a classic group": _join_classic,
+    "first upgrade: one classic member restarts as KIP-848 member": _first_upgrade,
+    "one more KIP-848 member joins a consumer group": _join_native,
+    "static classic member bounces inside its session": _bounce_static,
+    "rolling upgrade, one by one": _roll_up,
+    "rolling downgrade, one by one": _roll_down,
+}
+
+
+def measure_migration(broker: BenchBroker, directory: Path) -> list[Figure]:
+    """Every step with eager and cooperative classic members, at Kafka and at the bridge in turn. Raises
+    BenchmarkError.
+    """
+    make_topics(broker, TOPIC)
+    figures: list[Figure] = []
+    with bridge_child(broker.bootstrap, directory, BRIDGE_SETTINGS) as (address, _):
+        for number, (name, play) in enumerate(STEPS.items()):
+            for kind in ("eager", "cooperative"):
+                group = f"migration-{number}-{kind}"
+                kafka = _play(Stage(broker.bootstrap, group, cooperative=kind == "cooperative"), play, name)
+                ours = _play(Stage(address, f"bench-{group}", cooperative=kind == "cooperative"), play, name)
+                figures += _figures(f"{name} ({kind})", ours, kafka)
+    return figures
+
+
+def _play(stage: Stage, play: Callable[[Stage], Cost], name: str) -> Cost:
+    try:
+        cost = play(stage)
+    except OSError as error:
+        raise BenchmarkError(f"{name}: {error}") from error
+    stage.fleet.close()
+    return cost
+
+
+def _figures(name: str, ours: Cost, kafka: Cost) -> list[Figure]:
+    kafkas = "Kafka 4.3"
+    return [
+        Figure(
+            name=f"{name}: disturbed for nothing",
+            value=ours.disturbed,
+            unit="members",
+            target=UNDISTURBED,
+            baseline=Baseline(name=kafkas, value=kafka.disturbed),
+            note=f"{ours.rejoined} bystanders joined again {ours.joins} times; Kafka: {kafka.rejoined}, {kafka.joins}",
+        ),
+        Figure(
+            name=f"{name}: nobody's partitions",
+            value=ours.unowned_s,
+            unit="partition-s",
+            baseline=Baseline(name=kafkas, value=kafka.unowned_s),
+        ),
+    ]
