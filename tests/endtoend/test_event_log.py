@@ -1,5 +1,6 @@
 """What the event log says of real clients is what these clients say of themselves, on both roads."""
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,10 @@ from bridge.demo.fleet_topics import create_topics
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
+from bridge.telemetry.event_log.files import read_events
 from bridge.telemetry.schema.facts import (
+    BridgeStarted,
+    GroupRevived,
     MemberJoined,
     MemberLeft,
     PartitionsAssigned,
@@ -25,9 +29,11 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Outcome, Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.mortal_bridge import MortalBridge
 from tests.support.told_and_heard import events_in, heard_of, open_phases, signs, told_by, without_unseen
 
 PARTITIONS = 6
+PATIENCE_S = 30.0
 CLOCK_ERROR_US = 5_000_000
 """A client's callback runs in its own thread, after the answer went by; busy machines take their time."""
 QUICK_GROUPS = {
@@ -137,3 +143,50 @@ def _check_rebalances(events: list[Event], road: Road) -> None:
     given = {name for event in events if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions}
     fetched = {name for event in events if isinstance(event.fact, PartitionsFetched) for name in event.fact.partitions}
     assert fetched == given
+
+
+def _open_rebalances(folder: Path) -> set[str]:
+    """Rebalances that began and have not ended, as the files say at this moment."""
+    facts = [event.fact for event in read_events(folder)] if folder.is_dir() else []
+    began = {fact.rebalance_id for fact in facts if isinstance(fact, RebalanceBegan)}
+    return began - {fact.rebalance_id for fact in facts if isinstance(fact, RebalanceEnded)}
+
+
+def _wait_for_rebalance(folder: Path) -> set[str]:
+    give_up = time.monotonic() + PATIENCE_S
+    while not (found := _open_rebalances(folder)) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return found
+
+
+async def test_rebalance_that_a_crash_cuts_short_is_interrupted_and_taken_up(
+    kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    """The next run says so, and who goes on; no event is lost but those of the last moment."""
+    folder, group = tmp_path / "events", "embedded-crash"
+    settings = {**QUICK_SETTINGS, "events.path": str(folder)}
+    bridge = MortalBridge(kafka.bootstrap, "embedded-*", tmp_path, settings)
+    topics = (f"{group}-topic",)
+    partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, topics, PARTITIONS)
+    await trio.to_thread.run_sync(bridge.start)
+    async with trio.open_nursery() as nursery:
+        fleet = Fleet(nursery, Target(bootstrap=bridge.bootstrap, group=group, topics=topics), partitions, tmp_path)
+        # A member that is asleep gives nothing up, so that the other one has to wait.
+        await fleet.start(member(seat="asleep", session_timeout_ms=20_000))
+        await fleet.wait_settled(stable_ms=500)
+        fleet.freeze("asleep")
+        await fleet.start(member(seat="late", session_timeout_ms=20_000))
+        cut_short = await trio.to_thread.run_sync(_wait_for_rebalance, folder)
+        await trio.to_thread.run_sync(bridge.kill)
+        await trio.to_thread.run_sync(bridge.start)
+        fleet.thaw("asleep")
+        await fleet.wait_settled(stable_ms=500)
+        await fleet.stop_all()
+    await trio.to_thread.run_sync(bridge.stop)
+    facts = [event.fact for event in read_events(folder)]
+    ended = {fact.rebalance_id: fact.outcome for fact in facts if isinstance(fact, RebalanceEnded)}
+    assert cut_short
+    assert {ended[name] for name in cut_short} == {Outcome.INTERRUPTED}
+    assert [fact.is_revived for fact in facts if isinstance(fact, BridgeStarted)] == [False, True]
+    assert any(isinstance(fact, GroupRevived) for fact in facts)
+    assert _open_rebalances(folder) == set()
