@@ -4,7 +4,7 @@ It must not know prose: it only replaces what stands between a page's markers.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -13,7 +13,9 @@ from bridge.analytics.table_pages import table_pages
 from bridge.cli import cli
 from bridge.config import allowed
 from bridge.config_keys import KEYS, Key, Origin
+from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.schema.pages import event_pages
+from bridge.telemetry.traces import names
 from translators.classic_member.diagram import draw
 from translators.classic_member.states import TRANSITIONS, Absent
 
@@ -48,12 +50,42 @@ def command_pages() -> str:
     return "\n\n".join(pages)
 
 
+def metrics_table() -> str:
+    """Every metric, as queries write it."""
+    rows = [
+        (", ".join(f"`{name}`" for name in metric.sample_names), metric.kind.value, metric.labels, metric.meaning)
+        for metric in METRICS.values()
+    ]
+    head = ["| samples | kind | labels | meaning |", "|---|---|---|---|"]
+    lines = (f"| {samples} | {kind} | {', '.join(labels)} | {text} |" for samples, kind, labels, text in rows)
+    return "\n".join([*head, *lines])
+
+
+def traces_tables() -> str:
+    """Every span, attribute, event and metric that is sent by OTLP."""
+    tables = {
+        "Spans": names.SPANS,
+        "Attributes": names.ATTRIBUTES,
+        "Events on spans": names.SPAN_EVENTS,
+        "Metrics": names.METRICS,
+    }
+    scope = f"Instrumentation scope `{names.SCOPE}`, schema `{names.SCHEMA_URL}`."
+    return "\n\n".join([scope, *(_glossary(title, table) for title, table in tables.items())])
+
+
+def _glossary(title: str, table: Mapping[str, str]) -> str:
+    rows = (f"| `{name}` | {meaning} |" for name, meaning in table.items())
+    return "\n".join([f"## {title}", "", "| name | meaning |", "|---|---|", *rows])
+
+
 GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
     "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
     "commands": (DOCS / "reference" / "command-line.md", command_pages),
     "events": (DOCS / "reference" / "events.md", event_pages),
     "tables": (DOCS / "reference" / "tables.md", table_pages),
+    "metrics": (DOCS / "reference" / "metrics.md", metrics_table),
+    "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }
 
 

@@ -175,11 +175,17 @@ def _phase_at(spans: Sequence[Span], member_id: str, begin_us: int, end_us: int)
 
 
 def _given_up(scene: Scene, holder: str) -> tuple[str, ...]:
-    """What a member was to give up, or gave up, in this rebalance."""
+    """What a member was to give up, or gave up, in this rebalance, and did not get back."""
+    back = {
+        partition
+        for event in scene.own
+        if isinstance(event.fact, PartitionsAssigned) and event.fact.member_id == holder
+        for partition in event.fact.partitions
+    }
     names = dict.fromkeys(
         partition
         for event in scene.own
         if isinstance(event.fact, PartitionsTold | PartitionsReleased) and event.fact.member_id == holder
         for partition in event.fact.partitions
     )
-    return tuple(names)
+    return tuple(name for name in names if name not in back)

@@ -4,6 +4,7 @@ import pytest
 
 from bridge.telemetry.cause.scene import set_scene
 from bridge.telemetry.cause.waits import Critical, find_critical, union_us
+from bridge.telemetry.schema.facts import RebalanceBegan
 from bridge.telemetry.schema.terms import Departure, News, Phase, Protocol, Road
 from tests.support.event_stories import Story, cooperative_handover
 
@@ -31,6 +32,19 @@ def test_handover_without_named_waits_found_by_partition() -> None:
     critical = critical_of(story)
     assert critical is not None
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 700_000)
+
+
+def test_partitions_that_come_back_are_not_named() -> None:
+    """An eager member lets go of all it has, and is given most of it again."""
+    story = cooperative_handover()
+    assert story.events.pop().fact.kind == "phase-ended"
+    began = story.events[1].fact
+    assert isinstance(began, RebalanceBegan)
+    story.rebalance_id = began.rebalance_id
+    story.at(3_000).releases("c1", "orders-1").gets("c1", "orders-1")
+    critical = critical_of(story)
+    assert critical is not None
+    assert critical.partitions == ("orders-4",)
 
 
 def test_member_that_never_joins_is_critical() -> None:
