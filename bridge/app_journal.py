@@ -3,10 +3,11 @@
 It must not know what is in it.
 """
 
+import gc
 import logging
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from bridge.config import Config
@@ -56,7 +57,8 @@ def keep_journal(
     journal = open_journal(settings, recovers=config.settings.journal_recover)
     LOG.info("embedded groups are kept in %s", settings.path)
     try:
-        groups.keep(journal)
+        with resting_collector():
+            groups.keep(journal)
     except UnreadableRecord as problem:
         journal.close()
         raise JournalForeign(f"{settings.path} holds what can't be read: {problem}") from problem
@@ -64,6 +66,19 @@ def keep_journal(
         journal.close()
         raise
     return closing(journal)
+
+
+@contextmanager
+def resting_collector() -> Iterator[None]:
+    """Look for no garbage while all that is made stays, and never at that again: it was a quarter of a big replay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _make_folder(folder: Path) -> None:
