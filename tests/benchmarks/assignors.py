@@ -68,6 +68,9 @@ def _measure_shape(shape: Shape, kafka: Published) -> Iterator[Figure]:
     yield _measured(shape, "a member joins", joins, moved, _beside(kafka.join) + kafka_moved)
     yield _measured(shape, "a member leaves", leaves, "", _beside(kafka.leave))
     yield _measured(shape, "a new partition", grown, "", "")
+    if shape.subscriptions is BUCKETS:
+        wide = [crowd.join_wanting_all() for _ in range(ROUNDS)]
+        yield _measured(shape, "a member that wants all topics joins", wide, "", "")
 
 
 def _measured(shape: Shape, what: str, costs: list[Cost], moved: str, kafka: str) -> Figure:

@@ -118,6 +118,12 @@ class Crowd:
         self._newcomers.append(member_id)
         return self._change(self._seated(member_id, 0))
 
+    def join_wanting_all(self) -> Cost:
+        """One more member that wants every topic, whatever the others want."""
+        member_id = MemberId(f"member-{len(self._newcomers)}-wide")
+        self._newcomers.append(member_id)
+        return self._change(self._wanting(member_id, frozenset(self._names)))
+
     def leave(self) -> Cost:
         """The member that came last goes."""
         return self._change(MemberForgotten(GROUP, self._newcomers.pop()))
@@ -157,7 +163,9 @@ class Crowd:
         return [fifth | fifths[(number + 1) % BUCKETS] for number, fifth in enumerate(fifths)]
 
     def _seated(self, member_id: MemberId, number: int) -> MemberSubscribed:
-        names = self._wishes[number % len(self._wishes)]
+        return self._wanting(member_id, self._wishes[number % len(self._wishes)])
+
+    def _wanting(self, member_id: MemberId, names: frozenset[TopicName]) -> MemberSubscribed:
         wanted = Subscription(member_id=member_id, identity=IDENTITY, speaks=Speaks.CONSUMER, names=names)
         return MemberSubscribed(GROUP, wanted)
 
