@@ -33,6 +33,7 @@ from bridge.engine.records import (
     GroupEpochBumped,
     MemberForgotten,
     MemberSubscribed,
+    NativesLost,
     Record,
     RegularExpressionResolved,
     SeatKept,
@@ -120,6 +121,11 @@ def _(record: MemberForgotten, state: Shard) -> None:
     unseat_loads(group, record.member_id)
     for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
         state.deadlines.drop(DeadlineKey(kind, record.group_id, record.member_id))
+
+
+@_write.register
+def _(record: NativesLost, state: Shard) -> None:
+    state.groups[record.group_id].lost_natives = True
 
 
 @_write.register

@@ -20,6 +20,7 @@ from bridge.engine.records import (
     DurableRecord,
     GroupCreated,
     MemberSubscribed,
+    NativesLost,
     RegularExpressionResolved,
     TargetAssigned,
     TargetEpochReached,
@@ -45,6 +46,8 @@ def _group(group: Group) -> Iterator[DurableRecord]:
     yield GroupCreated(group_id, group.epoch)
     for member in group.members.values():
         yield MemberSubscribed(group_id, member.subscription)
+    if group.lost_natives:
+        yield NativesLost(group_id)
     for member_id, partitions in group.target.items():
         yield TargetAssigned(group_id, member_id, partitions)
     for member_id, member in group.members.items():

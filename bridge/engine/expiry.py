@@ -33,6 +33,7 @@ def pass_deadlines(turn: Turn) -> None:
         elif key.kind is DeadlineKind.TARGET:
             turn.write(DeadlineCleared(key))
             turn.touch(key.group_id)
+            turn.settling[key.group_id] = None
         else:
             group = turn.state.groups[key.group_id]
             forget_member(turn, group, group.members[key.member_id], _CAUSES[key.kind])

@@ -56,6 +56,14 @@ class MemberForgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class NativesLost:
+    """A group had members of the consumer protocol once; only a condensed history has to say so."""
+
+    durable: ClassVar[bool] = True
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
 class TargetAssigned:
     """A member's target is now exactly these partitions."""
 
@@ -204,6 +212,7 @@ DurableRecord = (
     | GroupEpochBumped
     | MemberSubscribed
     | MemberForgotten
+    | NativesLost
     | TargetAssigned
     | TargetEpochReached
     | CurrentAssigned

@@ -18,6 +18,7 @@ class DurableGroup:
     members: dict[MemberId, Member]
     target: dict[MemberId, Partitions]
     owners: dict[TopicIdPartition, MemberId]
+    lost_natives: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,7 @@ def _durable_group(group: Group) -> DurableGroup:
         members=dict(group.members),
         target=dict(group.target),
         owners=dict(group.owners),
+        lost_natives=group.lost_natives and bool(group.members),
     )
 
 

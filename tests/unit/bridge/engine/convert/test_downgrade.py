@@ -6,6 +6,7 @@ import pytest
 
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import BecomeClassic, GroupType, Speaks
+from bridge.engine.condensing import condense
 from bridge.engine.convert.downgrade import is_settled
 from bridge.engine.outcome import (
     ConversionFailed,
@@ -276,3 +277,24 @@ def test_late_word_of_a_machine_does_not_convert_the_group_back() -> None:
     answer = bench.bench.answers(bench.tell(late))[late.ref]
     assert answer.reply.error is ErrorCode.GROUP_ID_NOT_FOUND
     assert bench.phase is Phase.STABLE
+
+
+@pytest.mark.parametrize("is_condensed", [False, True])
+def test_group_that_is_due_is_due_again_after_a_restart(is_condensed: bool) -> None:
+    """Whoever was to bring the seats has forgotten it."""
+    bench, _ = settled()
+    if is_condensed:
+        bench.bench.records = list(condense(bench.bench.state))
+    bench.restart()
+    bench.pass_time(0)
+    assert due(bench) == [DowngradeDue(GROUP)]
+
+
+def test_group_that_became_consumer_by_order_is_not_due_after_a_restart() -> None:
+    """It never had a KIP-848 member to lose."""
+    bench = ConversionBench(BEGINS_CLASSIC)
+    bench.settle(None, None)
+    bench.converted()
+    bench.restart()
+    bench.pass_time(0)
+    assert due(bench) == []
