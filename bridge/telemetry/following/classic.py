@@ -44,7 +44,8 @@ class ClassicFollower:
             inputs=read_join(request, client),
             at_us=at_us,
         )
-        if group.rebalance is not None and join.member_id in group.members:
+        is_awaited = group.rebalance is not None and not group.rebalance.is_joined
+        if is_awaited and join.member_id in group.members:
             self.tell_join(group, join, join.member_id)
         else:
             group.joins[ref] = join
@@ -121,13 +122,17 @@ class ClassicFollower:
         """A generation was handed out; one that is not new belongs to no new rebalance (a static member's return)."""
         if generation == group.epoch:
             return
-        if group.rebalance is None or group.rebalance.is_joined:
-            began_us = min((came_us, *(join.at_us for join in group.joins.values())))
-            self._teller.begin_rebalance(group, began_us, generation)
+        if group.rebalance is None or group.rebalance.is_joined or group.natives:
+            self._begin(group, came_us, generation)
         group.epoch = generation
         if group.rebalance is not None:
-            group.rebalance.is_joined = True
+            group.rebalance.is_joined = not group.natives
         self.tell_known_joins(group)
+
+    def _begin(self, group: GroupTrack, seen_us: int, generation: int | None = None) -> None:
+        """A rebalance began when the first of those came who are not answered yet."""
+        began_us = min((seen_us, *(join.at_us for join in group.joins.values())))
+        self._teller.begin_rebalance(group, began_us, generation)
 
     def _reconcile(self, group: GroupTrack, member_ids: set[MemberId], at_us: int) -> None:
         """The leader was told who is in the generation: whoever is not was dropped by the coordinator."""
@@ -208,8 +213,10 @@ class ClassicFollower:
 
     def _call(self, group: GroupTrack, member: MemberTrack, carrier: Carrier, at_us: int) -> None:
         teller = self._teller
-        if not group.is_led and (group.rebalance is None or group.rebalance.is_joined):
-            teller.begin_rebalance(group, at_us)
+        # In a consumer group a classic member is called to join for the epoch that is (K4.12), and begins none.
+        is_first = group.rebalance is None or group.rebalance.is_joined
+        if is_first and not group.is_led and not group.natives:
+            self._begin(group, at_us)
             self.tell_known_joins(group)
         gives_up = member.assigned if member.is_eager else frozenset()
         teller.inform(group, member, News.REVOKE if gives_up else News.REJOIN, carrier, at_us)

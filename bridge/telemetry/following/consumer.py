@@ -106,6 +106,7 @@ class ConsumerFollower:
         if member is None:
             return
         member.protocol = Protocol.CONSUMER
+        group.natives.add(member_id)
         member.member_epoch = reply.member_epoch
         if not group.is_led:
             member.reached = reply.member_epoch

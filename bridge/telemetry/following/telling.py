@@ -187,7 +187,7 @@ class Teller:
 
         `interrupted` is one of the run before that it takes up.
         """
-        former = group.rebalance_id or interrupted
+        former = interrupted if group.rebalance is None else group.rebalance.rebalance_id
         if group.rebalance is not None:
             self.end_rebalance(group, Outcome.SUPERSEDED, at_us)
         self._rebalances += 1
@@ -206,7 +206,7 @@ class Teller:
         self.tell(group, RebalanceEnded(**group_words(group), outcome=outcome), at_us)
         events = (*self._everywhere, *group.before, *rebalance.events)
         self._log.say_later(partial(self._explain, events, partial(introduced, group)), at_us)
-        group.rebalance = None
+        group.rebalance, group.last_rebalance_id = None, rebalance.rebalance_id
         group.before = keep_past([*group.before, *rebalance.events])
 
     def settle(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
@@ -227,27 +227,33 @@ class Teller:
 
     def look(self, group: GroupTrack, at_us: int) -> None:
         """End the rebalance under way if it waits for nobody."""
-        if group.rebalance is not None and not group.unsettled and not group.joins:
+        rebalance = group.rebalance
+        # Who joins after a generation was handed out joins for the next one.
+        if rebalance is not None and not group.unsettled and (rebalance.is_joined or not group.joins):
             self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
 
     # ------------------------------------------------------------------ members
 
     def join(self, group: GroupTrack, member: MemberTrack, former_id: str, at_us: int) -> None:
         """A member is there; `former_id` had its static seat, "" for none."""
-        group.members[member.member_id] = member
+        self._enter(group, member)
         group.unsettled.add(member.member_id)
         is_return = bool(former_id)
         words = member_words(group, member)
         fact = MemberJoined(**words, **input_words(member.inputs), is_return=is_return, former_id=former_id)
         self.tell(group, fact, at_us)
+
+    @staticmethod
+    def _enter(group: GroupTrack, member: MemberTrack) -> None:
+        group.members[member.member_id] = member
+        if member.protocol is Protocol.CONSUMER:
+            group.natives.add(member.member_id)
         if member.instance_id is not None:
             group.seats[member.instance_id] = member.member_id
 
     def revive(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member goes on that was there before this run of the bridge."""
-        group.members[member.member_id] = member
-        if member.instance_id is not None:
-            group.seats[member.instance_id] = member.member_id
+        self._enter(group, member)
         words = member_words(group, member)
         self.tell(group, MemberRevived(**words, **input_words(member.inputs)), at_us)
         self.begin_phase(group, member, Phase.STABLE, at_us)
@@ -267,6 +273,7 @@ class Teller:
         if len(group.departed) > DEPARTED_MAX:
             del group.departed[next(iter(group.departed))]
         group.unsettled.discard(member.member_id)
+        group.natives.discard(member.member_id)
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:
         """An answer brought news."""

@@ -126,6 +126,8 @@ class GroupTrack:
     joins: dict[object, Join] = field(default_factory=dict)
     unsettled: set[MemberId] = field(default_factory=set)
     rebalance: RebalanceTrack | None = None
+    last_rebalance_id: str = ""
+    natives: set[MemberId] = field(default_factory=set)
     leader: str = ""
     assignor: str = ""
     broker_id: int | None = None
@@ -135,8 +137,14 @@ class GroupTrack:
 
     @property
     def rebalance_id(self) -> str:
-        """The rebalance under way, "" for none."""
-        return "" if self.rebalance is None else self.rebalance.rebalance_id
+        """The rebalance under way, "" for none.
+
+        Where members of the consumer protocol pass, nobody tells whether all have what they are to have: what still
+        happens after the end belongs to the last one.
+        """
+        if self.rebalance is None:
+            return self.last_rebalance_id if self.natives and not self.is_led else ""
+        return self.rebalance.rebalance_id
 
 
 def written(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:

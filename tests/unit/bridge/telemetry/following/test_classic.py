@@ -1,9 +1,9 @@
 """Classic groups that pass are followed from what their members send and are told."""
 
-from bridge.telemetry.schema.facts import MemberJoined, MemberLeft, RebalanceBegan, TargetComputed
+from bridge.telemetry.schema.facts import MemberJoined, MemberLeft, MemberTold, RebalanceBegan, TargetComputed
 from bridge.telemetry.schema.terms import Departure
 from tests.support.heard import Ears
-from tests.support.passing_words import beat, beaten, join, joined, leave, left, sync, synced
+from tests.support.passing_words import beat, beaten, join, joined, leave, left, report, reported, sync, synced
 from translators.dialects.errors import ErrorCode
 
 
@@ -162,3 +162,35 @@ def test_assignment_that_is_none_of_the_consumer_protocol_tells_nothing() -> Non
     ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
     ears.pass_by(sync("a", 1), synced(blob=b"\xff\xff"))
     assert ears.log.lines("a")[-2:] == ["ends syncing", "begins stable"]
+
+
+def test_member_that_joins_again_by_itself_begins_the_next_rebalance() -> None:
+    """A cooperative member that has given up joins at once: the others are called because of it, later."""
+    ears = Ears()
+    _form(ears)
+    again = ears.ask(join("a"))
+    ears.now_ms += 500
+    ears.pass_by(beat("b", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    first, second = (event for event in ears.log.events if isinstance(event.fact, RebalanceBegan))
+    assert (first.stamp.mono_us, second.stamp.mono_us) == (0, 3_000_000)
+    assert ears.log.lines("a")[-2:] == ["partitions-released t-0", "begins joining"]
+    ears.answer(again, joined("a", 2, leader="a", members=("a", "b")))
+    assert len(ears.log.of(RebalanceBegan)) == 2
+
+
+def test_classic_member_of_a_consumer_group_is_called_for_the_epoch_that_is() -> None:
+    """Kafka's online migration: error 27 there is no new rebalance, and belongs to the last one."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a"))
+    ears.pass_by(sync("a", 1), synced(0))
+    ears.pass_by(report("n", 0), reported(2, ()))
+    ears.pass_by(join("a"), joined("a", 2, leader="a"))
+    ears.pass_by(sync("a", 2), synced(0))
+    assert ears.log.lines()[-2:] == ["rebalance-ended completed", "rebalance-explained"]
+    ears.pass_by(beat("a", 2), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    assert len(ears.log.of(RebalanceBegan)) == 2
+    told = ears.log.of(MemberTold)[-1]
+    last = ears.log.of(RebalanceBegan)[-1]
+    assert isinstance(told, MemberTold)
+    assert isinstance(last, RebalanceBegan)
+    assert told.rebalance_id == last.rebalance_id
