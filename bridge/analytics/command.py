@@ -10,7 +10,7 @@ from typing import Literal, TypedDict, Unpack
 import click
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.wishes import StreamWish
+from bridge.analytics.wishes import CompareWish, StreamWish
 
 EXTRA = "spark"
 
@@ -107,6 +107,51 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
 def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
     """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
     call("job_report", out, group, master, settings)
+
+
+class CompareOptions(TypedDict):
+    """The options of `compare` that are no matter of Spark's."""
+
+    out: str
+    control: str
+    treatment: str
+    measure: str
+    alpha: float
+    margin: float
+    pairs_min: int
+    as_json: bool
+
+
+@analytics.command("compare")
+@_out_option
+@click.option("--control", metavar="FILTER", required=True, help="SQL condition for the control: protocol = 'classic'.")
+@click.option("--treatment", metavar="FILTER", required=True, help="SQL condition for the treatment.")
+@click.option(
+    "--measure",
+    type=click.Choice(["member-stall", "partition-stall"]),
+    default="member-stall",
+    show_default=True,
+    help="What is compared, per member and rebalance, or per partition that changed hands.",
+)
+@click.option(
+    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Error rate of a verdict."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0.01, 0.49),
+    default=0.1,
+    show_default=True,
+    help="The treatment passes if it is the slower one in surely less than half of the pairs plus this.",
+)
+@click.option("--pairs-min", type=click.IntRange(2), default=30, show_default=True, help="Least pairs for a verdict.")
+@click.option("--json", "as_json", is_flag=True, help="Print the judgement as JSON.")
+@_master_option
+@_setting_option
+def compare(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[CompareOptions]) -> None:
+    """Judge a canary: exit status 0 if the treatment is no worse than the control, 1 if it is, 3 if that is not certain
+    yet.
+    """
+    call("job_compare", CompareWish(**wish), master, settings)
 
 
 def call(job: str, *arguments: object) -> None:

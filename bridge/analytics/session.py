@@ -16,6 +16,8 @@ RELIED_ON: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # Without this Spark sorts every row by date before it writes.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
+    # Lists of a few partitions for many members: 128 of them, the default, is no reason to sort.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
     # Events carry int64; a wrong cast has to fail, not to wrap.
     "spark.sql.ansi.enabled": "true",
 }

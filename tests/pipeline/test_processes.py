@@ -1,0 +1,95 @@
+"""The commands as processes: a stream that is killed for good, a real topic, a Java that won't do."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.store import Store
+from deploy.spark.connector import fetch
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.kafka import KafkaUnderTest, TopicFactory, kafka_43, topic_factory
+from tests.support.table_truth import contents
+
+__all__ = ["kafka_43", "topic_factory"]
+ANALYTICS = (sys.executable, "-m", "bridge", "analytics")
+SMALL = ("--master", "local[2]", "--setting", "spark.sql.shuffle.partitions=1")
+COMMAND_S = 400
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """A small log in three complete files, of which one comes twice."""
+    write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=4), files=3)
+    first = tmp_path / "events" / "events-b1-000001.jsonl"
+    (tmp_path / "events" / "events-b1-000004.jsonl").write_bytes(first.read_bytes() + b"stranger\n")
+    return tmp_path / "events"
+
+
+@pytest.fixture
+def expected(spark: SparkSession, tmp_path: Path, events: Path) -> Store:
+    """The tables of a run."""
+    store = Store(spark, str(tmp_path / "run"))
+    make_tables(store, event_lines(spark, str(events)), lambda _: None)
+    return store
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that is killed at the end of the block, Java and all."""
+    process = subprocess.Popen([*ANALYTICS, *arguments], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, 9)
+        process.communicate()
+
+
+def finish(*arguments: str) -> str:
+    """Run a command to its end and return what it printed."""
+    answer = subprocess.run([*ANALYTICS, *arguments], capture_output=True, text=True, timeout=COMMAND_S, check=False)
+    assert answer.returncode == 0, answer.stderr[-3000:]
+    return answer.stdout
+
+
+@pytest.mark.timeout(900)
+def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path, events: Path, expected: Store) -> None:
+    """kill -9 while a batch is written, then the same command again."""
+    out = tmp_path / "stream"
+    options = ("stream", "--once", "--events", str(events), "--settled-s", "0", "--out", str(out), *SMALL)
+    deadline = time.monotonic() + COMMAND_S
+    with running(*options) as process:
+        while not (out / "events").exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finish(*options)
+    assert contents(Store(spark, str(out))) == contents(expected)
+
+
+@pytest.mark.timeout(900)
+def test_topic_gives_the_tables_of_its_files(
+    spark: SparkSession, tmp_path: Path, expected: Store, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
+) -> None:
+    """Spark's own Kafka source against a real broker: two partitions, so that events come out of order."""
+    topic = topic_factory(kafka_43.bootstrap, 2)
+    producer = Producer({"bootstrap.servers": kafka_43.bootstrap})
+    for file in sorted((tmp_path / "events").iterdir()):
+        for place, line in enumerate(file.read_bytes().splitlines()):
+            producer.produce(topic, line, partition=place % 2)
+    assert producer.flush(60) == 0
+    jars = tmp_path / "jars"
+    fetch(jars)
+    source = ("--bootstrap", kafka_43.bootstrap, "--topic", topic, "--jars", str(jars))
+    printed = finish("stream", "--once", *source, "--out", str(tmp_path / "stream"), *SMALL)
+    assert "1 foreign" in printed
+    assert contents(Store(spark, str(tmp_path / "stream"))) == contents(expected)
