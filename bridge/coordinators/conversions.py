@@ -150,7 +150,7 @@ class Conversions:
             epoch=seat.epoch,
             handed=seat.handed,
             using=seat.using,
-            session_deadline_ms=now_ms + profile.session_timeout_ms,
+            session_deadline_ms=_session_end_ms(seat, now_ms),
         )
 
     # ------------------------------------------------------------------ down
@@ -243,6 +243,12 @@ def _without(request: JoinGroup, name: str | None) -> tuple[Protocol, ...]:
 
 def _keys(group: Group) -> Iterator[AskRef]:
     return (AskRef(group.group_id, member_id) for member_id in group.members)
+
+
+def _session_end_ms(seat: TranslatedSeat, now_ms: int) -> int:
+    """A session goes on as it was; one that did not run, because a request was parked, begins."""
+    deadline_ms = seat.session_deadline_ms
+    return now_ms + seat.member.session_timeout_ms if deadline_ms is None else deadline_ms
 
 
 def _client(ref: RequestRef | AskRef | None) -> RequestRef:

@@ -186,7 +186,8 @@ class TranslatedSeat:
     """A member of a classic group that became a consumer group, for its machine to go on with.
 
     `generation` is the one its client knows, `handed` what it was assigned in it, `using` what of that it may still be
-    using (decision 7); `is_completing` if its SyncGroup is still to come.
+    using (decision 7); `is_completing` if its SyncGroup is still to come. Its session goes on until
+    `session_deadline_ms`, None where none runs because a request of it is parked.
     """
 
     member: ClassicMember
@@ -195,6 +196,7 @@ class TranslatedSeat:
     handed: frozenset[TopicPartition]
     using: frozenset[TopicPartition]
     is_completing: bool
+    session_deadline_ms: int | None = None
     joining: ReplyTo | None = None
     syncing: ReplyTo | None = None
 

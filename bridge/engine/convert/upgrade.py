@@ -3,7 +3,7 @@
 It must not know machines, or who made the group change.
 """
 
-from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.group import ClassicGroup, session_key
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import Speaks
 from bridge.engine.convert.holdings import Holding, Named, read_holdings
@@ -38,8 +38,8 @@ def upgrade(turn: Turn, group_id: GroupId, cause: ConversionCause) -> None:
         group_id=group_id,
         cause=cause,
         protocol_name=classic.roster.protocol_name,
-        seats=tuple(_seat(classic, holding, epoch) for holding in seats),
-        newcomers=tuple(_seat(classic, holding, epoch) for holding in newcomers),
+        seats=tuple(_seat(turn.state, classic, holding, epoch) for holding in seats),
+        newcomers=tuple(_seat(turn.state, classic, holding, epoch) for holding in newcomers),
     )
     rebalances = _rebalances(turn.state, classic, holdings)
     turn.write(GroupDeleted(group_id))
@@ -126,8 +126,10 @@ def _subscription(holding: Holding) -> Subscription:
     )
 
 
-def _seat(classic: ClassicGroup, holding: Holding, epoch: int) -> TranslatedSeat:
+def _seat(state: Shard, classic: ClassicGroup, holding: Holding, epoch: int) -> TranslatedSeat:
     member_id = holding.member.member_id
+    joining, syncing = classic.joining.get(member_id), classic.syncing.get(member_id)
+    is_parked = joining is not None or syncing is not None
     return TranslatedSeat(
         member=holding.member,
         epoch=epoch,
@@ -135,6 +137,7 @@ def _seat(classic: ClassicGroup, holding: Holding, epoch: int) -> TranslatedSeat
         handed=holding.handed,
         using=holding.using,
         is_completing=holding.is_completing,
-        joining=classic.joining.get(member_id),
-        syncing=classic.syncing.get(member_id),
+        session_deadline_ms=None if is_parked else state.deadlines.due.get(session_key(classic.group_id, member_id)),
+        joining=joining,
+        syncing=syncing,
     )

@@ -10,7 +10,7 @@ from bridge.engine.convert.upgrade import rebalances_with, to_ids
 from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFreed, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
-from tests.support.classic_bench import commit_of
+from tests.support.classic_bench import SESSION_MS, commit_of
 from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import BAR, GROUP, parts, static_join_request, topic_id
 from translators.dialects.errors import ErrorCode
@@ -133,6 +133,18 @@ def test_assignment_held_up_by_a_commit_is_not_handed_out_by_the_conversion() ->
     assert [notice for notice in bench.notices if isinstance(notice, PartitionsFreed)] == [
         PartitionsFreed(GROUP, parts(0), frozenset({second}))
     ]
+
+
+def test_session_goes_on_from_the_last_sign_of_life() -> None:
+    """Who died just before the conversion is not given more time by it."""
+    bench = ConversionBench()
+    first, second = bench.settle(None, None)
+    settled_ms = bench.bench.now_ms
+    bench.pass_time(4_000)
+    assert bench.beat(second) is ErrorCode.NONE
+    bench.converted()
+    assert bench.seat(first).session_deadline_ms == settled_ms + SESSION_MS
+    assert bench.seat(second).session_deadline_ms == settled_ms + 4_000 + SESSION_MS
 
 
 def test_parked_sync_goes_on_with_its_member() -> None:
