@@ -26,6 +26,7 @@ from tests.benchmarks.heartbeats import measure_heartbeats
 from tests.benchmarks.idle import measure_idle
 from tests.benchmarks.journal import measure_journal
 from tests.benchmarks.migration import measure_migration
+from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.startup import measure_startup
@@ -44,6 +45,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "relay": measure_relay,
     "heartbeats": measure_heartbeats,
     "group": measure_big_group,
+    "pipeline": measure_pipeline,
     "events": measure_events,
     "migration": measure_migration,
 }
