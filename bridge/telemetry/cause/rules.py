@@ -10,10 +10,12 @@ from bridge.telemetry.cause.limits import WAVE_CHANGES_MIN, WAVE_WINDOW_US
 from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.schema.facts import (
     CoordinatorMoved,
+    Fact,
     GroupConverted,
     GroupCreated,
     GroupRevived,
     MemberFact,
+    MemberInputs,
     MemberJoined,
     MemberLeft,
     MemberRejoined,
@@ -174,12 +176,21 @@ def _is_leaders(event: Event) -> bool:
 
 
 def _find_topics(scene: Scene, candidates: Events) -> tuple[Event, ...]:
-    """Topics that changed a while ago count only once a leader has noticed."""
-    changes = _of(TopicsChanged)(scene, candidates)
+    """Topics that the group reads; in a classic group those that changed count only once a leader has noticed."""
+    changes = tuple(event for event in candidates if _concerns(scene, event.fact))
     if not changes or not scene.is_barrier:
         return changes
     noticed = (*_find_leader(scene, candidates), *_of(MemberSubscribed)(scene, candidates))
     return (*changes, *noticed) if noticed else ()
+
+
+def _concerns(scene: Scene, fact: Fact) -> bool:
+    """Whether topics changed that a member may read, as far as is known what they read."""
+    if not isinstance(fact, TopicsChanged):
+        return False
+    told = [event.fact for event in (*scene.past, *scene.own) if isinstance(event.fact, MemberInputs)]
+    wanted = {topic for inputs in told for topic in inputs.topics}
+    return not wanted or any(inputs.pattern for inputs in told) or not wanted.isdisjoint(fact.topics)
 
 
 def _find_seat_expired(scene: Scene) -> Finding | None:

@@ -69,7 +69,12 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
     is_barrier = _is_barrier(past, own)
     meeting = _meeting(own) if is_barrier else frozenset[int]()
     reach_us = SAME_TURN_US if fact.road is Road.EMBEDDED and not is_barrier else SHORTLY_BEFORE_US
-    at_first = [event for event in _open_past(past, is_barrier=is_barrier) if _is_recent(event, begin_us, reach_us)]
+    noticed_us = METADATA_AGE_US if is_barrier else reach_us
+    at_first = [
+        event
+        for event in _open_past(past, is_barrier=is_barrier)
+        if _is_recent(event, begin_us, noticed_us if isinstance(event.fact, TopicsChanged) else reach_us)
+    ]
     at_first += (event for event in own if event.stamp.mono_us <= begin_us)
     return Scene(
         opening=opening,
@@ -157,5 +162,4 @@ def _open_past(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
 
 
 def _is_recent(event: Event, begin_us: int, reach_us: int) -> bool:
-    limit_us = METADATA_AGE_US if isinstance(event.fact, TopicsChanged) else reach_us
-    return begin_us - limit_us <= event.stamp.mono_us <= begin_us
+    return begin_us - reach_us <= event.stamp.mono_us <= begin_us

@@ -30,7 +30,7 @@ def shorten(member_id: str) -> str:
 def call(member_id: str, introduced: Introduced) -> str:
     """A member in few words: its id, and its client's where that says more."""
     inputs = introduced(member_id)
-    if inputs is None or inputs.client_id in member_id:
+    if inputs is None or member_id.startswith(inputs.client_id):
         return shorten(member_id)
     return f"{shorten(member_id)} of client {shorten(inputs.client_id)}"
 
@@ -41,7 +41,7 @@ def introduce(member_id: str, introduced: Introduced) -> str:
     if inputs is None:
         return f"member {shorten(member_id)}"
     known = " ".join(part for part in (inputs.library, inputs.library_version) if part)
-    client = "" if inputs.client_id in member_id else f"client {shorten(inputs.client_id)}"
+    client = "" if member_id.startswith(inputs.client_id) else f"client {shorten(inputs.client_id)}"
     host = f"host {inputs.client_host}" if inputs.client_host else ""
     parts = [part for part in (client, known, host) if part]
     return f"member {shorten(member_id)}" + (f" ({', '.join(parts)})" if parts else "")

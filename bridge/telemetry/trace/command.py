@@ -5,6 +5,7 @@ It must not know how a rebalance is found or drawn.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 from rich.console import Console
@@ -20,6 +21,19 @@ from bridge.telemetry.trace.whereabouts import find_folder
 PLAIN_COLUMNS = 160
 """How wide a drawing is that goes into a file or a pipe."""
 ADMIN_DEFAULT = "http://127.0.0.1:9190"
+
+
+class Options(TypedDict):
+    """What the command was called with, besides the group."""
+
+    last: bool
+    rebalance_id: str
+    since_us: int | None
+    events: Path | None
+    admin: str
+    html: Path | None
+    perfetto: Path | None
+    as_json: bool
 
 
 def read_duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
@@ -62,31 +76,26 @@ _file_option = click.Path(dir_okay=False, path_type=Path)
 @click.option("--html", type=_file_option, help="Write a page that needs nothing else to this file.")
 @click.option("--perfetto", type=_file_option, help="Write a trace for ui.perfetto.dev to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def trace(
-    group: str,
-    *,
-    last: bool,
-    rebalance_id: str,
-    since_us: int | None,
-    events: Path | None,
-    admin: str,
-    html: Path | None,
-    perfetto: Path | None,
-    as_json: bool,
-) -> None:
+def trace(group: str, **options: Unpack[Options]) -> None:
     """Show why a group rebalanced, who held it up, and what it cost each member."""
-    if last + bool(rebalance_id) + (since_us is not None) > 1:
+    rebalance_id, since_us, events = options["rebalance_id"], options["since_us"], options["events"]
+    if options["last"] + bool(rebalance_id) + (since_us is not None) > 1:
         raise click.UsageError("--last, --rebalance and --since exclude each other; give one of them")
     try:
-        folder = find_folder(admin) if events is None else events
+        folder = find_folder(options["admin"]) if events is None else events
         rebalances = find_rebalances(folder, Wanted(group_id=group, rebalance_id=rebalance_id, since_us=since_us))
     except NothingToShow as problem:
         raise click.ClickException(str(problem)) from None
+    _deliver(rebalances, options)
+
+
+def _deliver(rebalances: Sequence[Rebalance], options: Options) -> None:
+    html, perfetto = options["html"], options["perfetto"]
     if html is not None:
         _write(html, draw_page(rebalances).encode(errors="replace"))
     if perfetto is not None:
         _write(perfetto, perfetto_trace(rebalances))
-    if as_json:
+    if options["as_json"]:
         click.echo(rebalances_document(rebalances))
     elif html is None and perfetto is None:
         _show(rebalances)

@@ -40,7 +40,7 @@ def tell_moved(rebalance: Rebalance) -> str:
 def tell_name(member: MemberStory) -> str:
     """What a member is called: its client where its own id is a random one, and the id cut to what can be read."""
     short = shorten(member.member_id)
-    return short if member.client_id in member.member_id else f"{shorten(member.client_id)} · {short}"
+    return short if member.member_id.startswith(member.client_id) else f"{shorten(member.client_id)} · {short}"
 
 
 def tell_client(member: MemberStory) -> str:

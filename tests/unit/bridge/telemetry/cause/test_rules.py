@@ -2,6 +2,7 @@
 
 from bridge.telemetry.cause.rules import find_cause, members_behind
 from bridge.telemetry.cause.scene import set_scene
+from bridge.telemetry.schema.facts import TopicsChanged
 from bridge.telemetry.schema.terms import Cause, Departure, News, Phase, Protocol, Road
 from tests.support.event_stories import Story, eager_meeting
 
@@ -90,3 +91,25 @@ def test_one_restart_is_no_deployment() -> None:
     story.left("old")
     story.began(4).target(2).ended().at(3_000).joined("new")
     assert cause_of(story.began(5).target(3)) == (Cause.JOIN, ("new",))
+
+
+def topics_change(story: Story, topic: str) -> Story:
+    """A topic has more partitions."""
+    story.tell(TopicsChanged(topics=(topic,), partition_counts=(12,)))
+    return story
+
+
+def test_topics_that_nobody_reads_cause_nothing() -> None:
+    """Topics of other groups come and grow all the time."""
+    story = Story().at(0)
+    story.joined("c1")
+    story.began(2).target(1).ended()
+    assert cause_of(topics_change(story.at(9_000), "other").began(3).target(1))[0] is Cause.UNKNOWN
+    assert cause_of(topics_change(story.ended().at(19_000), "orders").began(4).target(1))[0] is Cause.TOPICS_CHANGED
+
+
+def test_topics_of_embedded_groups_count_at_once_only() -> None:
+    """The engine looks itself: what changed minutes ago has been dealt with."""
+    story = topics_change(Story().at(0), "orders").at(60_000)
+    story.told("c1", News.ASSIGN)
+    assert cause_of(story.began(3).target(1))[0] is Cause.UNKNOWN
