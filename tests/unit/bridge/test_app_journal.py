@@ -48,15 +48,21 @@ def test_memory_has_no_file(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
+def fail_at_rest() -> None:
+    """A replay that can't be read."""
+    with resting_collector():
+        assert not gc.isenabled()
+        raise LookupError
+
+
 @pytest.mark.parametrize("was_enabled", [True, False])
 def test_collector_rests_and_is_as_before(was_enabled: bool) -> None:
     """Also when the journal can't be read; what was made meanwhile is not looked at again."""
     before = gc.isenabled()
     (gc.enable if was_enabled else gc.disable)()
     try:
-        with pytest.raises(LookupError), resting_collector():
-            assert not gc.isenabled()
-            raise LookupError
+        with pytest.raises(LookupError):
+            fail_at_rest()
         assert gc.isenabled() is was_enabled
         assert gc.get_freeze_count() > 0
     finally:
