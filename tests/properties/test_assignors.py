@@ -15,6 +15,7 @@ from bridge.engine.assignors.registry import registry
 from bridge.engine.assignors.uniform import Uniform
 from tests.support.assignments import find_uneven, index_of
 from tests.support.forced_minimum import forced_minimum
+from tests.support.kept_index import KeptIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
 TOPICS = [TopicId(bytes(15) + bytes([number])) for number in range(1, 5)]
@@ -52,7 +53,8 @@ def specs(
 def subscribed(spec: AssignmentSpec) -> list[TopicIdPartition]:
     """Every partition somebody wants."""
     wanted = {topic for member in spec.members.values() for topic in member.topics}
-    return [TopicIdPartition(topic, n) for topic in sorted(wanted) for n in range(spec.partition_counts[topic])]
+    counts = spec.partition_counts
+    return [TopicIdPartition(topic, n) for topic in sorted(wanted) for n in range(counts.get(topic, 0))]
 
 
 def standing(spec: AssignmentSpec) -> dict[MemberId, set[TopicIdPartition]]:
@@ -203,3 +205,40 @@ def test_order_of_members_does_not_matter_to_a_revision(spec: AssignmentSpec) ->
 def test_uniform_mixed_subscriptions_leave_no_chain_that_narrows_a_gap(spec: AssignmentSpec) -> None:
     """From no member does a chain of single moves lead to one with two partitions less."""
     assert find_uneven(spec, UNIFORM.assign(spec)) == []
+
+
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("join"), st.sampled_from(NAMES), st.frozensets(st.sampled_from(TOPICS))),
+        st.tuples(st.just("leave"), st.sampled_from(NAMES), st.just(frozenset[TopicId]())),
+        st.tuples(st.just("grow"), st.sampled_from(NAMES), st.frozensets(st.sampled_from(TOPICS), max_size=1)),
+        st.tuples(st.just("revise"), st.sampled_from(NAMES), st.just(frozenset[TopicId]())),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CHANGES)
+def test_index_kept_over_many_changes_finds_what_must_move_and_no_more(
+    changes: list[tuple[str, MemberId, frozenset[TopicId]]],
+) -> None:
+    """Wishes come, go and come back, topics appear and grow: each target is as good as one found from nothing."""
+    kept = KeptIndex()
+    for topic in TOPICS[:3]:
+        kept.grow(topic, 3)
+    for what, name, topics in [*changes, ("revise", NAMES[0], frozenset())]:
+        if what == "join":
+            kept.join(name, topics)
+        elif what == "leave" and name in kept.spec.members:
+            kept.leave(name)
+        elif what == "grow":
+            for topic in topics:
+                kept.grow(topic, 2)
+        elif what == "revise":
+            target = kept.revise()
+            owner = {partition: name for name, claim in standing(kept.spec).items() for partition in claim}
+            assert sorted(partition for share in target.values() for partition in share) == subscribed(kept.spec)
+            assert worth(kept.spec, target) == forced_minimum(kept.spec, owner)
+            kept.spec = replace(kept.spec, previous=target)
+            assert kept.index.picture() == index_of(kept.spec).picture()

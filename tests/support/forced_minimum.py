@@ -18,7 +18,7 @@ def forced_minimum(spec: AssignmentSpec, owner: Mapping[Partition, MemberId]) ->
     partitions that make way for each other, whose cost is least; a square's growth is the price of one more partition.
     """
     wanted = sorted({topic for member in spec.members.values() for topic in member.topics})
-    partitions = [Partition(topic, number) for topic in wanted for number in range(spec.partition_counts[topic])]
+    partitions = [Partition(topic, number) for topic in wanted for number in range(spec.partition_counts.get(topic, 0))]
     squares_price = len(partitions) + 1
     given: dict[Partition, MemberId] = {}
     for partition in partitions:
