@@ -11,6 +11,7 @@ from bridge.engine.classic.model import ClassicMember, Phase
 from translators.dialects.consumer_protocol import (
     COOPERATIVE,
     TRANSLATABLE,
+    MalformedBlob,
     Subscription,
     decode_assignment,
     decode_subscription,
@@ -38,9 +39,27 @@ class Holding:
     is_completing: bool
 
 
-def translatable_metadata(member: ClassicMember) -> bytes | None:
-    """What a member says under the first of its protocols that has a server-side equivalent, None if none has."""
-    return next((offer.metadata for offer in member.protocols if offer.name in TRANSLATABLE), None)
+def translatable_metadata(member: ClassicMember, former_name: str | None = None) -> bytes | None:
+    """What a member says under the protocol that its machine will speak for it, None if none has a server-side
+    equivalent: the one it was told before if it still offers that, else its first.
+    """
+    known = [offer for offer in member.protocols if offer.name in TRANSLATABLE]
+    former = [offer for offer in known if offer.name == former_name]
+    return next((offer.metadata for offer in former or known), None)
+
+
+def find_unreadable(group: ClassicGroup) -> tuple[ClassicMember, MalformedBlob, bool] | None:
+    """The first member whose bytes can't be read, and whether they are its subscription or else its assignment."""
+    for member_id, member in group.members.items():
+        try:
+            _wants(group, member)
+        except MalformedBlob as malformed:
+            return member, malformed, True
+        try:
+            _synced(group, member_id)
+        except MalformedBlob as malformed:
+            return member, malformed, False
+    return None
 
 
 def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holding, ...]:
@@ -76,7 +95,7 @@ def _unrevoked(holding: Holding) -> Named:
 def _read(group: ClassicGroup, held_up: Named) -> Iterator[Holding]:
     is_synced = group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation
     for member_id, member in group.members.items():
-        wants = decode_subscription(translatable_metadata(member) or b"")
+        wants = _wants(group, member)
         synced = _synced(group, member_id)
         waits = member_id in group.unsynced or member_id in group.syncing
         using = synced if is_synced else _kept(member, wants, synced)
@@ -91,6 +110,10 @@ def _read(group: ClassicGroup, held_up: Named) -> Iterator[Holding]:
             is_newcomer=member_id in group.newcomers,
             is_completing=group.phase is Phase.COMPLETING_REBALANCE or waits,
         )
+
+
+def _wants(group: ClassicGroup, member: ClassicMember) -> Subscription:
+    return decode_subscription(translatable_metadata(member, group.roster.protocol_name) or b"")
 
 
 def _synced(group: ClassicGroup, member_id: MemberId) -> Named:

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import ClassicMember, Phase
 from bridge.engine.commands import ClassicSeat, GroupType, Speaks
-from bridge.engine.convert.holdings import read_holdings, translatable_metadata
+from bridge.engine.convert.holdings import find_unreadable, translatable_metadata
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
-from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE, MalformedBlob
+from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE
 from translators.dialects.ids import GroupId
 
 
@@ -101,12 +101,15 @@ def _find_custom(group: ClassicGroup) -> NotConverted | None:
 
 
 def _find_malformed(group: ClassicGroup) -> NotConverted | None:
-    try:
-        read_holdings(group)
-    except MalformedBlob as malformed:
-        text = f"a subscription or assignment in group {group.group_id} can't be read: {malformed}"
-        return _unready(group, Unready.MALFORMED_SUBSCRIPTION, text)
-    return None
+    found = find_unreadable(group)
+    if found is None:
+        return None
+    member, malformed, is_subscription = found
+    whose = f"of member {member.member_id} (client id {member.identity.client_id!r}, {member.identity.client_host})"
+    if is_subscription:
+        return _unready(group, Unready.MALFORMED_SUBSCRIPTION, f"the subscription {whose} can't be read: {malformed}")
+    text = f"the assignment {whose}, which its leader made, can't be read: {malformed}"
+    return _unready(group, Unready.MALFORMED_ASSIGNMENT, text)
 
 
 def _find_excess(state: Shard, group: ClassicGroup, newcomers: int) -> NotConverted | None:

@@ -57,6 +57,16 @@ def test_chosen_custom_assignor_counts_though_a_known_one_is_offered_too() -> No
     assert fault.reason is Unready.CUSTOM_ASSIGNOR
 
 
+def test_unreadable_assignment_names_whose_it_is() -> None:
+    """A leader may hand out anything; who looks for it needs the client."""
+    bench = ConversionBench()
+    (leader,) = bench.join_all(None)
+    bench.sync(leader, assigns={leader: b"\x00"})
+    refused = bench.refused()
+    assert refused.reason is Unready.MALFORMED_ASSIGNMENT
+    assert refused.text.startswith(f"the assignment of member {leader} (client id 'client', /127.0.0.1)")
+
+
 def test_group_that_would_be_too_large_stays() -> None:
     """The joiner counts; one that takes a static seat does not."""
     bench = formed(
