@@ -58,6 +58,7 @@ def test_quick_form_becomes_settings_and_rules(monkeypatch: pytest.MonkeyPatch) 
             "bootstrap": "a:1,b:2",
             "listen": "127.0.0.1:3",
             "admin": "off",
+            "events": "log",
             "recover": True,
             "globs": ("orders-*", "x"),
             "assignments": ("listen=127.0.0.1:2", "drain.timeout.ms=5"),
@@ -66,6 +67,7 @@ def test_quick_form_becomes_settings_and_rules(monkeypatch: pytest.MonkeyPatch) 
     settings = config.settings
     assert (settings.bootstrap, settings.listen, settings.admin_listen) == (("a:1", "b:2"), "127.0.0.1:3", "off")
     assert (settings.drain_timeout_ms, settings.limits_idle_ms, settings.journal_recover) == (5, 77, True)
+    assert settings.events_path == "log"
     assert config.rules == (GroupRule("orders-*", Road.EMBEDDED), GroupRule("x", Road.EMBEDDED))
 
 

@@ -32,3 +32,11 @@ def test_command_names_upstream_place_group_and_settings() -> None:
     assert pairs[:4] == [("--bootstrap", "a:1"), ("--listen", "l:3"), ("--admin", "d:4"), ("--embedded", "g")]
     assert pairs[4:] == [("--set", f"{name}={value}") for name, value in SETTINGS.items()]
     assert set(SETTINGS) <= set(KEYS)
+
+
+def test_event_log_is_written_where_it_is_asked_for() -> None:
+    """And nowhere else."""
+    place = BridgePlace(listen="l:3", admin="d:4")
+    command = serve_command("a:1", "g", place, "/tmp/events")
+    assert command[command.index("--events") + 1] == "/tmp/events"
+    assert "--events" not in serve_command("a:1", "g", place)
