@@ -13,6 +13,7 @@ from bridge.engine.snapshots import durable
 from tests.support.classic_bench import SESSION_MS, commit_of
 from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import BAR, GROUP, parts, static_join_request, topic_id
+from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
 
@@ -133,6 +134,19 @@ def test_assignment_held_up_by_a_commit_is_not_handed_out_by_the_conversion() ->
     assert [notice for notice in bench.notices if isinstance(notice, PartitionsFreed)] == [
         PartitionsFreed(GROUP, parts(0), frozenset({second}))
     ]
+
+
+@pytest.mark.parametrize("name", [EAGER, COOPERATIVE, "sticky", "roundrobin", "RoundRobinAssigner"])
+def test_user_data_in_assignments_does_not_stand_in_the_way(name: str) -> None:
+    """Baseline point 4: librdkafka's leader echoes it, and Kafka then refuses (KAFKA-18134)."""
+    bench = ConversionBench()
+    first, second = bench.join_all(None, None, name=name)
+    echoed = len(b"claims").to_bytes(4) + b"claims"
+    shares = {first: named(0, 1, 2), second: named(3, 4, 5)}
+    bench.sync(first, assigns={one: encode_assignment(share)[:-4] + echoed for one, share in shares.items()})
+    bench.sync(second)
+    assert not bench.converted().rebalances
+    assert {seat.member.member_id: seat.handed for seat in bench.upgraded().seats} == shares
 
 
 def test_session_goes_on_from_the_last_sign_of_life() -> None:
