@@ -21,6 +21,8 @@ from bridge.telemetry.schema.facts import (
     MemberRejoined,
     MemberSubscribed,
     OperatorActed,
+    PartitionsAssigned,
+    PartitionsReleased,
     RebalanceEnded,
     TargetComputed,
     TopicsChanged,
@@ -35,6 +37,10 @@ Find = Callable[[Scene, Events], tuple[Event, ...]]
 CLEAN = frozenset((Departure.LEFT, Departure.REPLACED, Departure.FENCED, Departure.GROUP_FULL))
 EXPIRED = frozenset((Departure.SESSION_EXPIRED, Departure.CONNECTION_LOST, Departure.VANISHED))
 TIMED_OUT = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SYNC_TIMED_OUT))
+
+
+FIRST_EPOCH_MAX = 2
+"""A broker gives the first member of a new group epoch 1 or 2: creating the group may count as a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ def find_cause(scene: Scene) -> Finding:
             evidence = rule.find(scene, candidates)
             if evidence:
                 return Finding(rule.cause, tuple(sorted(evidence, key=lambda event: event.stamp.mono_us)))
-    return _find_seat_expired(scene) or Finding(Cause.UNKNOWN, ())
+    return _find_seat_expired(scene) or _find_dropped(scene) or Finding(Cause.UNKNOWN, ())
 
 
 def _of(kind: type[object]) -> Find:
@@ -117,11 +123,13 @@ def _was_empty(scene: Scene, joins: Events) -> bool:
     endings = [event.fact.outcome for event in scene.past if isinstance(event.fact, RebalanceEnded)]
     if endings:
         return endings[-1] is Outcome.EMPTIED
-    return scene.fact.group_epoch in (0, 1) or (scene.is_barrier and not _residents(scene, joins))
+    is_new = 0 <= scene.fact.group_epoch <= FIRST_EPOCH_MAX or scene.is_barrier
+    return is_new and not _residents(scene, joins)
 
 
 def _residents(scene: Scene, joins: Events) -> set[str]:
-    members = {member_of(event) for event in scene.own} - {member_of(event) for event in joins}
+    known = scene.own if scene.is_barrier else (*scene.past, *scene.own)
+    members = {member_of(event) for event in known} - {member_of(event) for event in joins}
     return members - {member_of(event) for event in scene.own if isinstance(event.fact, MemberJoined)} - {""}
 
 
@@ -203,6 +211,24 @@ def _find_seat_expired(scene: Scene) -> Finding | None:
         elif isinstance(fact, MemberJoined) and fact.instance_id is not None:
             away.pop(fact.instance_id, None)
     return Finding(Cause.SESSION_EXPIRED, tuple(away.values())) if away else None
+
+
+def _find_dropped(scene: Scene) -> Finding | None:
+    """On road `pass` nobody tells of a consumer member that has expired; but others get what it never released."""
+    had: dict[str, Event] = {}
+    for event in scene.past:
+        fact = event.fact
+        if isinstance(fact, PartitionsAssigned):
+            had.update(dict.fromkeys(fact.partitions, event))
+        elif isinstance(fact, PartitionsReleased):
+            for partition in fact.partitions:
+                had.pop(partition, None)
+    alive = {member_of(event) for event in scene.own if not isinstance(event.fact, MemberLeft)}
+    taken = [
+        name for event in scene.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
+    ]
+    lost = {had[name].stamp.event_id: had[name] for name in taken if name in had and member_of(had[name]) not in alive}
+    return Finding(Cause.SESSION_EXPIRED, tuple(lost.values())) if lost else None
 
 
 RULES: tuple[Rule, ...] = (

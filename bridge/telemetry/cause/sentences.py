@@ -76,7 +76,7 @@ def _expired(finding: Finding, introduced: Introduced) -> str:
     departures = {fact.departure for fact in facts}
     if departures == {Departure.CONNECTION_LOST}:
         return f"rebalanced because {who} lost its connection"
-    inputs = introduced(facts[0].member_id) if facts else None
+    inputs = introduced(members_behind(finding)[0])
     timeout = tell_timeout(-1 if inputs is None else inputs.session_timeout_ms)
     if departures == {Departure.STATIC_LEFT}:
         return f"rebalanced because {who} went away and did not come back within {timeout}"

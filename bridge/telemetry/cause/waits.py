@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.cause.spans import Span, pair_spans
 from bridge.telemetry.schema.facts import (
+    MemberJoined,
     MemberLeft,
     MemberRejoined,
     PartitionsAssigned,
@@ -162,6 +163,22 @@ def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
                 if holder != fact.member_id and end_us > begin_us:
                     phase = _phase_at(spans, holder, begin_us, end_us)
                     yield Wait(holder=holder, waiter=fact.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
+            for name in fact.partitions:
+                released.pop(name, None)
+    yield from _waits_of_newcomers(scene, spans, set(released.values()))
+
+
+def _waits_of_newcomers(scene: Scene, spans: Sequence[Span], unclaimed: set[tuple[str, int]]) -> Iterator[Wait]:
+    """What was released and not given to anybody before the end is for those who have just come."""
+    newcomers = {
+        event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
+    }
+    gone = {event.fact.member_id for event in scene.own if isinstance(event.fact, MemberLeft)}
+    for holder, end_us in unclaimed:
+        if holder not in gone and end_us > scene.begin_us:
+            phase = _phase_at(spans, holder, scene.begin_us, end_us)
+            for waiter in newcomers - {holder}:
+                yield Wait(holder=holder, waiter=waiter, begin_us=scene.begin_us, end_us=end_us, phase=phase)
 
 
 def _phase_at(spans: Sequence[Span], member_id: str, begin_us: int, end_us: int) -> Phase:

@@ -113,3 +113,30 @@ def test_topics_of_embedded_groups_count_at_once_only() -> None:
     story = topics_change(Story().at(0), "orders").at(60_000)
     story.told("c1", News.ASSIGN)
     assert cause_of(story.began(3).target(1))[0] is Cause.UNKNOWN
+
+
+def test_member_whose_partitions_others_get_has_expired() -> None:
+    """A broker tells nobody that a consumer member is gone; it never released what another one is given."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0").gets("c2", "orders-1")
+    story.at(9_000).began(4).told("c1", News.ASSIGN).gets("c1", "orders-1")
+    assert cause_of(story) == (Cause.SESSION_EXPIRED, ("c2",))
+
+
+def test_member_whose_partition_was_released_has_not_expired() -> None:
+    """It moved, for a reason that nobody saw."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c2", "orders-1").releases("c2", "orders-1")
+    assert cause_of(story.at(9_000).began(4).gets("c1", "orders-1")) == (Cause.UNKNOWN, ())
+
+
+def test_first_member_of_a_group_that_passes_is_first() -> None:
+    """Kafka 4.3 gives it epoch 2; nobody else was ever seen."""
+    story = Story(road=Road.PASSING).at(0).began(2)
+    story.joined("c1")
+    assert cause_of(story.told("c1", News.ASSIGN)) == (Cause.FIRST_JOIN, ("c1",))
+    story.ended().at(4_000).began(2)
+    story.joined("c2")
+    assert cause_of(story.told("c1", News.ASSIGN)) == (Cause.JOIN, ("c2",))

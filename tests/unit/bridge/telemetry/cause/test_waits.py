@@ -34,6 +34,18 @@ def test_handover_without_named_waits_found_by_partition() -> None:
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 700_000)
 
 
+def test_release_that_nobody_has_got_yet_was_waited_for_by_the_newcomer() -> None:
+    """On road `pass` the newcomer hears of it with its next heartbeat, when the rebalance is over."""
+    story = Story(road=Road.PASSING).at(0).began(3)
+    story.joined("c3")
+    story.told("c3", News.ASSIGN)
+    story.at(200).releases("c1", "orders-0").gets("c3", "orders-0")
+    story.at(2_000).enters("c2", Phase.REVOKING).at(2_300).releases("c2", "orders-1").leaves("c2", Phase.REVOKING)
+    critical = critical_of(story.ended())
+    assert critical is not None
+    assert (critical.member_id, critical.waiters, critical.waited_us) == ("c2", ("c3",), 2_300_000)
+
+
 def test_partitions_that_come_back_are_not_named() -> None:
     """An eager member lets go of all it has, and is given most of it again."""
     story = cooperative_handover()
