@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bridge.session.contracts import Hear
+from bridge.session.limits import ELEMENTS_MAX
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Guard
@@ -15,6 +16,7 @@ from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.schema.terms import Road
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, decode_reply, decode_request
+from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch_request import read_fetch
 from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
@@ -73,6 +75,8 @@ class Overhearing(PassingLog):
         self._guard = guard
         self._topics = topics
         self._now_us = now_us
+        self.unread = 0
+        """Requests and answers that could not be read."""
         self._learn = learn
         self._beats: dict[int, Beat] = {}
         self._waiting: list[Callable[[], None]] = []
@@ -93,7 +97,7 @@ class Overhearing(PassingLog):
             return partial(self._hear_beat, ref, header, Sent(frame, client, broker_id, self._now_us()))
         sent = Sent(frame, client, broker_id, self._now_us())
         is_followed: list[bool] = []
-        self._guard.run(lambda: is_followed.append(self._ask(ref, header, sent)))
+        self._read(lambda: is_followed.append(self._ask(ref, header, sent)))
         return partial(self._hear, ref, header, broker_id) if is_followed and is_followed[0] else None
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:
@@ -103,19 +107,32 @@ class Overhearing(PassingLog):
 
     def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
         """See `session.contracts.Passing`."""
-        self._guard.run(lambda: self._read_fetch(header, bytes(data), client))
+        self._read(lambda: self._read_fetch(header, bytes(data), client))
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone."""
         self._beats.pop(connection, None)
 
+    def _read(self, work: Callable[[], None]) -> None:
+        """What can't be read is for the broker to judge, or for the client: it passes all the same."""
+
+        def try_to_read() -> None:
+            try:
+                work()
+            except MalformedFrame:
+                self.unread += 1
+
+        self._guard.run(try_to_read)
+
     def _ask(self, ref: RequestRef, header: RequestHeader, sent: Sent) -> bool:
         start = header.body_offset
-        request = decode_request(header.api_key, header.api_version, memoryview(sent.frame)[start:], start)
+        request = decode_request(
+            header.api_key, header.api_version, memoryview(sent.frame)[start:], start, ELEMENTS_MAX
+        )
         return self._follower.asked(ref, sent.client, request, Road.PASSING, sent.at_us)
 
     def _hear(self, ref: RequestRef, header: RequestHeader, broker_id: int | None, answer: bytes) -> None:
-        self._guard.run(lambda: self._answer(ref, self._read_answer(header, answer), broker_id, self._now_us()))
+        self._read(lambda: self._answer(ref, self._read_answer(header, answer), broker_id, self._now_us()))
 
     def _read_answer(self, header: RequestHeader, answer: bytes) -> Reply:
         _, reply = decode_reply(header.api_key, header.api_version, memoryview(answer)[LENGTH_BYTES:])
@@ -132,7 +149,7 @@ class Overhearing(PassingLog):
         beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
         if self._beats.get(ref.connection) != beat:
             self._beats[ref.connection] = beat
-            self._guard.run(lambda: self._read_beat(ref, header, sent, answer))
+            self._read(lambda: self._read_beat(ref, header, sent, answer))
 
     def _read_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
         reply, now_us = self._read_answer(header, answer), self._now_us()
@@ -152,7 +169,7 @@ class Overhearing(PassingLog):
         """The topics have been looked at: whatever waited for a name is told now, in order, with its own time."""
         waiting, self._waiting = self._waiting, []
         for read in waiting:
-            self._guard.run(read)
+            self._read(read)
 
     def _read_fetch(self, header: RequestHeader, frame: bytes, client: ClientIdentity) -> None:
         named = read_fetch(header.api_version, frame, header.body_offset)
