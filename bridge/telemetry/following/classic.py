@@ -77,7 +77,7 @@ class ClassicFollower:
             member.former = member.assigned
             teller.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
         teller.begin_phase(group, member, Phase.JOINING, at_us)
-        group.unsettled.add(member_id)
+        group.settled.discard(member_id)
         return member
 
     def _replace(self, group: GroupTrack, newcomer: MemberTrack, at_us: int) -> str:
@@ -222,7 +222,7 @@ class ClassicFollower:
         teller.inform(group, member, News.REVOKE if gives_up else News.REJOIN, carrier, at_us)
         teller.demand(group, member, gives_up, at_us)
         teller.begin_phase(group, member, Phase.REVOKING, at_us)
-        group.unsettled.add(member.member_id)
+        group.settled.discard(member.member_id)
 
     def leave_came(self, group: GroupTrack, request: LeaveGroup) -> None:
         """A LeaveGroup came: the reasons it gives are kept until its members are gone."""

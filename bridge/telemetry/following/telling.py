@@ -195,7 +195,8 @@ class Teller:
         # The epoch is for people; groups that are deleted and begin anew have it twice.
         name = f"{self._rebalances}" if epoch is None else f"{epoch}.{self._rebalances}"
         group.rebalance = RebalanceTrack(rebalance_id=f"{group.group_id}@{self._boot}-{name}")
-        group.unsettled = set(group.members)
+        # Nobody has settled yet; to copy all members here would cost a large group dearly.
+        group.settled = set()
         self.tell(group, RebalanceBegan(**group_words(group), supersedes=former), at_us)
 
     def end_rebalance(self, group: GroupTrack, outcome: Outcome, at_us: int) -> None:
@@ -214,9 +215,9 @@ class Teller:
         knows_all = member.due is None or member.due == member.assigned
         is_settled = member.phase is Phase.STABLE and member.reached >= group.epoch and knows_all
         if is_settled:
-            group.unsettled.discard(member.member_id)
+            group.settled.add(member.member_id)
         else:
-            group.unsettled.add(member.member_id)
+            group.settled.discard(member.member_id)
         self.look(group, at_us)
 
     def rest(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
@@ -229,7 +230,8 @@ class Teller:
         """End the rebalance under way if it waits for nobody."""
         rebalance = group.rebalance
         # Who joins after a generation was handed out joins for the next one.
-        if rebalance is not None and not group.unsettled and (rebalance.is_joined or not group.joins):
+        is_settled = len(group.settled) >= len(group.members)
+        if rebalance is not None and is_settled and (rebalance.is_joined or not group.joins):
             self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
 
     # ------------------------------------------------------------------ members
@@ -237,7 +239,6 @@ class Teller:
     def join(self, group: GroupTrack, member: MemberTrack, former_id: str, at_us: int) -> None:
         """A member is there; `former_id` had its static seat, "" for none."""
         self._enter(group, member)
-        group.unsettled.add(member.member_id)
         is_return = bool(former_id)
         words = member_words(group, member)
         fact = MemberJoined(**words, **input_words(member.inputs), is_return=is_return, former_id=former_id)
@@ -272,7 +273,7 @@ class Teller:
         group.departed[member.member_id] = member
         if len(group.departed) > DEPARTED_MAX:
             del group.departed[next(iter(group.departed))]
-        group.unsettled.discard(member.member_id)
+        group.settled.discard(member.member_id)
         group.natives.discard(member.member_id)
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:

@@ -109,7 +109,7 @@ class Join:
 
 @dataclass(slots=True, kw_only=True)
 class GroupTrack:
-    """One group: its members, the rebalance under way, and those it waits for.
+    """One group: its members, the rebalance under way, and those it waits for no more.
 
     `is_led` says that the engine tells of its epochs, so that requests and answers need not be read for them. `away`
     are static members that will be back, `joins` those that came and are not answered yet, by request. `departed` are
@@ -124,7 +124,7 @@ class GroupTrack:
     members: dict[MemberId, MemberTrack] = field(default_factory=dict)
     seats: dict[InstanceId, MemberId] = field(default_factory=dict)
     joins: dict[object, Join] = field(default_factory=dict)
-    unsettled: set[MemberId] = field(default_factory=set)
+    settled: set[MemberId] = field(default_factory=set)
     rebalance: RebalanceTrack | None = None
     last_rebalance_id: str = ""
     natives: set[MemberId] = field(default_factory=set)
