@@ -101,7 +101,7 @@ class FleetLog:
 
 
 class GroupLife:
-    """One group: members come, and then partitions go to and fro between two of them at a time."""
+    """One group: members come, and then partitions go back and forth between two of them at a time."""
 
     def __init__(self, log: FleetLog, plan: FleetPlan, group_id: str, protocol: Protocol) -> None:
         self._log, self._plan = log, plan
