@@ -20,6 +20,7 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.terms import Departure, Phase
 
 MISSED = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SESSION_EXPIRED))
+SpansOf = dict[str, list[Span]]
 NOTICEABLE_US = 1_000
 """Shorter waits are nobody's fault."""
 
@@ -97,6 +98,7 @@ def union_us(intervals: Iterable[tuple[int, int]]) -> int:
 
 def _waits_for_last(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     """Members that have joined wait for the last one to do so, or to be given up."""
+    spans_of = _by_member(spans)
     joins = {span.member_id: span for span in spans if span.phase is Phase.JOINING and span.has_begin}
     if not joins:
         return
@@ -117,7 +119,7 @@ def _waits_for_last(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
                 waiter=span.member_id,
                 begin_us=begin_us,
                 end_us=end_us,
-                phase=_phase_at(spans, holder, begin_us, end_us),
+                phase=_phase_at(spans_of, holder, begin_us, end_us),
             )
 
 
@@ -141,16 +143,18 @@ def _waits_for_leader(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
 
 def _waits_for_release(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     """Members that name whom they wait for."""
+    spans_of = _by_member(spans)
     for span in spans:
         if span.phase is Phase.AWAITING_RELEASE:
             begin_us, end_us = max(span.begin_us, scene.begin_us), min(span.end_us, scene.end_us)
             for holder in span.waits_on:
-                phase = _phase_at(spans, holder, begin_us, end_us)
+                phase = _phase_at(spans_of, holder, begin_us, end_us)
                 yield Wait(holder=holder, waiter=span.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
 
 
 def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     """A partition that one member released and another one got kept the latter waiting, since it came at the latest."""
+    spans_of = _by_member(spans)
     joined = {span.member_id: span.begin_us for span in spans if span.phase is Phase.JOINING}
     released: dict[str, tuple[str, int]] = {}
     for event in scene.own:
@@ -161,14 +165,14 @@ def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
             begin_us = max(scene.begin_us, joined.get(fact.member_id, scene.begin_us))
             for holder, end_us in {released[name] for name in fact.partitions if name in released}:
                 if holder != fact.member_id and end_us > begin_us:
-                    phase = _phase_at(spans, holder, begin_us, end_us)
+                    phase = _phase_at(spans_of, holder, begin_us, end_us)
                     yield Wait(holder=holder, waiter=fact.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
             for name in fact.partitions:
                 released.pop(name, None)
-    yield from _waits_of_newcomers(scene, spans, set(released.values()))
+    yield from _waits_of_newcomers(scene, spans_of, set(released.values()))
 
 
-def _waits_of_newcomers(scene: Scene, spans: Sequence[Span], unclaimed: set[tuple[str, int]]) -> Iterator[Wait]:
+def _waits_of_newcomers(scene: Scene, spans_of: SpansOf, unclaimed: set[tuple[str, int]]) -> Iterator[Wait]:
     """What was released and not given to anybody before the end is for those who have just come."""
     newcomers = {
         event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
@@ -176,16 +180,23 @@ def _waits_of_newcomers(scene: Scene, spans: Sequence[Span], unclaimed: set[tupl
     gone = {event.fact.member_id for event in scene.own if isinstance(event.fact, MemberLeft)}
     for holder, end_us in unclaimed:
         if holder not in gone and end_us > scene.begin_us:
-            phase = _phase_at(spans, holder, scene.begin_us, end_us)
+            phase = _phase_at(spans_of, holder, scene.begin_us, end_us)
             for waiter in newcomers - {holder}:
                 yield Wait(holder=holder, waiter=waiter, begin_us=scene.begin_us, end_us=end_us, phase=phase)
 
 
-def _phase_at(spans: Sequence[Span], member_id: str, begin_us: int, end_us: int) -> Phase:
+def _by_member(spans: Iterable[Span]) -> SpansOf:
+    found: SpansOf = {}
+    for span in spans:
+        found.setdefault(span.member_id, []).append(span)
+    return found
+
+
+def _phase_at(spans_of: SpansOf, member_id: str, begin_us: int, end_us: int) -> Phase:
     """What a member did most of that time."""
     shares: dict[Phase, int] = {}
-    for span in spans:
-        if span.member_id == member_id and span.phase is not Phase.FETCHING:
+    for span in spans_of.get(member_id, ()):
+        if span.phase is not Phase.FETCHING:
             share = min(span.end_us, end_us) - max(span.begin_us, begin_us)
             shares[span.phase] = shares.get(span.phase, 0) + max(share, 0)
     return max(shares, key=lambda phase: shares[phase]) if any(shares.values()) else Phase.STABLE
