@@ -17,9 +17,10 @@ from bridge.telemetry.event_log.decoding import decode_line
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.event_log.topic_sink import open_topic
-from bridge.telemetry.schema.facts import GroupDeleted
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, GroupDeleted
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Road
+from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 
 PARTITIONS = 3
 PATIENCE_S = 60.0
@@ -61,7 +62,7 @@ def _read(kafka: KafkaBroker, topic: str, count: int) -> list[Event]:
             assert message.error() is None
             event = decode_line(message.value() or b"")
             assert isinstance(event, Event)
-            assert message.key() == getattr(event.fact, "group_id", "").encode()
+            assert message.key() == (getattr(event.fact, "group_id", "").encode() or None)
             found.append(event)
     consumer.close()
     return found
@@ -99,3 +100,14 @@ def test_nothing_is_lost_while_the_broker_is_away_and_over_a_crash(kafka: KafkaB
     assert _epochs(events) == expected
     second.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bridge_sends_its_events_to_the_topic(kafka: KafkaBroker, tmp_path: Path) -> None:
+    """From its start to its stop, without files."""
+    topic = "bridge-events"
+    create_topics(kafka.bootstrap, (topic,), PARTITIONS)
+    settings = {**QUICK_SETTINGS, "events.topic": topic, "events.spool.path": str(tmp_path / "spool")}
+    with bridge_process(kafka.bootstrap, [], tmp_path, settings):
+        pass
+    kinds = {event.fact.kind for event in _read(kafka, topic, 2)}
+    assert {BridgeStarted.kind, BridgeStopped.kind} <= kinds
