@@ -72,12 +72,18 @@ def seat_loads(state: Shard, group: Group, subscription: Subscription) -> None:
 
 def _seat_member(state: Shard, group: Group, loads: TargetIndex, subscription: Subscription) -> bool:
     wish = _wish(subscription)
-    if not loads.knows(wish):
+    # Nobody told what became of topics that nobody wanted: what was known of them from before counts no more.
+    if _is_alone_with(group, subscription) or not loads.knows(wish):
         topics = topic_ids_of(state, topic_names_of(state, subscription))
         counts = {topic: count for topic in topics if (count := state.partition_counts.get(topic, 0)) > 0}
         if not loads.learn(wish, counts):
             return False
     return loads.seat(_seat(subscription), wish, group.target.get(subscription.member_id))
+
+
+def _is_alone_with(group: Group, subscription: Subscription) -> bool:
+    pattern = subscription.pattern
+    return group.wishes[subscription.names] == 1 or (pattern is not None and group.patterns[pattern] == 1)
 
 
 def unseat_loads(group: Group, member_id: MemberId) -> None:

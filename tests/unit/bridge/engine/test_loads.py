@@ -159,3 +159,15 @@ def test_wish_that_was_nobody_s_comes_back_to_topics_as_they_are_now(assignor: s
     bench.join("b", "bar")
     assert bench.target("b") == {(made_anew.topic_id, 0), (made_anew.topic_id, 1)}
     assert bench.target("a") == parts(*range(6))
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_wish_for_a_topic_to_come_gets_it_when_it_comes_back(assignor: str) -> None:
+    """Without the topic the wish was for the same as others'; when it was made nobody wanted it any more."""
+    bench = Bench(settings=EngineSettings(group_consumer_assignors=(assignor,)))
+    bench.join("a")
+    bench.join("b", "foo", "later")
+    bench.leave("b")
+    bench.tell(ChangeTopics((topic("later", 2),)))
+    bench.join("b", "foo", "later")
+    assert parts(0, 1, of="later") <= bench.target("b")
