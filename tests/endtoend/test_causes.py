@@ -185,7 +185,7 @@ async def test_story_is_labelled_rightly(scenery: Scenery, tmp_path: Path, road:
         await trio.sleep(0.5)
         told = find_rebalances(scenery.events, Wanted(group_id=group, since_us=FOREVER_US))
         await fleet.stop_all()
-    after = [rebalance for rebalance in told if rebalance.ended_wall_us >= began_us[-1]]
+    after = [rebalance for rebalance in told if rebalance.began_wall_us >= began_us[-1]]
     expected = STORIES[story]
     explained = after[0].explained
     sentences = [one.explained.sentence for one in told]
