@@ -1,0 +1,1 @@
+"""What is asked of Kafka and the bridge alike, by theme."""

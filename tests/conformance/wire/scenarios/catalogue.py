@@ -1,0 +1,36 @@
+"""All themes and their scenarios."""
+
+from collections.abc import Mapping
+
+from tests.conformance.wire.scenarios import (
+    consumers,
+    joining,
+    limits,
+    mixed,
+    natives,
+    offsets,
+    returning,
+    seats,
+    staying,
+    views,
+)
+from tests.support.conformance.steps import Scenario
+
+THEMES: Mapping[str, tuple[Scenario, ...]] = {
+    "joining": joining.SCENARIOS,
+    "staying": staying.SCENARIOS,
+    "seats": seats.SCENARIOS,
+    "offsets": offsets.SCENARIOS,
+    "views": views.SCENARIOS,
+    "consumers": (*consumers.SCENARIOS, *natives.SCENARIOS),
+    "limits": limits.SCENARIOS,
+    "mixed": mixed.SCENARIOS,
+    "returning": returning.SCENARIOS,
+}
+
+RECORDED_ONLY = frozenset({"returning"})
+"""Themes whose answers by Kafka are kept, and which the bridge is not held to: it does not convert back by itself yet."""
+
+PLAYED: Mapping[str, tuple[Scenario, ...]] = {
+    theme: scenarios for theme, scenarios in THEMES.items() if theme not in RECORDED_ONLY
+}

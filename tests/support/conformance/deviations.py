@@ -1,0 +1,62 @@
+"""Where the bridge's answers differ from Kafka's on purpose: a file of scenarios, steps, both answers and who gains.
+
+It knows the form of that file, and must not know how answers come about.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from tests.support.conformance.schema import Value
+from tests.support.conformance.transcripts import DATA, Difference
+
+FILE: Path = DATA / "deviations.yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """One decision: what differs in one line, who gains, and by scenario the steps with both answers."""
+
+    title: str
+    gains: str
+    differs: Mapping[str, Mapping[Difference, tuple[Value, Value]]]
+
+
+@cache
+def deviations() -> tuple[Deviation, ...]:
+    """All of the file: a list of `title`, `gains` and `scenarios`, which give `[step, path, Kafka's, ours]` by name."""
+    document = cast("Sequence[Mapping[str, Value]]", yaml.safe_load(FILE.read_text(encoding="utf-8")) or [])
+    return tuple(_deviation(entry) for entry in document)
+
+
+def _deviation(entry: Mapping[str, Value]) -> Deviation:
+    scenarios = entry["scenarios"]
+    assert isinstance(scenarios, Mapping)
+    return Deviation(
+        title=str(entry["title"]),
+        gains=str(entry["gains"]),
+        differs={name: _steps(rows) for name, rows in scenarios.items()},
+    )
+
+
+def _steps(rows: Value) -> dict[Difference, tuple[Value, Value]]:
+    steps: dict[Difference, tuple[Value, Value]] = {}
+    assert isinstance(rows, list)
+    for row in rows:
+        assert isinstance(row, list)
+        step, path, kafka, ours = row
+        assert isinstance(step, int)
+        steps[step, str(path)] = (kafka, ours)
+    return steps
+
+
+def deviations_of(scenario: str) -> dict[Difference, tuple[Value, Value]]:
+    """All that is meant to differ in a scenario, by step and path."""
+    found: dict[Difference, tuple[Value, Value]] = {}
+    for deviation in deviations():
+        found |= deviation.differs.get(scenario, {})
+    return dict(sorted(found.items()))
