@@ -18,6 +18,9 @@ PURE_ROOMS = (
     "bridge/migration",
     "bridge/session",
     "bridge/simulation",
+    "bridge/telemetry/cause",
+    "bridge/telemetry/rebalances",
+    "bridge/telemetry/schema",
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
