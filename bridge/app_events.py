@@ -242,7 +242,7 @@ def _topic_sink(config: Config, boot: str) -> Sink:
     if find_spec("confluent_kafka") is None:
         raise SinkUnusable(
             "EB-EVENTS-007: events.topic needs confluent-kafka, which is not installed; "
-            "run `pip install 'epochbridge[events]'`"
+            "run `pip install 'epochbridge[demo]'`"
         )
     spool = Spool(Path(settings.events_spool_path), boot, settings.events_spool_bytes_max)
     # Only who asks for the topic needs the library behind it.

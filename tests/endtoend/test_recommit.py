@@ -64,7 +64,7 @@ def test_idle_partition_keeps_its_offset_while_the_group_lives(tmp_path: Path) -
     """Decision 1: a simple commit expires a minute later on this broker, the live group's offset does not."""
     with (
         start_broker(BrokerSettings(properties=SHORT_RETENTION), directory=tmp_path / "kafka") as broker,
-        bridge_process(broker.bootstrap, "embedded-*", tmp_path / "bridge", RENEWING) as bridge,
+        bridge_process(broker.bootstrap, ("embedded-*",), tmp_path / "bridge", RENEWING) as bridge,
     ):
         create_topic(broker.bootstrap, TOPIC, 1)
         producer = Producer({"bootstrap.servers": broker.bootstrap})
