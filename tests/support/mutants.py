@@ -25,6 +25,7 @@ from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import CallDue, NotCalled, Stable, State
 from translators.classic_member.step import next_deadline
 from translators.classic_member.tenure import Partitions, Tenure, Vacant, hand_over
+from translators.dialects.claims import NO_CLAIM
 from translators.dialects.classic import JoinGroup
 from translators.dialects.errors import ErrorCode, Refusal
 
@@ -90,13 +91,16 @@ def take_cooperative_for_eager(patch: Patch) -> None:
 
 
 def readmit_the_forgotten(patch: Patch) -> None:
-    """A client whose seat is gone joins and goes on with what it had."""
+    """A client whose seat is gone joins and goes on with what it had, which it doesn't even say: else the target would
+    mostly give it back (KIP-341).
+    """
 
     def read(request: JoinGroup, former_name: str = "") -> Profile | Refusal:
         profile = read_profile(request, former_name)
         return profile if isinstance(profile, Refusal) else replace(profile, owned=None)
 
     patch.setattr(absent, "read_profile", read)
+    patch.setattr(joining, "read_claim", lambda _: NO_CLAIM)
 
 
 def begin_at_generation_zero(patch: Patch) -> None:
