@@ -35,7 +35,10 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
     kinds = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
     rows = events.where(f.col("kind").isin(*kinds) & (f.col("rebalance_id") != ""))
     slim = rows.select("group_id", "rebalance_id", "member_id", "kind", "news", "partitions")
-    of_member = slim.join(chains, ["group_id", "rebalance_id"]).groupBy(*_MEMBER)
+    # Few rebalances are cut short: only theirs have to be looked up, so that the rows need not be moved for it.
+    cut = f.broadcast(chains.where(f.col(CHAIN) != f.col("rebalance_id")))
+    own = slim.join(cut, ["group_id", "rebalance_id"], "left").withColumn(CHAIN, f.coalesce(CHAIN, "rebalance_id"))
+    of_member = own.groupBy(*_MEMBER)
     judged = of_member.agg(
         f.collect_set(f.when(_is_told(), f.col("rebalance_id"))).alias("told_in"),
         _listed(PartitionsReleased.kind).alias("lost"),
