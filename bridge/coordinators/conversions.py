@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bridge.coordinators.machines import Machines
-from bridge.engine.commands import AskRef, BecomeClassic, ClassicJoin, ClassicSeat, GroupType
+from bridge.engine.commands import AskRef, BecomeClassic, ClassicJoin, ClassicSeat, GroupType, Speaks
 from bridge.engine.outcome import DowngradeDue, GroupUpgraded, NotConverted, TranslatedSeat, Unready
 from bridge.engine.queries import STABLE, group_state
 from bridge.engine.state import Group, Shard
@@ -39,7 +39,7 @@ class Conversions:
         self._shard = shard
         self._machines = machines
         self._late: list[Feed] = []
-        self._refused: list[tuple[RequestRef, JoinGroupReply]] = []
+        self._refused: list[tuple[RequestRef, JoinGroupReply | SyncGroupReply]] = []
         self._due: dict[GroupId, DowngradeDue] = {}
         self._unsettled: dict[GroupId, AskRef] = {}
 
@@ -84,13 +84,16 @@ class Conversions:
         late, self._late = self._late, []
         return late
 
-    def take_refused(self) -> list[tuple[RequestRef, JoinGroupReply]]:
-        """The answers to JoinGroups that nobody can be a member by any more."""
+    def take_refused(self) -> list[tuple[RequestRef, JoinGroupReply | SyncGroupReply]]:
+        """The answers to requests that nobody can be a member by any more."""
         refused, self._refused = self._refused, []
         return refused
 
     def _begin_member(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Iterator[Feed]:
         key = AskRef(notice.group_id, seat.member.member_id)
+        if self._speaks_for_itself(key):
+            self._send_back(seat)
+            return
         settler = self._settler(notice, seat, now_ms)
         self._machines.meet(key, seat.member.identity)
         if seat.joining is not None:
@@ -105,6 +108,20 @@ class Conversions:
         yield key, DeadlinePassed()
         if seat.syncing is not None:
             self._late.append((key, SyncReceived(_client(seat.syncing), _sync(notice.group_id, seat))))
+
+    def _speaks_for_itself(self, key: AskRef) -> bool:
+        """Whether it was this member's own KIP-848 heartbeat, under its own id, that converted the group (K3.17)."""
+        group = self._shard.groups.get(key.group_id)
+        member = None if group is None else group.members.get(key.member_id)
+        return member is not None and member.subscription.speaks is Speaks.CONSUMER
+
+    def _send_back(self, seat: TranslatedSeat) -> None:
+        """Answer what a member left parked that is no classic one any more."""
+        called = ErrorCode.REBALANCE_IN_PROGRESS
+        if seat.joining is not None:
+            self._refused.append((_client(seat.joining), JoinGroupReply(error=called, member_id=seat.member.member_id)))
+        if seat.syncing is not None:
+            self._refused.append((_client(seat.syncing), SyncGroupReply(error=called)))
 
     def _begin_newcomer(self, group_id: GroupId, seat: TranslatedSeat) -> Iterator[Feed]:
         """Let the JoinGroup that waits be the first of this member: its client may not know its id yet."""

@@ -4,7 +4,7 @@ import pytest
 
 from bridge.coordinators.exchange import Verdict
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.commands import ConvertGroup, EndCommit, GroupType
+from bridge.engine.commands import AskRef, ConvertGroup, EndCommit, GroupType, Speaks
 from bridge.engine.outcome import CommitAdmitted, Converted, NotConverted, Unready
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings, MigrationPolicy
@@ -270,6 +270,22 @@ def test_static_member_changes_its_protocol_on_its_seat() -> None:
     assert back.join() == before
     assert work([back, *clients[1:]], []) == [0, 0, 0]
     assert kind(group.owner) is GroupType.CLASSIC
+
+
+def test_classic_member_that_speaks_kip_848_under_its_own_id_converts_the_group_and_itself() -> None:
+    """K3.17 as seen on 4.3.1: no machine stands for it any more, and what it left parked is answered."""
+    group, (first, second) = led(2)
+    first.begin_join()
+    assert first.parked is not None
+    parked = first.parked
+    native = ConsumerClient(group, first.member_id)
+    assert native.beat() is NONE
+    assert group.answer(parked, JoinGroupReply).error is CALLED
+    members = group.owner.shard.groups[GROUP].members
+    assert [members[one.member_id].subscription.speaks for one in (first, second)] == [Speaks.CONSUMER, Speaks.CLASSIC]
+    assert group.owner.machines.get(AskRef(GROUP, first.member_id)) is None
+    work([second], [native])
+    assert owned_by([second], [native]) == ALL
 
 
 @pytest.mark.parametrize("to", [GroupType.CONSUMER, GroupType.CLASSIC])
