@@ -266,7 +266,9 @@ class Settings:
         "events.total.age.ms", 604_800_000, "Age beyond which event files are deleted.", _within(1000, 2**50)
     )
     events_topic: str = _key(
-        "events.topic", "", "Topic that events are sent to as well; empty: none. Needs the extra `demo` (its client library)."
+        "events.topic",
+        "",
+        "Topic that events are sent to as well; empty: none. Needs the extra `demo` (its client library).",
     )
     events_bootstrap: Names = _names(
         "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."
