@@ -3,7 +3,7 @@
 It must not know files; monotonic times are compared within one run of the bridge only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bridge.telemetry.cause.background import keep_past
@@ -13,9 +13,13 @@ from bridge.telemetry.cause.spans import Span, pair_spans
 from bridge.telemetry.rebalances.members import tell_member
 from bridge.telemetry.rebalances.stories import UNKNOWN_COUNT, MemberStory, Rebalance
 from bridge.telemetry.schema.facts import (
+    CommitPassed,
     GroupFact,
     MemberFact,
     MemberInputs,
+    MemberTold,
+    PartitionsAssigned,
+    PartitionsFetched,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceExplained,
@@ -24,6 +28,7 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Cause, Phase
 
+OWED = MemberTold | PartitionsAssigned | PartitionsFetched | CommitPassed
 PAST_MAX = 512
 
 
@@ -154,7 +159,9 @@ def _explanation(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalanc
     said = next((event.fact for event in draft.own if _explains(event, draft.rebalance_id)), None)
     if isinstance(said, RebalanceExplained) and said.cause is not Cause.UNKNOWN:
         return said
-    under_way = [event for event in draft.own if not isinstance(event.fact, RebalanceExplained)]
+    known = [event for event in draft.own if not isinstance(event.fact, RebalanceExplained)]
+    ending = next((place for place, event in enumerate(known) if _ends(event, draft.rebalance_id)), len(known))
+    under_way = known[: ending + 1]
     shown = explain((*draft.past, *under_way), introduced.get)
     if shown is not None and shown.rebalance_id == draft.rebalance_id:
         return shown
@@ -189,7 +196,7 @@ def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, 
     leading = () if scene is None else scene.at_first
     number = draft.own[0].stamp.number
     facts: dict[str, list[Event]] = {}
-    for event in (*(event for event in leading if event.stamp.number < number), *draft.own):
+    for event in (*(event for event in leading if event.stamp.number < number), *_part_of_it(draft)):
         if isinstance(event.fact, MemberFact):
             facts.setdefault(event.fact.member_id, []).append(event)
     spans: dict[str, list[Span]] = {}
@@ -201,6 +208,15 @@ def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, 
         for member_id, told in facts.items()
     ]
     return tuple(sorted(stories, key=_first_busy_us))
+
+
+def _part_of_it(draft: _Draft) -> Iterator[Event]:
+    """Its events; after its end only what is still owed: news, Fetches and commits. Leaves are the next one's."""
+    has_ended = False
+    for event in draft.own:
+        if not has_ended or isinstance(event.fact, OWED):
+            yield event
+        has_ended = has_ended or _ends(event, draft.rebalance_id)
 
 
 def _touches(span: Span, rebalance_id: str, begin_us: int, end_us: int) -> bool:

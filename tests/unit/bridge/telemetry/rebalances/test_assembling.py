@@ -38,6 +38,19 @@ def test_fetch_after_end_belongs_to_rebalance() -> None:
     assert c4.stall_us == 100_000
 
 
+def test_leave_after_end_is_none_of_its_business() -> None:
+    """On road `pass` facts name the last rebalance until there is another one."""
+    story = cooperative_handover()
+    before = only(story.events)
+    began = story.events[1].fact
+    assert isinstance(began, facts.RebalanceBegan)
+    story.rebalance_id = began.rebalance_id
+    story.at(9_000).left("c4")
+    story.releases("c4", "orders-4")
+    assert only(story.events).members == before.members
+    assert only(story.events).explained == before.explained
+
+
 def test_classic_members_keep_partitions_they_get_back() -> None:
     """An eager member gives up everything; what it is given again has not moved."""
     rebalance = only(eager_meeting().events)
