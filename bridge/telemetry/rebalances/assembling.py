@@ -17,6 +17,9 @@ from bridge.telemetry.schema.facts import (
     GroupFact,
     MemberFact,
     MemberInputs,
+    MemberJoined,
+    MemberLeft,
+    MemberSubscribed,
     MemberTold,
     PartitionsAssigned,
     PartitionsFetched,
@@ -28,6 +31,7 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Cause, Phase
 
+CAUSES = MemberJoined | MemberLeft | MemberSubscribed
 OWED = MemberTold | PartitionsAssigned | PartitionsFetched | CommitPassed
 PAST_MAX = 512
 
@@ -193,7 +197,7 @@ def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, 
     boot = draft.own[0].stamp.boot
     past = [event for event in draft.past if event.stamp.boot == boot]
     scene = set_scene((*past, *draft.own))
-    leading = () if scene is None else scene.at_first
+    leading = () if scene is None else tuple(event for event in scene.at_first if isinstance(event.fact, CAUSES))
     number = draft.own[0].stamp.number
     facts: dict[str, list[Event]] = {}
     for event in (*(event for event in leading if event.stamp.number < number), *_part_of_it(draft)):

@@ -51,6 +51,16 @@ def test_leave_after_end_is_none_of_its_business() -> None:
     assert only(story.events).explained == before.explained
 
 
+def test_moves_shortly_before_belong_to_the_rebalance_before() -> None:
+    """Only who came, went or changed before it began has to do with it."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0").releases("c1", "orders-0")
+    story.at(2_000).began(4).told("c1", News.REVOKE).releases("c1", "orders-1").ended()
+    (c1,) = only(story.events).members
+    assert (c1.gained, c1.lost) == ((), ("orders-1",))
+
+
 def test_classic_members_keep_partitions_they_get_back() -> None:
     """An eager member gives up everything; what it is given again has not moved."""
     rebalance = only(eager_meeting().events)
