@@ -14,7 +14,8 @@ from bridge.app_settings import (
 )
 from bridge.config import Config, load
 from bridge.config_faults import ConfigError
-from bridge.engine.settings import settings_of
+from bridge.engine.assignors.registry import registry
+from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.migration.route import Road, Rule
 from bridge.session.directory import Address
 from translators.dialects.ids import GroupId
@@ -99,3 +100,20 @@ def test_bootstrap_is_needed() -> None:
     """There is no default for where the brokers are."""
     with pytest.raises(ConfigError, match="bootstrap"):
         proxy_settings(Config())
+
+
+def test_rule_says_what_its_groups_begin_as_and_how_they_convert(tmp_path: Path) -> None:
+    """Decision 21 and K3.1, in a broker's own spelling."""
+    path = tmp_path / "bridge.yaml"
+    path.write_text(
+        "bootstrap: a:9092\n"
+        "groups:\n"
+        "  - match: old-*\n"
+        "    road: embedded\n"
+        "    embedded.initial.group.type: classic\n"
+        "    group.consumer.migration.policy: UPGRADE\n"
+    )
+    settings = engine_settings(load(path, {}), registry)
+    old, other = settings_of(settings, GroupId("old-1")), settings_of(settings, GroupId("new"))
+    assert (old.group_begins_classic, old.group_consumer_migration_policy) == (True, MigrationPolicy.UPGRADE)
+    assert (other.group_begins_classic, other.group_consumer_migration_policy) == (False, MigrationPolicy.BIDIRECTIONAL)
