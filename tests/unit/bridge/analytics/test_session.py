@@ -1,17 +1,22 @@
 """The session that jobs share."""
 
+import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.session import RELIED_ON, SessionSettings, open_session
 from tests.support.spark import TEST_SETTINGS
 
+WANTED = SessionSettings(master="local[2]", settings=TEST_SETTINGS)
 
-def test_session_has_what_jobs_rely_on_and_what_the_user_wants(spark: SparkSession) -> None:
-    """The user's settings come last."""
+
+@pytest.mark.usefixtures("spark")
+def test_session_has_what_jobs_rely_on_and_what_the_user_wants() -> None:
+    """The user's settings come last, also in a session that another job has used."""
+    spark = open_session(WANTED)
     wanted = {**RELIED_ON, **{name: value for name, value in TEST_SETTINGS.items() if name.startswith("spark.sql")}}
     assert {name: spark.conf.get(name) for name in wanted} == wanted
 
 
 def test_session_is_opened_once(spark: SparkSession) -> None:
     """Starting Spark takes seconds."""
-    assert open_session(SessionSettings()) is spark
+    assert open_session(WANTED) is spark
