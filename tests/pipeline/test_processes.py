@@ -1,6 +1,7 @@
 """The commands as processes: a stream that is killed for good, a real topic, a Java that won't do."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -61,17 +62,21 @@ def finish(*arguments: str) -> str:
     return answer.stdout
 
 
+def _await(path: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + COMMAND_S
+    while not path.exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 @pytest.mark.timeout(900)
 def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path, events: Path, expected: Store) -> None:
     """kill -9 while a batch is written, then the same command again."""
     out = tmp_path / "stream"
     options = ("stream", "--once", "--events", str(events), "--settled-s", "0", "--out", str(out), *SMALL)
-    deadline = time.monotonic() + COMMAND_S
     with running(*options) as process:
-        while not (out / "events").exists():
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        _await(out / "events", process)
     finish(*options)
     assert contents(Store(spark, str(out))) == contents(expected)
 
@@ -93,3 +98,22 @@ def test_topic_gives_the_tables_of_its_files(
     printed = finish("stream", "--once", *source, "--out", str(tmp_path / "stream"), *SMALL)
     assert "1 foreign" in printed
     assert contents(Store(spark, str(tmp_path / "stream"))) == contents(expected)
+
+
+@pytest.mark.timeout(900)
+def test_followed_folder_is_taken_until_interrupted(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store
+) -> None:
+    """The last file comes while the stream runs; Ctrl-C makes the tables for the last time and ends well."""
+    out, late = tmp_path / "stream", events / "events-b1-000004.jsonl"
+    text = late.read_bytes()
+    late.unlink()
+    options = ("stream", "--events", str(events), "--settled-s", "0", "--refresh-s", "5", "--out", str(out), *SMALL)
+    with running(*options) as process:
+        _await(out / "daily", process)
+        late.write_bytes(text)
+        # The stranger in the last file has no date.
+        _await(out / "rejected" / "date=__HIVE_DEFAULT_PARTITION__", process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(COMMAND_S) == 0
+    assert contents(Store(spark, str(out))) == contents(expected)
