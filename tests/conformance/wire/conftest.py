@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.conformance.wire.scenarios.catalogue import PLAYED
+from tests.conformance.wire.scenarios.catalogue import THEMES
 from tests.support.bridge_process import BridgeProcessError, bridge_process
 from tests.support.conformance.ground import make_topics, play_all
 from tests.support.conformance.steps import Scenario, settings_of
@@ -41,7 +41,7 @@ def through_bridge(
             return fault
 
     def play(profile: str) -> dict[str, Answers]:
-        scenarios = [one for theme in PLAYED.values() for one in theme if one.profile == profile and one.name in chosen]
+        scenarios = [one for theme in THEMES.values() for one in theme if one.profile == profile and one.name in chosen]
         settings = {**BRIDGE_SETTINGS, **settings_of(profile)}
         with bridge_process(kafka_43.bootstrap, ("wire-*",), tmp_path_factory.mktemp(profile), settings) as bridge:
             return dict(play_all(bridge.bootstrap, scenarios))

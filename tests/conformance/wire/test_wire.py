@@ -3,13 +3,13 @@
 import pytest
 
 from tests.conformance.wire.conftest import Player
-from tests.conformance.wire.scenarios.catalogue import PLAYED
+from tests.conformance.wire.scenarios.catalogue import THEMES
 from tests.support.conformance.deviations import deviations_of
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import NEWEST, Scenario
 from tests.support.conformance.transcripts import Difference, differences, load
 
-ALL = [pytest.param(theme, one, id=one.name) for theme, scenarios in PLAYED.items() for one in scenarios]
+ALL = [pytest.param(theme, one, id=one.name) for theme, scenarios in THEMES.items() for one in scenarios]
 
 
 def written(found: dict[Difference, tuple[Value, Value]]) -> list[str]:

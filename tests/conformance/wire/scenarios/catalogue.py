@@ -27,10 +27,3 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "mixed": mixed.SCENARIOS,
     "returning": returning.SCENARIOS,
 }
-
-RECORDED_ONLY = frozenset({"returning"})
-"""Themes whose answers by Kafka are kept, and which the bridge is not held to: it does not convert back by itself yet."""
-
-PLAYED: Mapping[str, tuple[Scenario, ...]] = {
-    theme: scenarios for theme, scenarios in THEMES.items() if theme not in RECORDED_ONLY
-}
