@@ -209,12 +209,10 @@ INVENTORY: tuple[str, ...] = (
 ELSEWHERE: Mapping[str, str] = {
     "testLastConsumerProtocolMemberRebalanceTimeoutInConsumerGroup": "`tests/unit/bridge/engine/convert/`: what counts as a reason not to convert, and each way the last one goes",
     "testNoConversionWhenSizeExceedsClassicMaxGroupSize": "`tests/unit/bridge/engine/convert/`: what counts as a reason not to convert, and each way the last one goes",
-    "testJoiningConsumerGroupThrowsExceptionIfGroupOverMaxSize": "`tests/unit/bridge/engine/consumer/test_membership.py`",
     "testJoiningConsumerGroupFailingToPersistRecords": "does not apply: a record that can't be written stops the shard before any answer (`tests/unit/bridge/coordinators/test_durability.py`)",
     "testJoiningConsumerGroupReplacingExistingStaticMember": "`tests/conformance/test_kip345_scenarios.py`",
     "testStaticMemberJoiningConsumerGroupWithUnmatchedMemberId": "`tests/conformance/test_kip345_scenarios.py`",
     "testClassicGroupSyncToConsumerGroupWithAllConsumerProtocolVersions": "deviation: assignments for translated members are written in version 0",
-    "testClassicGroupSyncToConsumerGroupRebalanceInProgress": "`tests/conformance/test_translated_members.py`: a member is called when its own assignment changes",
     "testClassicGroupHeartbeatToConsumerGroupMaintainsSession": "`tests/unit/bridge/engine/consumer/test_membership.py` and the scenarios of silent members",
     "testClassicGroupHeartbeatToConsumerGroupRebalanceInProgress": "`tests/conformance/test_translated_members.py`: a member is called when its own assignment changes",
     "testConsumerGroupMemberUsingClassicProtocolBatchLeaveGroupUpdatingSubscriptionMetadata": "does not apply: there is no subscription metadata record; topics are looked at as they are",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tests.conformance.wire.scenarios import (
     consumers,
+    further,
     joining,
     limits,
     mixed,
@@ -26,4 +27,5 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "limits": limits.SCENARIOS,
     "mixed": mixed.SCENARIOS,
     "returning": returning.SCENARIOS,
+    "further": further.SCENARIOS,
 }
