@@ -21,6 +21,7 @@ from bridge.engine.outcome import (
     MemberRemoved,
     RegularExpressionWanted,
     RemovalCause,
+    Unready,
 )
 from bridge.engine.records import (
     CurrentAssigned,
@@ -35,6 +36,9 @@ from bridge.engine.state import Group
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+
+_CODES = {Unready.TOO_LARGE: ErrorCode.GROUP_MAX_SIZE_REACHED}
+"""What a joiner hears where a group can't be converted for it (K3.16); else that there is no such consumer group."""
 
 
 def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
@@ -143,7 +147,8 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
         upgrade(turn, group_id, ConversionCause.MEMBER_JOINED)
         return None
     turn.notices.append(ConversionFailed(fault))
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is a classic group and stays one: {fault.text}.")
+    code = _CODES.get(fault.reason, ErrorCode.GROUP_ID_NOT_FOUND)
+    return Refusal(code, f"Group {group_id} is a classic group and stays one: {fault.text}.")
 
 
 def _seats_taken(classic: ClassicGroup, command: MemberHeartbeat) -> int:

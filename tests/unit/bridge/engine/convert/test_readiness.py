@@ -83,7 +83,7 @@ def test_joiner_that_would_be_refused_converts_nothing() -> None:
     bench = formed(consumer_join())
     assert find_upgrade_fault(bench.bench.state, GROUP) is None
     full = formed(consumer_join(), EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_max_size=1))
-    assert full.native_join("new") is ErrorCode.GROUP_ID_NOT_FOUND
+    assert full.native_join("new") is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert GROUP in full.bench.state.classic_groups
 
 
