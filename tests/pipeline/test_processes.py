@@ -104,7 +104,7 @@ def test_topic_gives_the_tables_of_its_files(
 def test_followed_folder_is_taken_until_interrupted(
     spark: SparkSession, tmp_path: Path, events: Path, expected: Store
 ) -> None:
-    """The last file comes while the stream runs; Ctrl-C between two batches makes the tables once more, and ends well."""
+    """The last file comes while it runs; Ctrl-C between two batches makes the tables once more, and ends well."""
     out, late = tmp_path / "stream", events / "events-b1-000004.jsonl"
     text = late.read_bytes()
     late.unlink()
