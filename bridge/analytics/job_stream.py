@@ -3,8 +3,11 @@
 It must not know where lines come from, nor how a table is made.
 """
 
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 from pyspark.errors import StreamingQueryException
@@ -75,20 +78,37 @@ def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
     query = stream.start(source, is_once=False)
     refreshed, waited_s = NOTHING_YET, 0
     try:
-        while not query.awaitTermination(FEED_S):
-            tend()
-            waited_s += FEED_S
-            if waited_s >= refresh_s and stream.last_batch > refreshed:
-                refreshed, waited_s = stream.last_batch, 0
-                stream.refresh(refreshed)
+        with interruptible() as is_over:
+            while not (is_over() or query.awaitTermination(FEED_S)):
+                tend()
+                waited_s += FEED_S
+                if waited_s >= refresh_s and stream.last_batch > refreshed:
+                    refreshed, waited_s = stream.last_batch, 0
+                    stream.refresh(refreshed)
     except StreamingQueryException as problem:
         raise AnalyticsError(broken(problem, source)) from problem
-    except KeyboardInterrupt:
-        click.echo("interrupted: making the tables for the last time", err=True)
     finally:
         query.stop()
     if stream.last_batch > refreshed:
         stream.refresh(stream.last_batch)
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether somebody has interrupted since; an exception in the middle of a word with the JVM would leave both
+    waiting for each other.
+    """
+    asked: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        click.echo("interrupted: making the tables for the last time", err=True)
+
+    former = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) -> None:

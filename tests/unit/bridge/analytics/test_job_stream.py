@@ -1,12 +1,13 @@
 """The streaming job: what it says when it breaks, and what it follows. Restarts are in tests/pipeline."""
 
+import signal
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.job_stream import NOTHING_YET, Stream, broken, source_of
+from bridge.analytics.job_stream import NOTHING_YET, Stream, broken, interruptible, source_of
 from bridge.analytics.sources import FolderSource, TopicSource
 from bridge.analytics.store import Store
 from bridge.analytics.wishes import StreamWish
@@ -48,3 +49,13 @@ def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     assert stream.last_batch == NOTHING_YET
     stream.take(lines_of(store.spark, ["hello"]), 3)
     assert stream.last_batch == 3
+
+
+def test_interruption_is_noted_and_not_thrown() -> None:
+    """Ctrl-C in the middle of a batch must not tear the word with the JVM apart; afterwards it does what it did."""
+    former = signal.getsignal(signal.SIGINT)
+    with interruptible() as is_over:
+        assert not is_over()
+        signal.raise_signal(signal.SIGINT)
+        assert is_over()
+    assert signal.getsignal(signal.SIGINT) is former
