@@ -4,11 +4,13 @@ It must not know any room but app and config; commands of other rooms are found 
 `epochbridge.commands`.
 """
 
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, version
+from types import ModuleType
 from typing import NoReturn
 
 import click
@@ -56,7 +58,7 @@ class Commands(click.Group):
         """The command, or one that says what is missing for it."""
         own = OWN.get(cmd_name)
         if own is not None:
-            command: click.Command = getattr(import_module(own.module), own.attribute)
+            command: click.Command = getattr(load_module(own.module), own.attribute)
             return command
         registered = _registered().get(cmd_name)
         return None if registered is None else _load(registered)
@@ -136,6 +138,17 @@ def run(arguments: Sequence[str]) -> int:
 def _with_code(problem: click.ClickException, code: str) -> str:
     text = problem.format_message()
     return text if "EB-" in text else f"{code}: {text}"
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module with all that it needs, without the garbage collector, which would search a heap that only
+    grows.
+    """
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.enable()
 
 
 def _registered() -> dict[str, EntryPoint]:

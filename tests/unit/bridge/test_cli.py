@@ -1,5 +1,6 @@
 """The command line as a user meets it: statuses, sentences, and what is loaded when."""
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ import click
 import pytest
 
 from bridge import cli as command_line
-from bridge.cli import OWN, Commands, cli, main, run
+from bridge.cli import OWN, Commands, cli, load_module, main, run
 
 HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "structlog", "confluent_kafka")
 
@@ -197,3 +198,11 @@ def test_main_ends_the_process_with_the_status(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
+
+
+def test_collector_rests_only_while_a_module_is_imported() -> None:
+    """Also when the import fails."""
+    assert load_module("bridge.cli_table").__name__ == "bridge.cli_table"
+    with pytest.raises(ModuleNotFoundError):
+        load_module("bridge.not_there")
+    assert gc.isenabled()
