@@ -3,6 +3,8 @@
 They know records and state, and must not know how a record is written.
 """
 
+from typing import Protocol
+
 from hypothesis import settings
 from hypothesis.stateful import invariant
 
@@ -17,36 +19,40 @@ from tests.properties.test_engine_laws import EngineLaws
 from tests.support.engine_bench import Bench
 
 
+class Told(Protocol):
+    """Where a history is."""
+
+    @property
+    def bench(self) -> Bench:
+        """The shard, and all records so far."""
+        ...
+
+
 class WrittenHistory:
     """A random history of the engine, written down and read back; whose history it is says the class beside it."""
 
-    @property
-    def told(self) -> Bench:
-        """Where the history is."""
-        raise NotImplementedError
-
     @invariant()
-    def record_read_back_is_the_same(self) -> None:
+    def record_read_back_is_the_same(self: Told) -> None:
         """What is read back equals every durable record of the last turn; equal records have equal bytes."""
-        for record in self.told.outcome.records:
+        for record in self.bench.outcome.records:
             if isinstance(record, DurableRecord):
                 assert decode(encode(record)) == record
                 assert encode(decode(encode(record))) == encode(record)
 
     @invariant()
-    def replay_of_what_was_written_equals_live(self) -> None:
+    def replay_of_what_was_written_equals_live(self: Told) -> None:
         """replay(decode(encode(durable records))) == durable(live) (K7.32)."""
-        state = self.told.fresh_shard()
-        for record in self.told.records:
+        state = self.bench.fresh_shard()
+        for record in self.bench.records:
             if isinstance(record, DurableRecord):
                 apply(state, decode(encode(record)))
-        assert durable(state) == durable(self.told.state)
+        assert durable(state) == durable(self.bench.state)
 
     @invariant()
-    def condensed_history_leads_to_the_same_state(self) -> None:
+    def condensed_history_leads_to_the_same_state(self: Told) -> None:
         """A condensed journal forgets how the state came about and nothing else, the members' order included."""
-        live = self.told.state
-        state = self.told.fresh_shard()
+        live = self.bench.state
+        state = self.bench.fresh_shard()
         for record in condense(live):
             apply(state, record)
         assert durable(state) == durable(live)
@@ -58,26 +64,16 @@ class WrittenHistory:
 class ConsumerHistories(WrittenHistory, EngineLaws):
     """Histories of consumer groups."""
 
-    @property
-    def told(self) -> Bench:
-        """The bench of the laws."""
-        return self.bench
-
 
 class ClassicHistories(WrittenHistory, ClassicLaws):
     """Histories of classic groups, restarts included."""
-
-    @property
-    def told(self) -> Bench:
-        """The bench of the laws."""
-        return self.bench
 
 
 class ConvertedHistories(WrittenHistory, ConversionLaws):
     """Histories of groups that change their type."""
 
     @property
-    def told(self) -> Bench:
+    def bench(self) -> Bench:
         """The bench of the laws' world."""
         return self.world.bench
 
