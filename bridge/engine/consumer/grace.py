@@ -7,7 +7,7 @@ from bridge.engine.model import KeptSeat, Member, Subscription
 from bridge.engine.outcome import RemovalCause
 from bridge.engine.records import SeatTaken, TargetAssigned
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Group, Shard
+from bridge.engine.state import Group, Shard, topic_ids_of, topic_names_of
 from bridge.engine.turn import Turn
 from translators.dialects.ids import MemberId
 
@@ -28,9 +28,11 @@ def kept_seat(state: Shard, group: Group, leaver: Member, cause: RemovalCause, n
 
 
 def take_kept_seat(turn: Turn, group: Group, newcomer: MemberId) -> bool:
-    """Give a newcomer the share that waits for it, if one does."""
+    """Give a newcomer the share that waits for it, if one does; who wants other topics by now is no replacement."""
     subscription = group.members[newcomer].subscription
-    seat = next((seat for seat in group.kept if _is_for(seat, subscription)), None)
+    wanted = topic_ids_of(turn.state, topic_names_of(turn.state, subscription))
+    fitting = (seat for seat in group.kept if _is_for(seat, subscription))
+    seat = next((seat for seat in fitting if all(one.topic_id in wanted for one in seat.partitions)), None)
     if seat is None:
         return False
     turn.write(SeatTaken(group.group_id, seat), TargetAssigned(group.group_id, newcomer, seat.partitions))

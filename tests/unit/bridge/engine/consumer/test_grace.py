@@ -138,3 +138,13 @@ def test_replay_of_a_kept_seat_equals_the_live_state() -> None:
     leave(bench, "b")
     assert snapshot(bench.replayed()) == snapshot(bench.state)
     assert kept_until_ms(bench.group) == bench.now_ms + GRACE_MS
+
+
+def test_newcomer_that_wants_other_topics_is_no_replacement() -> None:
+    """A new release may read something else: the share goes to those who want it, at once."""
+    bench = trio_of_hosts()
+    leave(bench, "a")
+    share = leave(bench, "b")
+    bench.tell(say(bench, join_request("again", "bar"), "b"))
+    assert share.isdisjoint(bench.group.target[MemberId("again")])
+    assert share <= bench.group.target[MemberId("c")]
