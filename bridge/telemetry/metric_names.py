@@ -79,7 +79,9 @@ WAITED = _histogram(
 REBALANCES = _counter("rebalances", "Rebalances by their cause.", "group", "cause")
 MOVED = _counter("partitions_moved", "Partitions that a rebalance gave another owner.", "group")
 FORCED = _counter("partitions_forced", "Those of them that no assignor could have left where they were.", "group")
-DISTURBED = _counter("members_disturbed", "Members that a rebalance told to stop something.", "group", "protocol")
+DISTURBED = _counter(
+    "members_disturbed", "Members told to stop or to rejoin though their assignment stayed.", "group", "protocol"
+)
 EPOCH = _gauge("group_epoch", "Group epoch, or generation of a classic group, of its last rebalance.", "group")
 GENERATION = _gauge("group_generation", "Highest generation that the last rebalance showed a classic client.", "group")
 EVENTS = _counter("events", "Events of the event log: written, dropped before that, lost by a place.", "fate")

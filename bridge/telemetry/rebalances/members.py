@@ -69,7 +69,7 @@ def tell_member(
         gained=tuple(name for name in draft.gained if name not in kept),
         lost=tuple(name for name in draft.lost if name not in kept),
         is_newcomer=draft.is_newcomer,
-        is_disturbed=draft.is_called and not draft.is_newcomer,
+        is_disturbed=draft.is_called and not draft.is_newcomer and draft.gained.keys() == draft.lost.keys(),
         departure=draft.departure,
         told_us=draft.told_us,
         first_fetch_us=draft.first_fetch_us,

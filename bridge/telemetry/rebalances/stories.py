@@ -48,7 +48,7 @@ class MemberStory:
     """What a rebalance was for one member. Times count from its beginning; None where the log does not say.
 
     `is_newcomer`: it joined for this rebalance. `is_disturbed`: it was a member already and was told to give something
-    up, or to join again.
+    up, or to join again, although it has the same partitions before and after.
     """
 
     member_id: str

@@ -22,9 +22,9 @@ def test_handover_assembled_with_its_members() -> None:
     assert rebalance.explained.cause is Cause.JOIN
     c4, c1 = rebalance.members
     assert (c4.member_id, c4.is_newcomer, c4.is_disturbed, c4.gained) == ("c4", True, False, ("orders-4",))
-    assert (c1.member_id, c1.is_newcomer, c1.is_disturbed, c1.lost) == ("c1", False, True, ("orders-4",))
+    assert (c1.member_id, c1.is_newcomer, c1.is_disturbed, c1.lost) == ("c1", False, False, ("orders-4",))
     assert rebalance.untouched_count == 2
-    assert rebalance.disturbed_count == 1
+    assert rebalance.disturbed_count == 0
 
 
 def test_fetch_after_end_belongs_to_rebalance() -> None:
