@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.support.kafka"]
+pytest_plugins = ["tests.support.kafka", "tests.support.story_table", "tests.support.work_units"]
 
 # Two shared cores: the time of one example says nothing about the code.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])

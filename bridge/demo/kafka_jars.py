@@ -3,12 +3,14 @@
 It knows the coordinates and the two resolvers (Maven, or the Ivy that PySpark carries), and never where they look.
 """
 
+import fcntl
 import importlib.util
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -151,6 +153,14 @@ def resolve(coordinates: Sequence[Coordinate], work: Path) -> Path:
     )
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only process of this machine that is in here with this path, made if need be; the others wait."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def keep(fresh: Path, final: Path) -> None:
     """Move a complete directory to its final name at once; if another process was first, its copy stands."""
     try:
@@ -166,7 +176,9 @@ def kafka_jars(version: str) -> Path:
     if final.is_dir():
         return final
     final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{version}.", dir=final.parent) as work:
+    with locked(final.parent / f"{version}.lock"), tempfile.TemporaryDirectory(dir=final.parent) as work:
+        if final.is_dir():
+            return final
         jars = resolve(kafka_coordinates(version), Path(work))
         if not any(jars.glob(f"kafka_2.13-{version}.jar")):
             raise KafkaLaunchError(f"EB-KAFKA-003: the resolver ended well but left no kafka_2.13-{version}.jar")

@@ -1,5 +1,6 @@
 """How Kafka's jars are named to a resolver, where they are kept, and what is said when they can't be had."""
 
+import fcntl
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bridge.demo.kafka_jars import (
     kafka_coordinates,
     kafka_jars,
     keep,
+    locked,
     parse_coordinate,
     render_ivy,
     render_pom,
@@ -119,7 +121,16 @@ def test_resolver_that_leaves_nothing_is_not_kept(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     with pytest.raises(KafkaLaunchError, match=r"^EB-KAFKA-003: .*no kafka_2\.13-4\.3\.1\.jar"):
         kafka_jars("4.3.1")
-    assert list((tmp_path / "epochbridge" / "kafka").iterdir()) == []
+    assert [path for path in (tmp_path / "epochbridge" / "kafka").iterdir() if path.is_dir()] == []
+
+
+def test_lock_keeps_others_out_until_it_is_given_back(tmp_path: Path) -> None:
+    """Two processes that both miss a version must not both fetch it."""
+    path = tmp_path / "lock"
+    with path.open("w") as other:
+        with locked(path), pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_ivy_comes_with_pyspark_or_not_at_all() -> None:

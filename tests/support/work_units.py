@@ -1,0 +1,43 @@
+"""How a run is shared between processes (`pytest -n 2`): which tests stay together, and which come first.
+
+It knows where tests lie and what they start there, and must not know what they test.
+"""
+
+from pathlib import PurePosixPath
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+SPARK = "spark"
+TOGETHER = {"tests/pipeline": SPARK, "tests/unit/bridge/analytics": SPARK, "tests/conformance/wire": "wire"}
+"""Folders whose tests share something that takes long to start: a Spark session, brokers with many topics."""
+LONGEST_FIRST = ("tests/pipeline", "tests/unit/bridge/analytics", "tests/endtoend", "tests/conformance")
+"""What waits for brokers and clients begins first, so that no process is left with it alone at the end."""
+
+
+def work_unit(node_id: str) -> str:
+    """Return the name of what must run in one process and in one piece with this test: its file, or its folder."""
+    file = node_id.partition("::")[0]
+    units = (unit for folder, unit in TOGETHER.items() if PurePosixPath(file).is_relative_to(folder))
+    return next(units, file)
+
+
+def rank(node_id: str) -> int:
+    """Return where the test's folder stands in the order of a run."""
+    path = PurePosixPath(node_id.partition("::")[0])
+    places = (place for place, folder in enumerate(LONGEST_FIRST) if path.is_relative_to(folder))
+    return next(places, len(LONGEST_FIRST))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Share by work units; the number of tests in one says nothing about its length."""
+    config.option.loadscopereorder = False
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = work_unit
+    return scheduling
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest folders first; within one the order stays as it was shuffled."""
+    items.sort(key=lambda item: rank(item.nodeid))
