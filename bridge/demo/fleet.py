@@ -68,6 +68,10 @@ class Fleet:
         """Let a frozen process go on."""
         self._sitting(seat).thaw()
 
+    def nudge(self, seat: str) -> None:
+        """Let the live process of a seat do what its program does on SIGUSR1."""
+        self._sitting(seat).nudge()
+
     async def roll(self, spec: MemberSpec) -> ClientProcess:
         """Stop a seat's process and start another one, of any kind, in its place."""
         await self.stop(spec.seat)

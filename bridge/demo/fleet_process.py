@@ -84,6 +84,11 @@ class ClientProcess:
             os.killpg(self._process.pid, signal.SIGCONT)
         self.frozen = False
 
+    def nudge(self) -> None:
+        """SIGUSR1: it does what it was made to do when told to; the programs of this package know nothing of it."""
+        if self._process is not None and self.died_ns is None:
+            self._process.send_signal(signal.SIGUSR1)
+
     async def stop(self, grace_s: float) -> None:
         """SIGTERM, and wait until all its events are read; after `grace_s` it is killed and that is written down."""
         self.wanted_dead = True

@@ -4,9 +4,9 @@ It must not know the bridge.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confluent_kafka import ElectionType, TopicPartition
@@ -22,6 +22,8 @@ from bridge.demo.kafka_tools import find_tools
 ADMIN_TIMEOUT_S = 60.0
 POLL_S = 0.1
 FIRST, SECOND = 1, 2
+OFFSETS = "__consumer_offsets"
+NO_PROPERTIES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +48,60 @@ class TwoBrokers:
         admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(name, 0)]).result(ADMIN_TIMEOUT_S)
         self._wait_led(name, SECOND)
 
+    def move_coordinator(self, group: str) -> None:
+        """Let the other broker coordinate this group, and all others of its partition of the offsets topic."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        partitions = admin.list_topics(OFFSETS, timeout=ADMIN_TIMEOUT_S).topics[OFFSETS].partitions
+        number = java_hash(group) % len(partitions)
+        other = SECOND if partitions[number].leader == FIRST else FIRST
+        plain = KafkaAdminClient(bootstrap_servers=self.bootstrap)
+        plain.alter_partition_reassignments({PlainTopicPartition(OFFSETS, number): [other]})
+        plain.close()
+        for bootstrap in self.bootstrap.split(","):
+            _wait_told(AdminClient({"bootstrap.servers": bootstrap}), OFFSETS, other, number)
+
     def _wait_led(self, name: str, broker_id: int) -> None:
         """Both brokers have to know: clients in these tests ask once."""
         for bootstrap in self.bootstrap.split(","):
             _wait_told(AdminClient({"bootstrap.servers": bootstrap}), name, broker_id)
 
 
-def _wait_told(admin: AdminClient, name: str, broker_id: int) -> None:
+def java_hash(text: str) -> int:
+    """Java's String.hashCode without its sign, as GroupMetadataManager.partitionFor takes it; for ASCII."""
+    value = 0
+    for char in text:
+        value = (value * 31 + ord(char)) & 0xFFFFFFFF
+    return value & 0x7FFFFFFF
+
+
+def _wait_told(admin: AdminClient, name: str, broker_id: int, number: int = 0) -> None:
     give_up = time.monotonic() + ADMIN_TIMEOUT_S
     leader = None
     while time.monotonic() < give_up:
         partitions = admin.list_topics(name, timeout=ADMIN_TIMEOUT_S).topics[name].partitions
-        leader = partitions[0].leader if partitions else None
+        leader = partitions[number].leader if partitions else None
         if leader == broker_id:
             return
         time.sleep(POLL_S)
-    raise AssertionError(f"broker {leader} leads {name}-0 after {ADMIN_TIMEOUT_S:.0f} s, not broker {broker_id}")
+    raise AssertionError(f"broker {leader} leads {name}-{number} after {ADMIN_TIMEOUT_S:.0f} s, not broker {broker_id}")
 
 
-def _node(version: str, node_id: int, controller_port: int, directory: Path) -> KafkaBroker:
+def _node(settings: BrokerSettings, controller_port: int, directory: Path) -> KafkaBroker:
     place = BrokerPlace(client_port=free_ports(1)[0], controller_port=controller_port, directory=directory)
     properties = {
+        **settings.properties,
         "controller.quorum.voters": f"{FIRST}@{HOST}:{controller_port}",
         "min.insync.replicas": "1",
     }
-    if node_id != FIRST:
+    if settings.node_id != FIRST:
         properties |= {"process.roles": "broker", "listeners": f"PLAINTEXT://{HOST}:{place.client_port}"}
-    settings = BrokerSettings(version=version, node_id=node_id, properties=properties)
-    return KafkaBroker(settings, place, find_tools(version, directory=directory))
+    return KafkaBroker(
+        replace(settings, properties=properties), place, find_tools(settings.version, directory=directory)
+    )
 
 
 @contextmanager
-def two_brokers(version: str, directory: Path) -> Iterator[TwoBrokers]:
+def two_brokers(version: str, directory: Path, properties: Mapping[str, str] = NO_PROPERTIES) -> Iterator[TwoBrokers]:
     """Start both, one after the other, and stop them at the end."""
     cluster_id = fresh_cluster_id()
     controller_port = free_ports(40)[-1]
@@ -86,7 +110,8 @@ def two_brokers(version: str, directory: Path) -> Iterator[TwoBrokers]:
         for node_id in (FIRST, SECOND):
             place = directory / f"node-{node_id}"
             place.mkdir(parents=True)
-            broker = running.enter_context(_node(version, node_id, controller_port, place))
+            settings = BrokerSettings(version=version, node_id=node_id, properties=properties)
+            broker = running.enter_context(_node(settings, controller_port, place))
             broker.format(cluster_id)
             broker.start()
             bootstrap.append(broker.bootstrap)

@@ -23,6 +23,7 @@ class MemberOptions:
     protocol: Protocol
     session_timeout_ms: int | None
     heartbeat_interval_ms: int | None
+    max_poll_interval_ms: int | None
     auto_offset_reset: str
     metadata_max_age_ms: int
     commit_interval_ms: int
@@ -50,6 +51,7 @@ def parse_member_options(arguments: Sequence[str]) -> MemberOptions:
         protocol=Protocol(parsed.protocol),
         session_timeout_ms=parsed.session_timeout_ms,
         heartbeat_interval_ms=parsed.heartbeat_interval_ms,
+        max_poll_interval_ms=parsed.max_poll_interval_ms,
         auto_offset_reset=parsed.auto_offset_reset,
         metadata_max_age_ms=parsed.metadata_max_age_ms,
         commit_interval_ms=parsed.commit_interval_ms,
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--protocol", default="classic", choices=[protocol.value for protocol in Protocol])
     parser.add_argument("--session-timeout-ms", type=int, default=None)
     parser.add_argument("--heartbeat-interval-ms", type=int, default=None)
+    parser.add_argument("--max-poll-interval-ms", type=int, default=None)
     parser.add_argument("--auto-offset-reset", default="earliest", choices=["earliest", "latest"])
     parser.add_argument("--metadata-max-age-ms", type=int, default=5000)
     parser.add_argument("--commit-interval-ms", type=int, default=500)

@@ -36,6 +36,8 @@ def consumer_settings(options: MemberOptions) -> dict[str, Setting]:
     }
     if options.instance_id is not None:
         settings["group.instance.id"] = options.instance_id
+    if options.max_poll_interval_ms is not None:
+        settings["max.poll.interval.ms"] = options.max_poll_interval_ms
     if options.protocol is Protocol.CLASSIC:
         settings["partition.assignment.strategy"] = options.assignor
         timeouts = {

@@ -51,6 +51,7 @@ def consumer_settings(options: MemberOptions) -> dict[str, object]:
         "group_instance_id": options.instance_id,
         "session_timeout_ms": options.session_timeout_ms,
         "heartbeat_interval_ms": options.heartbeat_interval_ms,
+        "max_poll_interval_ms": options.max_poll_interval_ms,
     }
     settings.update({name: value for name, value in chosen.items() if value is not None})
     return settings

@@ -1,0 +1,136 @@
+"""A member process that is slow where a story wants it, and that does one more thing when it gets SIGUSR1.
+
+It must not know the story; without its own options it is the demo's member.
+"""
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import FrameType
+
+import confluent_kafka
+import kafka
+
+from bridge.demo.events_clock import now_ns
+from bridge.demo.events_writer import EventWriter
+from bridge.demo.members import confluent, kafka_python
+from bridge.demo.members.arguments import MemberOptions, parse_member_options
+from bridge.demo.members.diary import Diary
+from bridge.demo.members.stop_signal import StopSignal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """How a member plays: the library, seconds in its revoked callback, and what it does on SIGUSR1 ("" nothing)."""
+
+    library: str
+    revoke_s: float
+    rest_s: float
+    subscribe: str
+    rejoins: bool
+
+
+class ConfluentActor(confluent.Member):
+    """librdkafka's member."""
+
+    def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
+        super().__init__(options, diary)
+        self._part = part
+        self._topics = list(options.topics)
+
+    def act(self) -> None:
+        """What SIGUSR1 asks for."""
+        time.sleep(self._part.rest_s)
+        if self._part.subscribe:
+            self._topics.append(self._part.subscribe)
+            self._consumer.subscribe(
+                self._topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+            )
+
+    def _revoked(self, consumer: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
+        time.sleep(self._part.revoke_s)
+        super()._revoked(consumer, partitions)
+
+
+class KafkaPythonActor(kafka_python.Member):
+    """kafka-python's member."""
+
+    def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
+        super().__init__(options, diary)
+        self._part = part
+        self._topics = list(options.topics)
+
+    def act(self) -> None:
+        """What SIGUSR1 asks for."""
+        time.sleep(self._part.rest_s)
+        if self._part.subscribe:
+            self._topics.append(self._part.subscribe)
+            self._consumer.subscribe(topics=self._topics, listener=self)
+        if self._part.rejoins:
+            # Java's enforceRebalance (KIP-568); the library has the same, one floor below its consumer.
+            self._consumer._coordinator.request_rejoin()
+
+    async def on_partitions_revoked(self, partitions: Iterable[kafka.TopicPartition]) -> None:
+        """kafka-python's callback; it blocks the library's thread as an application's would."""
+        time.sleep(self._part.revoke_s)
+        await super().on_partitions_revoked(partitions)
+
+
+Actor = ConfluentActor | KafkaPythonActor
+LIBRARIES: Mapping[str, tuple[Callable[[MemberOptions, Diary, Part], Actor], str]] = {
+    "confluent-kafka": (ConfluentActor, version("confluent-kafka")),
+    "kafka-python": (KafkaPythonActor, kafka.__version__),
+}
+
+
+def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
+    """The part, and the arguments that are the member's."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--library", choices=tuple(LIBRARIES), default="confluent-kafka")
+    parser.add_argument("--revoke-s", type=float, default=0.0)
+    parser.add_argument("--rest-s", type=float, default=0.0)
+    parser.add_argument("--subscribe", default="")
+    parser.add_argument("--rejoins", action="store_true")
+    parsed, rest = parser.parse_known_args(arguments)
+    part = Part(
+        library=parsed.library,
+        revoke_s=parsed.revoke_s,
+        rest_s=parsed.rest_s,
+        subscribe=parsed.subscribe,
+        rejoins=parsed.rejoins,
+    )
+    return part, rest
+
+
+def main(arguments: list[str]) -> None:
+    """Run one member until SIGTERM."""
+    part, rest = parse_part(arguments)
+    options = parse_member_options(rest)
+    stop, nudged = StopSignal(), threading.Event()
+
+    def nudge(_number: int, _frame: FrameType | None) -> None:
+        nudged.set()
+
+    signal.signal(signal.SIGUSR1, nudge)
+    diary = Diary(options, EventWriter(sys.stdout), now_ns)
+    make, library_version = LIBRARIES[part.library]
+    diary.start(part.library, library_version)
+    member = make(options, diary, part)
+    while not stop.is_set():
+        member.take()
+        member.commit(diary.due_commit())
+        if nudged.is_set():
+            nudged.clear()
+            member.act()
+    member.commit(diary.due_commit(now=True))
+    member.close()
+    diary.end()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

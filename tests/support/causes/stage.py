@@ -1,0 +1,157 @@
+"""Where a story is told: a fleet behind the bridge, the moment when the event began, and what the bridge says of it.
+
+It must not know any story.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+from kafka.admin import KafkaAdminClient, MemberToRemove
+
+from bridge.admin.client import give_order
+from bridge.demo.fleet import Fleet
+from bridge.demo.fleet_specs import MemberSpec
+from bridge.demo.fleet_topics import create_topics, grow_topic
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
+from tests.support.bridge_process import BridgeProcess
+from tests.support.causes.acting_member import __name__ as program
+from tests.support.causes.cast import KINDS, Case, Name
+from tests.support.mortal_bridge import MortalBridge
+
+import sys
+
+PARTITIONS = 6
+SESSION_MS = 6_000
+HEARTBEAT_MS = 400
+SLOW_S = 1.5
+FOREVER_US = 10**15
+STABLE_MS = 1_000
+LOOK_S = 0.1
+WAIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The broker, the bridge before it, the folder of its events, and how its coordinator is moved."""
+
+    broker: str
+    bridge: str
+    events: Path
+    admin: str = ""
+    mortal: MortalBridge | None = None
+    move_coordinator: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A fleet in a place; `began_us` is when the event began that the story is about, the last counts."""
+
+    case: Case
+    fleet: Fleet
+    place: Place
+    began_us: list[int] = field(default_factory=list)
+
+    def member(
+        self,
+        seat: str,
+        *,
+        revoke_s: float = 0.0,
+        acts: tuple[str, ...] = (),
+        instance_id: str | None = None,
+        poll_ms: int | None = None,
+        kind: Name | None = None,
+    ) -> MemberSpec:
+        """A member; one that may go without poll for `poll_ms` only has a session as short as that."""
+        chosen = KINDS[self.case.kind if kind is None else kind]
+        session_ms = SESSION_MS if poll_ms is None else poll_ms
+        polls = () if poll_ms is None else ("--max-poll-interval-ms", str(poll_ms))
+        part = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
+        return MemberSpec(
+            seat=seat,
+            program=(sys.executable, "-m", program, *part),
+            protocol=chosen.protocol,
+            assignor=chosen.assignor,
+            instance_id=instance_id,
+            session_timeout_ms=session_ms,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            more=("--metadata-max-age-ms", "1000", *polls),
+        )
+
+    def slow(self, seat: str, revoke_s: float = SLOW_S) -> MemberSpec:
+        """A member that takes its time when it has to give something up."""
+        return self.member(seat, revoke_s=revoke_s)
+
+    async def form(self, *specs: MemberSpec) -> None:
+        """Members come, one after the other."""
+        for spec in specs:
+            await self.fleet.start(spec)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Until nothing moves."""
+        await self.fleet.wait_settled(stable_ms=STABLE_MS)
+
+    def begin(self) -> None:
+        """What follows is the story's event."""
+        self.began_us.append(time.time_ns() // 1_000)
+
+    async def wait_begun(self) -> None:
+        """Until a rebalance is under way since `begin`."""
+        with trio.fail_after(WAIT_S):
+            while not any(one.outcome is None for one in await self.told()):
+                await trio.sleep(LOOK_S)
+
+    async def told(self) -> list[Rebalance]:
+        """What the log says of the rebalances that began since `begin`."""
+        find = Wanted(group_id=self.case.group, since_us=FOREVER_US)
+        try:
+            found = await trio.to_thread.run_sync(find_rebalances, self.place.events, find)
+        except NothingToShow:
+            return []
+        return [one for one in found if one.began_wall_us >= self.began_us[-1]]
+
+    # ------------------------------------------------------------------ the world around
+
+    async def create_topic(self, name: str, partitions: int) -> None:
+        """One more topic, to be read as well."""
+        self.fleet.partitions |= await trio.to_thread.run_sync(create_topics, self.place.broker, (name,), partitions)
+
+    async def grow_topic(self, name: str, partitions: int) -> None:
+        """More partitions."""
+        self.fleet.partitions |= await trio.to_thread.run_sync(grow_topic, self.place.broker, name, partitions)
+
+    async def order(self, name: str, **order: object) -> None:
+        """An operator gives the bridge an order."""
+        await trio.to_thread.run_sync(give_order, self.place.admin, name, {"group": self.case.group, **order})
+
+    async def remove_by_kafka(self, instance_id: str) -> None:
+        """An operator removes a static member with Kafka's own request, through the bridge."""
+        await trio.to_thread.run_sync(_remove, self.place.bridge, self.case.group, instance_id)
+
+    async def restart_bridge(self) -> None:
+        """The bridge is killed and started again."""
+        assert self.place.mortal is not None
+        await trio.to_thread.run_sync(self.place.mortal.kill)
+        await trio.to_thread.run_sync(self.place.mortal.start)
+
+    async def move_coordinator(self) -> None:
+        """Another broker coordinates the group."""
+        assert self.place.move_coordinator is not None
+        await trio.to_thread.run_sync(self.place.move_coordinator, self.case.group)
+
+
+def _remove(bootstrap: str, group: str, instance_id: str) -> None:
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        admin.remove_group_members(group, [MemberToRemove(group_instance_id=instance_id, reason="asked for")])
+    finally:
+        admin.close()
+
+
+def place_of(bridge: BridgeProcess, broker: str, events: Path) -> Place:
+    """A bridge that lives as long as the stories do."""
+    return Place(broker=broker, bridge=bridge.bootstrap, events=events, admin=bridge.admin)

@@ -1,0 +1,145 @@
+"""Tells stories, several at a time, each in a group and topics of its own behind a bridge that writes events.
+
+It must not know what is right to say of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from bridge.demo.fleet import Fleet
+from bridge.demo.fleet_specs import Target
+from bridge.demo.fleet_topics import create_topics
+from bridge.demo.kafka_broker import start_broker
+from bridge.demo.kafka_properties import BrokerSettings
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.trace.page import draw_page
+from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.causes.cast import Case
+from tests.support.causes.plots import PLOTS
+from tests.support.causes.stage import PARTITIONS, Place, Stage, place_of
+from tests.support.mortal_bridge import MortalBridge
+from tests.support.two_brokers import two_brokers
+
+AT_A_TIME = 5
+EMBEDDED = "embedded-*"
+QUICK_GROUPS = {
+    "group.initial.rebalance.delay.ms": "500",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "300",
+    "group.consumer.heartbeat.interval.ms": "400",
+}
+LINGER_S = 0.5
+RESTARTS, MOVES = "bridge-restart", "coordinator-move"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the bridge says of the rebalances since the event; `fault` if the story could not be told to its end."""
+
+    rebalances: tuple[Rebalance, ...] = ()
+    before: tuple[Rebalance, ...] = ()
+    fault: Exception | None = None
+    page: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theatre:
+    """Where stories are told: places by Kafka's version and story ("" for those that need nothing of their own)."""
+
+    directory: Path
+    places: Mapping[tuple[str, str], Place]
+    told: dict[Case, Told] = field(default_factory=dict)
+
+    def tell(self, cases: Iterable[Case]) -> None:
+        """Tell these stories; blocks until the last one has been told."""
+        trio.run(self._tell_all, tuple(cases))
+
+    async def _tell_all(self, cases: tuple[Case, ...]) -> None:
+        limiter = trio.CapacityLimiter(AT_A_TIME)
+        async with trio.open_nursery() as nursery:
+            for case in cases:
+                nursery.start_soon(self._tell, case, limiter)
+
+    async def _tell(self, case: Case, limiter: trio.CapacityLimiter) -> None:
+        async with limiter:
+            try:
+                self.told[case] = await self._play(case)
+            except Exception as fault:
+                # It belongs to the test of this story, which raises it again.
+                self.told[case] = Told(fault=fault)
+
+    async def _play(self, case: Case) -> Told:
+        plot = PLOTS[case.story]
+        place = self.places.get((case.version, case.story), self.places[case.version, ""])
+        directory = self.directory / "-".join(case)
+        directory.mkdir()
+        topics = (f"{case.group}-topic",)
+        partitions = await trio.to_thread.run_sync(create_topics, place.broker, topics, PARTITIONS)
+        async with trio.open_nursery() as nursery:
+            target = Target(bootstrap=place.bridge, group=case.group, topics=plot.topics(case.group))
+            stage = Stage(case=case, fleet=Fleet(nursery, target, partitions, directory), place=place)
+            await plot.tell(stage)
+            await trio.sleep(LINGER_S)
+            rebalances = await stage.told()
+            await stage.fleet.stop_all()
+        page = directory / "trace.html"
+        if rebalances:
+            page.write_text(draw_page(rebalances), encoding="utf-8")
+        return Told(rebalances=tuple(rebalances), page=page)
+
+
+@contextmanager
+def open_theatre(cases: Iterable[Case], directory: Path) -> Iterator[Theatre]:
+    """Brokers and bridges for these stories; they end with the theatre."""
+    wanted = tuple(cases)
+    with ExitStack() as running:
+        places: dict[tuple[str, str], Place] = {}
+        for version in {case.version for case in wanted}:
+            root = directory / version
+            stories = {case.story for case in wanted if case.version == version}
+            places |= {(version, name): place for name, place in _places(running, version, stories, root)}
+        yield Theatre(directory=directory, places=places)
+
+
+def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> Iterator[tuple[str, Place]]:
+    for name in ("kafka", "bridge", "events", "mortal", "mortal-events", "moved-events"):
+        (root / name).mkdir(parents=True)
+    settings = BrokerSettings(version=version, properties=QUICK_GROUPS)
+    if stories - {MOVES}:
+        kafka = running.enter_context(start_broker(settings, directory=root / "kafka"))
+        quick = {**QUICK_SETTINGS, "events.path": str(root / "events")}
+        bridge = running.enter_context(
+            bridge_process(kafka.bootstrap, [EMBEDDED], root / "bridge", quick, has_admin=True)
+        )
+        yield "", place_of(bridge, kafka.bootstrap, root / "events")
+        if RESTARTS in stories:
+            yield RESTARTS, _mortal(running, kafka.bootstrap, root)
+    if MOVES in stories:
+        brokers = running.enter_context(two_brokers(version, root / "pair", QUICK_GROUPS))
+        quick = {**QUICK_SETTINGS, "events.path": str(root / "moved-events")}
+        bridge = running.enter_context(
+            bridge_process(brokers.bootstrap.partition(",")[0], [EMBEDDED], root / "moved", quick)
+        )
+        place = Place(
+            broker=brokers.bootstrap,
+            bridge=bridge.bootstrap,
+            events=root / "moved-events",
+            move_coordinator=brokers.move_coordinator,
+        )
+        yield MOVES, place
+        if stories == {MOVES}:
+            yield "", place
+
+
+def _mortal(running: ExitStack, upstream: str, root: Path) -> Place:
+    quick = {**QUICK_SETTINGS, "events.path": str(root / "mortal-events")}
+    mortal = MortalBridge(upstream, EMBEDDED, root / "mortal", quick)
+    mortal.start()
+    running.callback(mortal.kill)
+    return Place(broker=upstream, bridge=mortal.bootstrap, events=root / "mortal-events", mortal=mortal)
