@@ -1,0 +1,96 @@
+"""What the recorded groups are to be played under: the protocol, and settings by Kafka's and the bridge's names.
+
+It must not know what the settings do.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol as Callback
+from typing import cast
+
+from bridge.engine.assignors.registry import registry
+from bridge.engine.settings import EngineSettings
+from bridge.telemetry.schema.terms import Protocol
+
+INT_MAX = 2**31 - 1
+NO_ASSIGNOR, NO_SETTING, NO_VALUE = "EB-WHATIF-001", "EB-WHATIF-002", "EB-WHATIF-003"
+
+
+class Unplayable(Exception):
+    """What is asked for can't be had: one sentence with its code, and what would be allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A setting that may be asked for: least value, greatest value, what it is."""
+
+    minimum: int
+    maximum: int
+    text: str
+
+
+KNOBS: Mapping[str, Knob] = {
+    "group.consumer.session.timeout.ms": Knob(1, INT_MAX, "session timeout of consumer members"),
+    "group.consumer.heartbeat.interval.ms": Knob(1, INT_MAX, "heartbeat interval of consumer members"),
+    "group.consumer.max.size": Knob(1, INT_MAX, "most members of a consumer group"),
+    "group.consumer.assignment.interval.ms": Knob(0, 15_000, "least time between two target assignments"),
+    "group.initial.rebalance.delay.ms": Knob(0, INT_MAX, "how long an empty classic group waits for more members"),
+    "group.max.size": Knob(1, INT_MAX, "most members of a classic group"),
+    "replacement.grace.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
+    "heartbeat.interval.ms": Knob(1, INT_MAX, "of the classic clients themselves: their heartbeat interval"),
+    "session.timeout.ms": Knob(1, INT_MAX, "of the classic clients themselves: their session timeout"),
+}
+"""Settings by their names; those of clients are theirs, all others are the bridge's for one group."""
+CLASSIC_HEARTBEAT, CLASSIC_SESSION = "heartbeat.interval.ms", "session.timeout.ms"
+CLASSIC_HEARTBEAT_MS = 3_000
+"""What clients take unless told otherwise (ConsumerConfig)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What to play a history under; `protocol` None is that of the record, `session_timeout_ms` None each client's."""
+
+    protocol: Protocol | None = None
+    assignor: str = ""
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    heartbeat_interval_ms: int = CLASSIC_HEARTBEAT_MS
+    session_timeout_ms: int | None = None
+
+
+def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) -> Configuration:
+    """The configuration of names and KEY=VALUE pairs; raise Unplayable for an assignor or setting that is unknown."""
+    numbers = dict(_read_pair(pair) for pair in pairs)
+    heartbeat_ms = numbers.pop(CLASSIC_HEARTBEAT, CLASSIC_HEARTBEAT_MS)
+    session_ms = numbers.pop(CLASSIC_SESSION, None)
+    engine = cast(_MakeSettings, EngineSettings)(**{name.replace(".", "_"): value for name, value in numbers.items()})
+    if assignor is not None:
+        if assignor not in registry:
+            raise Unplayable(
+                f"{NO_ASSIGNOR}: no assignor is called {assignor!r}; --assignor takes {' or '.join(registry)}"
+            )
+        engine = replace(engine, group_consumer_assignors=(assignor,))
+    return Configuration(
+        protocol=None if protocol is None else Protocol(protocol),
+        assignor=assignor or "",
+        engine=engine,
+        heartbeat_interval_ms=heartbeat_ms,
+        session_timeout_ms=session_ms,
+    )
+
+
+def _read_pair(pair: str) -> tuple[str, int]:
+    name, equals, text = pair.partition("=")
+    knob = KNOBS.get(name)
+    if not equals or knob is None:
+        raise Unplayable(f"{NO_SETTING}: {pair!r} is no KEY=VALUE that a replay knows; --setting takes {_names()}")
+    if not text.isascii() or not text.isdecimal() or not knob.minimum <= int(text) <= knob.maximum:
+        raise Unplayable(f"{NO_VALUE}: {name} is {text!r}, but takes a number from {knob.minimum} to {knob.maximum}")
+    return name, int(text)
+
+
+def _names() -> str:
+    return ", ".join(KNOBS)
+
+
+class _MakeSettings(Callback):
+    def __call__(self, **values: int) -> EngineSettings: ...

@@ -1,0 +1,179 @@
+"""A client of the new protocol as it is played: it heartbeats each interval, gives up what it is told to, and says so.
+
+It must not know what the record says of it. Heartbeats that could change nothing are not played: the coordinator keeps
+the sessions of those who live, and says when a heartbeat would bring news.
+"""
+
+from bridge.engine.commands import MemberHeartbeat, Speaks
+from bridge.engine.model import DeadlineKey, DeadlineKind
+from bridge.engine.queries import has_news
+from bridge.whatif.coordinator import Reply, Request
+from bridge.whatif.inputs import Client
+from bridge.whatif.stage import Stage
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, TopicIdPartition
+
+REBALANCE_MS = 300_000
+"""Where the record does not say (max.poll.interval.ms)."""
+_FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID))
+
+
+class ConsumerClient:
+    """One member."""
+
+    def __init__(self, client: Client, stage: Stage, heartbeat_ms: int) -> None:
+        self.client = client
+        self._stage = stage
+        self._interval_us = heartbeat_ms * 1_000
+        self._epoch = JOIN_EPOCH
+        self._owned: frozenset[TopicIdPartition] = frozenset()
+        self._is_gone = False
+        self._is_busy = False
+        self._beat_us = 0
+        self._planned_us: int | None = None
+
+    # ------------------------------------------------------------------ what happens to it
+
+    def joining(self) -> Request:
+        """Its first request, or the first after it was fenced."""
+        self._stage.want(self.client.pattern)
+        self._stage.coordinator.living.add(self.client.member_id)
+        self._epoch, self._owned = JOIN_EPOCH, frozenset()
+        return self._request(self._full(JOIN_EPOCH))
+
+    def change(self, client: Client) -> None:
+        """It wants something else from now on."""
+        self.client = client
+        self._stage.want(client.pattern)
+        self._send(self._full(self._epoch))
+
+    def leave(self) -> None:
+        """It leaves for good."""
+        self._is_gone = True
+        self._farewell(LEAVE_EPOCH)
+
+    def vacate(self) -> None:
+        """It leaves its static seat for a while; the seat is kept for a session timeout."""
+        self._is_gone = True
+        self._farewell(STATIC_LEAVE_EPOCH)
+        self._expire(self._stage.now_us)
+
+    def fall_silent(self) -> None:
+        """This was its last sign of life."""
+        self._is_gone = True
+        self._expire(self._stage.now_us)
+
+    def stir(self) -> None:
+        """Its next heartbeat may bring news."""
+        if self._is_gone or self._is_busy or self._planned_us is not None:
+            return
+        if not has_news(self._stage.coordinator.shard, self._stage.group_id, self.client.member_id):
+            return
+        behind = max(0, self._stage.now_us - self._beat_us)
+        at_us = self._beat_us + max(1, -(-behind // self._interval_us)) * self._interval_us
+        self._planned_us = at_us
+        self._stage.timeline.at(at_us, lambda: self._tick(at_us))
+
+    # ------------------------------------------------------------------ what it does
+
+    def _tick(self, at_us: int) -> None:
+        if self._planned_us == at_us and not self._is_gone:
+            self._planned_us = None
+            self._send(self._plain())
+
+    def _plain(self) -> ConsumerGroupHeartbeat:
+        return ConsumerGroupHeartbeat(
+            group_id=self._stage.group_id, member_id=self.client.member_id, member_epoch=self._epoch
+        )
+
+    def _full(self, epoch: int) -> ConsumerGroupHeartbeat:
+        client = self.client
+        timeout_ms = client.rebalance_timeout_ms
+        return ConsumerGroupHeartbeat(
+            group_id=self._stage.group_id,
+            member_id=client.member_id,
+            member_epoch=epoch,
+            instance_id=client.instance_id,
+            rack_id=client.rack_id,
+            rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
+            subscribed_topic_names=() if client.pattern is not None else client.topics,
+            subscribed_topic_regex=client.pattern,
+            owned=self._owned,
+        )
+
+    def _farewell(self, epoch: int) -> None:
+        self._stage.coordinator.living.discard(self.client.member_id)
+        request = ConsumerGroupHeartbeat(
+            group_id=self._stage.group_id,
+            member_id=self.client.member_id,
+            member_epoch=epoch,
+            instance_id=self.client.instance_id,
+        )
+        self._send(request)
+
+    def _request(self, request: ConsumerGroupHeartbeat) -> Request:
+        self._beat_us, self._planned_us = self._stage.now_us, None
+        ref = self._stage.coordinator.ref(self._stage.connection(self.client.member_id))
+        command = MemberHeartbeat(
+            ref=ref,
+            request=request,
+            identity=self.client.identity,
+            speaks=Speaks.CONSUMER,
+            fresh_id=self.client.member_id,
+        )
+        return Request(self.client.identity, request, ref, command, self._hear)
+
+    def _send(self, request: ConsumerGroupHeartbeat) -> None:
+        self._stage.coordinator.ask([self._request(request)], self._stage.now_us)
+
+    def _hear(self, reply: Reply) -> None:
+        if self._is_gone or not isinstance(reply, ConsumerGroupHeartbeatReply):
+            return
+        if reply.error in _FENCED:
+            self._stage.timeline.at(self._stage.now_us, self._rejoin)
+        elif reply.error is ErrorCode.UNRELEASED_INSTANCE_ID:
+            self._stage.timeline.at(self._stage.now_us + self._interval_us, self._rejoin)
+        elif reply.error is not ErrorCode.NONE:
+            self._is_gone = True
+        else:
+            self._epoch = reply.member_epoch
+            if reply.assignment is not None:
+                self._move(reply.assignment)
+
+    def _rejoin(self) -> None:
+        if not self._is_gone:
+            self._stage.coordinator.ask([self.joining()], self._stage.now_us)
+
+    def _move(self, assignment: frozenset[TopicIdPartition]) -> None:
+        """Give up what is gone, then say so; fetch from what is new."""
+        now_us, pace = self._stage.now_us, self._stage.pace(self.client.member_id)
+        gained, lost = assignment - self._owned, self._owned - assignment
+        moved_us = now_us + (pace.revoke_us if lost else 0)
+        if gained or lost:
+            self._is_busy = True
+            self._stage.timeline.at(moved_us, lambda: self._moved(assignment))
+        if gained:
+            self._stage.timeline.at(moved_us + pace.fetch_us, lambda: self._fetch(gained))
+
+    def _moved(self, assignment: frozenset[TopicIdPartition]) -> None:
+        if self._is_gone:
+            return
+        self._is_busy, self._owned = False, assignment
+        self._send(ConsumerGroupHeartbeat(
+            group_id=self._stage.group_id,
+            member_id=self.client.member_id,
+            member_epoch=self._epoch,
+            owned=assignment,
+        ))
+
+    def _fetch(self, gained: frozenset[TopicIdPartition]) -> None:
+        if not self._is_gone:
+            fetched = self._stage.named(gained & self._owned)
+            self._stage.coordinator.fetched(self.client.identity, fetched, self._stage.now_us)
+
+    def _expire(self, at_us: int) -> None:
+        coordinator = self._stage.coordinator
+        key = DeadlineKey(DeadlineKind.SESSION, self._stage.group_id, self.client.member_id)
+        session_ms = coordinator.shard.settings.group_consumer_session_timeout_ms
+        coordinator.expire_at(key, at_us // 1_000 + session_ms)

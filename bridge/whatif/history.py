@@ -1,0 +1,196 @@
+"""Reads out of a group's events what was given to it from outside, from the first moment at which all is known of it.
+
+It must not know the engine, nor what is asked of the history.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.schema.facts import (
+    GroupConverted,
+    GroupCreated,
+    GroupRevived,
+    MemberInputs,
+    MemberJoined,
+    MemberLeft,
+    MemberSubscribed,
+    RebalanceBegan,
+    RebalanceExplained,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Departure, Protocol
+from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, Recorded, Vacated
+from bridge.whatif.moments import (
+    Moment,
+    first_known,
+    introduces,
+    introductions,
+    last_words,
+    line_up,
+    older_members,
+)
+from bridge.whatif.paces import paces
+from bridge.whatif.topics import follow_topics
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
+
+BEGINS_IN_THE_MIDDLE = "history-begins-in-the-middle"
+SESSION_MS = 45_000
+"""Of consumer members whose timeout only the broker knew (KIP-848's default)."""
+WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
+"""A client whose max.poll.interval.ms is over leaves by itself, whatever it speaks."""
+FOLLOWS = frozenset((Departure.REPLACED, Departure.GROUP_FULL))
+"""Departures that follow from another input, or from the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nothing of a group can be played: why, and how many rebalances that concerns."""
+
+    reason: str
+    rebalances: int
+
+
+def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
+    """What happened to one group; `events` are its own and those that concern no group, in the order of the log."""
+    moments = line_up(events)
+    start = first_known(moments)
+    later = [moment for moment in moments[start:] if moment.group_id]
+    if not later:
+        return Unknown(BEGINS_IN_THE_MIDDLE, len(_recorded(moments)))
+    walk = Walk(moments, start)
+    topics, topic_changes = follow_topics(moments, start)
+    inputs: list[Input] = [*walk.inputs(), *topic_changes]
+    pace, own = paces(events)
+    return History(
+        group_id=GroupId(group_id),
+        begins_us=later[0].at_us,
+        ends_us=max(moment.at_us for moment in later),
+        topics=topics,
+        founders=tuple(walk.founders.values()),
+        inputs=tuple(sorted(inputs, key=lambda one: one.at_us)),
+        recorded=_recorded(later),
+        pace=pace,
+        paces=own,
+        is_classic=_is_classic(later),
+        set_aside=len(_recorded(moments[:start])),
+    )
+
+
+def client_of(fact: MemberInputs) -> Client:
+    """What a member told about itself."""
+    return Client(
+        member_id=MemberId(fact.member_id),
+        identity=ClientIdentity(
+            client_id=fact.client_id,
+            client_host=fact.client_host,
+            software_name=fact.library,
+            software_version=fact.library_version,
+        ),
+        instance_id=None if fact.instance_id is None else InstanceId(fact.instance_id),
+        topics=tuple(TopicName(name) for name in fact.topics),
+        pattern=fact.pattern,
+        assignors=fact.assignors,
+        session_timeout_ms=fact.session_timeout_ms,
+        rebalance_timeout_ms=fact.rebalance_timeout_ms,
+        rack_id=fact.rack_id,
+    )
+
+
+class Walk:
+    """One walk through the moments of a group: who is there, and what happens to them from the place `start` on."""
+
+    def __init__(self, moments: Sequence[Moment], start: int) -> None:
+        self.founders: dict[MemberId, Client] = {}
+        """Members that were there at `start`."""
+        self._moments, self._start = moments, start
+        known = introductions(moments)
+        self._present = {one: client_of(known[one]) for one in older_members(moments) if one in known}
+        self._began_us = {one.rebalance_id: one.began_us for one in _recorded(moments)}
+        self._evidence = {event_id for one in _recorded(moments) for event_id in one.evidence}
+
+    def inputs(self) -> list[Input]:
+        """What happened from `start` on; to be called once."""
+        found: list[Input] = []
+        last = last_words(self._moments)
+        boot = self._moments[0].event.stamp.boot
+        for place, moment in enumerate(self._moments):
+            if place == self._start:
+                self.founders = dict(self._present)
+            new: list[Input] = []
+            if moment.event.stamp.boot != boot and moment.group_id:
+                boot = moment.event.stamp.boot
+                new += self._forgotten(moment, {one for one in self._present if last[one] < place})
+            new += self._take(moment)
+            if place >= self._start:
+                found += new
+        return found
+
+    def _take(self, moment: Moment) -> Iterator[Input]:
+        fact, event_id = moment.fact, moment.event.stamp.event_id
+        if isinstance(fact, MemberJoined) and introduces(fact):
+            client = client_of(fact)
+            self._present[client.member_id] = client
+            yield Came(
+                at_us=moment.at_us,
+                event_id=event_id,
+                rebalance_id=fact.rebalance_id,
+                client=client,
+                former_id=fact.former_id,
+            )
+        elif isinstance(fact, MemberSubscribed) and introduces(fact):
+            client = client_of(fact)
+            self._present[client.member_id] = client
+            yield Changed(at_us=moment.at_us, event_id=event_id, rebalance_id=fact.rebalance_id, client=client)
+        elif isinstance(fact, MemberLeft):
+            yield from self._leave(moment, fact)
+
+    def _leave(self, moment: Moment, fact: MemberLeft) -> Iterator[Input]:
+        member_id, event_id = MemberId(fact.member_id), moment.event.stamp.event_id
+        client = self._present.pop(member_id, None)
+        if client is None or fact.departure in FOLLOWS:
+            return
+        rebalance_id = fact.rebalance_id
+        if fact.departure in WENT_BY_ITSELF:
+            yield Left(at_us=moment.at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
+        elif fact.departure is Departure.STATIC_LEFT:
+            yield Vacated(at_us=moment.at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
+        else:
+            expired_us = moment.at_us
+            if event_id in self._evidence:
+                # On road `pass` the leader's next JoinGroup shows who is gone; the coordinator knew when it began.
+                expired_us = min(expired_us, self._began_us.get(rebalance_id, expired_us))
+            session_ms = client.session_timeout_ms if client.session_timeout_ms > 0 else SESSION_MS
+            at_us = expired_us - session_ms * 1_000
+            yield FellSilent(at_us=at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
+
+    def _forgotten(self, moment: Moment, member_ids: set[MemberId]) -> Iterator[Input]:
+        """Members of an earlier run that the group goes on without: the bridge had forgotten them."""
+        for member_id in sorted(member_ids):
+            del self._present[member_id]
+            yield Left(at_us=moment.at_us, event_id=moment.event.stamp.event_id, member_id=member_id)
+
+
+def _recorded(moments: Sequence[Moment]) -> tuple[Recorded, ...]:
+    evidence: Mapping[str, tuple[str, ...]] = {
+        moment.fact.rebalance_id: moment.fact.evidence
+        for moment in moments
+        if isinstance(moment.fact, RebalanceExplained)
+    }
+    return tuple(
+        Recorded(
+            rebalance_id=moment.fact.rebalance_id,
+            began_us=moment.at_us,
+            evidence=evidence.get(moment.fact.rebalance_id, ()),
+        )
+        for moment in moments
+        if isinstance(moment.fact, RebalanceBegan)
+    )
+
+
+def _is_classic(moments: Sequence[Moment]) -> bool:
+    """What kind of group it was last; where only its members tell, one member of the new protocol makes it new."""
+    facts = [moment.fact for moment in moments]
+    kinds = [fact.group_type for fact in facts if isinstance(fact, GroupCreated | GroupRevived | GroupConverted)]
+    if kinds:
+        return kinds[-1] is Protocol.CLASSIC
+    return all(fact.protocol is Protocol.CLASSIC for fact in facts if isinstance(fact, MemberInputs))

@@ -1,0 +1,120 @@
+"""What happened to a group from outside, as values: who came, changed, left or fell silent, and what topics became.
+
+It must not know how this is read from an event log, nor what comes of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """What a member's client is and wants; timeouts in milliseconds, -1 where it does not say."""
+
+    member_id: MemberId
+    identity: ClientIdentity
+    instance_id: InstanceId | None = None
+    topics: tuple[TopicName, ...] = ()
+    pattern: str | None = None
+    assignors: tuple[str, ...] = ()
+    session_timeout_ms: int = -1
+    rebalance_timeout_ms: int = -1
+    rack_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Where an input stands in the record: its time (microseconds since 1970), its event, and the rebalance that the
+    event names, "" for none.
+    """
+
+    at_us: int
+    event_id: str = ""
+    rebalance_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came(Told):
+    """A client joined; `former_id` had its static seat before, "" for nobody."""
+
+    client: Client
+    former_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed(Told):
+    """A client wants something else."""
+
+    client: Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left(Told):
+    """A member left for good, by itself or because an operator removed it."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vacated(Told):
+    """A static member left its seat for a while (member epoch -2)."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FellSilent(Told):
+    """A member's last sign of life was before this; nobody was told."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsBecame(Told):
+    """Topics have these partition counts now, 0 for one that is gone."""
+
+    counts: Mapping[TopicName, int]
+
+
+Input = Came | Changed | Left | Vacated | FellSilent | TopicsBecame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long a client takes, in microseconds: to give partitions up, and to fetch from those it was given."""
+
+    revoke_us: int
+    fetch_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A rebalance of the record: its id, when it began, and the events that its explanation names."""
+
+    rebalance_id: str
+    began_us: int
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Everything that a group was given, from `begins_us` to `ends_us`.
+
+    `founders` are members already there when it begins, `pace` that of members that `paces` does not name,
+    `is_classic` says that the group was a classic one. `set_aside` counts rebalances before the beginning, of a time
+    that can't be played because nothing is known of some member.
+    """
+
+    group_id: GroupId
+    begins_us: int
+    ends_us: int
+    topics: Mapping[TopicName, int]
+    founders: tuple[Client, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
+    pace: Pace
+    paces: Mapping[MemberId, Pace] = field(default_factory=dict)
+    is_classic: bool = False
+    set_aside: int = 0

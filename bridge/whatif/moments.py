@@ -1,0 +1,87 @@
+"""A group's events on one line of time through all runs of the bridge, and what is found in them by looking ahead.
+
+It must not know inputs, nor the engine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bridge.telemetry.schema.facts import Fact, MemberFact, MemberInputs, MemberJoined
+from bridge.telemetry.schema.stamps import Event
+from translators.dialects.ids import MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An event with its time, microseconds since 1970."""
+
+    at_us: int
+    event: Event
+
+    @property
+    def fact(self) -> Fact:
+        """What happened."""
+        return self.event.fact
+
+    @property
+    def group_id(self) -> str:
+        """The group it concerns, "" for none."""
+        return str(getattr(self.event.fact, "group_id", ""))
+
+
+def line_up(events: Sequence[Event]) -> list[Moment]:
+    """Events in the order of the log with their times: the monotonic clock within a run, the wall clock between runs.
+
+    Time never goes back between two runs, whatever the wall clock does.
+    """
+    moments: list[Moment] = []
+    boot, base_us, latest_us = "", 0, 0
+    for event in events:
+        stamp = event.stamp
+        if stamp.boot != boot:
+            boot, base_us = stamp.boot, max(stamp.wall_us, latest_us) - stamp.mono_us
+        at_us = base_us + stamp.mono_us
+        latest_us = max(latest_us, at_us)
+        moments.append(Moment(at_us, event))
+    return moments
+
+
+def introduces(fact: Fact) -> bool:
+    """Whether a fact says what a member wants; one that was met by a heartbeat has said nothing yet."""
+    return isinstance(fact, MemberInputs) and bool(fact.topics or fact.pattern)
+
+
+def introductions(moments: Sequence[Moment]) -> Mapping[MemberId, MemberInputs]:
+    """What each member said first of what it wants."""
+    found: dict[MemberId, MemberInputs] = {}
+    for moment in moments:
+        if isinstance(moment.fact, MemberInputs) and introduces(moment.fact):
+            found.setdefault(MemberId(moment.fact.member_id), moment.fact)
+    return found
+
+
+def older_members(moments: Sequence[Moment]) -> Iterator[MemberId]:
+    """Members whose joining is not in the log."""
+    met: set[str] = set()
+    for moment in moments:
+        fact = moment.fact
+        if isinstance(fact, MemberFact) and fact.member_id not in met:
+            met.add(fact.member_id)
+            if not isinstance(fact, MemberJoined):
+                yield MemberId(fact.member_id)
+
+
+def last_words(moments: Sequence[Moment]) -> Mapping[MemberId, int]:
+    """The place of the last event that names each member."""
+    return {
+        MemberId(moment.fact.member_id): place
+        for place, moment in enumerate(moments)
+        if isinstance(moment.fact, MemberFact)
+    }
+
+
+def first_known(moments: Sequence[Moment]) -> int:
+    """The first place from which on every member that is named says somewhere what it wants."""
+    known = introductions(moments)
+    unknown = [place for member_id, place in last_words(moments).items() if member_id not in known]
+    return max(unknown, default=-1) + 1

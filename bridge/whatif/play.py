@@ -1,0 +1,166 @@
+"""Plays a history: every input at its time, clients that react, and what the engine makes of it.
+
+It must not know how the play is compared with the record.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol as Interface
+
+from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed
+from bridge.engine.records import TargetEpochReached
+from bridge.telemetry.schema.facts import RebalanceBegan
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Protocol
+from bridge.whatif.configuration import Configuration
+from bridge.whatif.consumer_client import ConsumerClient
+from bridge.whatif.coordinator import Coordinator, Request
+from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, TopicsBecame, Vacated
+from bridge.whatif.stage import Stage
+from bridge.whatif.timeline import Timeline
+from translators.dialects.ids import MemberId
+
+PRELUDE_US = 3_600_000_000
+"""Founders join so long before the history begins, so that all is quiet when it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A rebalance of the play and the input that made it, by event id; "" where no input did."""
+
+    event_id: str
+    rebalance_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What would have happened: its events, as a bridge would have logged them, and what made each rebalance."""
+
+    events: tuple[Event, ...]
+    triggers: tuple[Trigger, ...]
+
+
+class Played(Interface):
+    """A member of either protocol."""
+
+    client: Client
+
+    def joining(self) -> Request: ...
+    def change(self, client: Client) -> None: ...
+    def leave(self) -> None: ...
+    def vacate(self) -> None: ...
+    def fall_silent(self) -> None: ...
+    def stir(self) -> None: ...
+
+
+def predict(history: History, configuration: Configuration) -> Prediction:
+    """Play a history under a configuration, up to the moment when nothing moves any more."""
+    return Play(history, configuration).run()
+
+
+class Play:
+    """One group's play."""
+
+    def __init__(self, history: History, configuration: Configuration) -> None:
+        began_us = history.begins_us - PRELUDE_US
+        coordinator = Coordinator(history.group_id, configuration.engine, began_us)
+        coordinator.on_turn = self._stir
+        self._configuration = configuration
+        self._stage = Stage(history=history, timeline=Timeline(began_us), coordinator=coordinator)
+        self._members: dict[MemberId, Played] = {}
+        self._triggers: list[Trigger] = []
+        self._begun = 0
+        self._silent: dict[MemberId, str] = {}
+        self._latest = ""
+
+    def run(self) -> Prediction:
+        """Play to the end."""
+        history, timeline, coordinator = self._stage.history, self._stage.timeline, self._stage.coordinator
+        self._stage.change_topics(history.topics)
+        coordinator.ask([self._seat(client).joining() for client in history.founders], self._stage.now_us)
+        self._note("")
+        for one in history.inputs:
+            timeline.at(one.at_us, partial(self._take, one))
+        while (at_us := self._next_us()) is not None:
+            if timeline.next_us() == at_us:
+                timeline.step()
+            else:
+                timeline.now_us = at_us
+                coordinator.pass_deadlines(at_us)
+            self._note(self._latest)
+        events = tuple(event for event in coordinator.log.events if event.stamp.wall_us >= history.begins_us)
+        return Prediction(events, tuple(self._triggers))
+
+    def _next_us(self) -> int | None:
+        """When something happens next; what is due by itself comes first."""
+        planned_us, due_us = self._stage.timeline.next_us(), self._stage.coordinator.next_deadline_us()
+        if planned_us is None or due_us is None:
+            return due_us if planned_us is None else planned_us
+        return planned_us if planned_us < due_us else max(due_us, self._stage.now_us)
+
+    # ------------------------------------------------------------------ inputs
+
+    def _take(self, one: Input) -> None:
+        self._latest = one.event_id
+        match one:
+            case Came():
+                self._come(one)
+            case Changed(client=client):
+                member = self._members.get(client.member_id)
+                if member is not None:
+                    member.change(client)
+            case Left(member_id=member_id):
+                self._part(member_id, "leave")
+            case Vacated(member_id=member_id):
+                self._part(member_id, "vacate")
+            case FellSilent(member_id=member_id):
+                self._silent[member_id] = one.event_id
+                self._part(member_id, "silence")
+            case TopicsBecame(counts=counts):
+                self._stage.change_topics(counts)
+
+    def _come(self, one: Came) -> None:
+        former = self._members.pop(MemberId(one.former_id), None)
+        if former is not None and one.former_id != one.client.member_id:
+            # A classic client that holds a static seat goes without a word; one of the new protocol says so.
+            former.vacate()
+        self._stage.coordinator.ask([self._seat(one.client).joining()], self._stage.now_us)
+
+    def _part(self, member_id: MemberId, how: str) -> None:
+        member = self._members.pop(member_id, None)
+        if member is None:
+            return
+        if how == "leave":
+            member.leave()
+        elif how == "vacate":
+            member.vacate()
+        else:
+            member.fall_silent()
+
+    def _seat(self, client: Client) -> Played:
+        heartbeat_ms = self._configuration.engine.group_consumer_heartbeat_interval_ms
+        member = ConsumerClient(client, self._stage, heartbeat_ms)
+        self._members[client.member_id] = member
+        return member
+
+    # ------------------------------------------------------------------ what comes of them
+
+    def _stir(self, outcome: Outcome) -> None:
+        """Those for whom a turn brought something hear of it with their next heartbeat."""
+        stirred: set[MemberId] = set()
+        for notice in outcome.notices:
+            if isinstance(notice, PartitionsFreed):
+                stirred |= notice.member_ids
+            elif isinstance(notice, MemberRemoved) and notice.member_id in self._silent:
+                self._latest = self._silent.pop(notice.member_id)
+        if any(isinstance(record, TargetEpochReached) for record in outcome.records):
+            stirred |= self._members.keys()
+        for member_id in sorted(stirred & self._members.keys()):
+            self._members[member_id].stir()
+
+    def _note(self, event_id: str) -> None:
+        """What rebalances began since the last look, and why."""
+        events = self._stage.coordinator.log.events
+        fresh = [event.fact for event in events[self._begun :] if isinstance(event.fact, RebalanceBegan)]
+        self._begun = len(events)
+        self._triggers += [Trigger(event_id, fact.rebalance_id) for fact in fresh]

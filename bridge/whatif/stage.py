@@ -1,0 +1,76 @@
+"""What every played client is given: the time, the coordinator, its topics' ids, and how long it takes for things.
+
+It must not know what any client does with it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.whatif.coordinator import Coordinator
+from bridge.whatif.inputs import History, Pace
+from bridge.whatif.timeline import Timeline
+from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
+
+
+def id_of(name: TopicName) -> TopicId:
+    """An id for a topic: the record names topics, the new protocol wants ids."""
+    return TopicId(hashlib.blake2b(name.encode(), digest_size=16).digest())
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """One group's play."""
+
+    history: History
+    timeline: Timeline
+    coordinator: Coordinator
+    patterns: set[str] = field(default_factory=set)
+    _names: dict[TopicId, TopicName] = field(default_factory=dict)
+    _connections: dict[MemberId, int] = field(default_factory=dict)
+
+    @property
+    def group_id(self) -> GroupId:
+        """The group."""
+        return self.history.group_id
+
+    @property
+    def now_us(self) -> int:
+        """The time."""
+        return self.timeline.now_us
+
+    def pace(self, member_id: MemberId) -> Pace:
+        """How long a member takes."""
+        return self.history.paces.get(member_id, self.history.pace)
+
+    def connection(self, member_id: MemberId) -> int:
+        """The number of a member's connection."""
+        return self._connections.setdefault(member_id, len(self._connections))
+
+    def named(self, partitions: Iterable[TopicIdPartition]) -> frozenset[TopicPartition]:
+        """Partitions by the names of their topics."""
+        return frozenset(TopicPartition(self._names[one.topic_id], one.partition) for one in partitions)
+
+    def change_topics(self, counts: Mapping[TopicName, int]) -> None:
+        """Topics have these partition counts now."""
+        there = tuple(Topic(id_of(name), name, count) for name, count in counts.items() if count)
+        gone = tuple(id_of(name) for name, count in counts.items() if not count)
+        self._names |= {topic.topic_id: topic.name for topic in there}
+        patterns = [self._resolved(pattern) for pattern in sorted(self.patterns)]
+        self.coordinator.turn([ChangeTopics(there, gone), *patterns], self.now_us)
+
+    def want(self, pattern: str | None) -> None:
+        """A client subscribes with a pattern: what it matches is to be known before it asks."""
+        if pattern is not None and pattern not in self.patterns:
+            self.patterns.add(pattern)
+            self.coordinator.turn([self._resolved(pattern)], self.now_us)
+
+    def _resolved(self, pattern: str) -> ResolveRegularExpression:
+        try:
+            expression = re.compile(pattern)
+        except re.error as problem:
+            return ResolveRegularExpression(pattern, frozenset(), str(problem))
+        names = frozenset(name for name in self._names.values() if expression.fullmatch(name))
+        return ResolveRegularExpression(pattern, names)

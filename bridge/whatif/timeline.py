@@ -1,0 +1,33 @@
+"""What is to happen when, in order; what is planned for one moment happens in the order in which it was planned.
+
+It must not know what happens.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+Action = Callable[[], None]
+
+
+@dataclass(slots=True)
+class Timeline:
+    """A queue of actions and the time it is, in microseconds."""
+
+    now_us: int
+    _planned: list[tuple[int, int, Action]] = field(default_factory=list)
+    _order: "count[int]" = field(default_factory=count)
+
+    def at(self, at_us: int, action: Action) -> None:
+        """Plan an action; what is past happens now."""
+        heapq.heappush(self._planned, (max(at_us, self.now_us), next(self._order), action))
+
+    def next_us(self) -> int | None:
+        """When the next action is due, None for none."""
+        return self._planned[0][0] if self._planned else None
+
+    def step(self) -> None:
+        """Let the next action happen at its time."""
+        self.now_us, _, action = heapq.heappop(self._planned)
+        action()
