@@ -5,7 +5,7 @@ It must not know who may commit, or how a message is encoded.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 
@@ -21,6 +21,7 @@ from bridge.coordinators.offset_requests import (
     to_simple_commit,
 )
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
+from bridge.coordinators.unknown_partitions import find_missing, known_part, name_missing
 from bridge.engine.outcome import CommitAdmitted, CommitRefused
 from bridge.session.contracts import Via
 from translators.dialects.errors import ErrorCode
@@ -104,9 +105,11 @@ class CommitDesk:
             self._end(commit_id, places)
 
     def _begin(self, pending: Pending) -> None:
-        begun = self._ways.begin(pending.ref, pending.request)
+        begun = self._ways.begin(pending.ref, known_part(pending.request, self._catalog))
         if isinstance(begun, CommitRefused):
-            self._ways.deliver(pending.ref, refuse_commit(pending.request, begun.code))
+            refusal = refuse_commit(pending.request, begun.code)
+            topics = name_missing(refusal.topics, self._catalog)
+            self._ways.deliver(pending.ref, replace(refusal, topics=topics))
             self.queue.leave(pending.places)
             return
         commit_id = begun.commit_id
@@ -118,7 +121,8 @@ class CommitDesk:
 
     def _send(self, pending: Pending, commit_id: int) -> None:
         simple = to_simple_commit(pending.request, self._catalog)
-        asked, refused = split_commit(simple, self._metadata_max)
+        asked, too_long = split_commit(simple, self._metadata_max)
+        refused = {place: find_missing(self._catalog, *place) or code for place, code in too_long.items()}
 
         def take(reply: GroupReply | None) -> None:
             whole = reply

@@ -42,6 +42,10 @@ class Connection:
         """End it."""
         self._socket.close()
 
+    def fileno(self) -> int:
+        """The socket's number, for waiting on several at once."""
+        return self._socket.fileno()
+
     def send(self, api: str, version: int, fields: Mapping[str, Value]) -> None:
         """Send a request."""
         self._number += 1

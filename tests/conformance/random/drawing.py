@@ -1,0 +1,106 @@
+"""A seed becomes a sequence: members drawn, then moves by weight, some of them spoilt.
+
+It knows weights and chance, and must not know what is answered.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from tests.conformance.random import classic_moves as classic
+from tests.conformance.random import native_moves as native
+from tests.conformance.random import shared_moves as shared
+from tests.conformance.random.cast import NAMES, Member, draw_member
+from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move
+from tests.support.conformance.steps import Call
+
+Alone = Callable[[Random, Member], list[Move]]
+Together = Callable[[Random, list[Member]], list[Move]]
+SPOILT = 0.08
+MOVES_MIN, MOVES_MAX = 8, 22
+NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}
+
+OF_CLASSIC: Sequence[tuple[int, Alone]] = (
+    (14, classic.entered),
+    (2, classic.first_call),
+    (8, classic.rejoined),
+    (10, classic.beaten),
+    (5, classic.left),
+    (4, classic.restarted),
+    (1, classic.dropped),
+    (1, classic.expired),
+    (5, shared.committed),
+    (4, shared.fetched),
+    (1, shared.transacted),
+)
+OF_NATIVE: Sequence[tuple[int, Alone]] = (
+    (14, native.appeared),
+    (16, native.still_there),
+    (6, native.changed),
+    (6, native.went),
+    (4, native.came_back),
+    (2, native.lost_an_answer),
+    (1, native.too_slow),
+    (5, shared.committed),
+    (4, shared.fetched),
+    (1, shared.transacted),
+)
+
+
+def draw(seed: int, kind: Kind | None = None) -> Drawn:
+    """The sequence of a seed."""
+    rng = Random(seed)
+    kind = kind or KINDS[seed % 2]
+    share = NATIVE_SHARE[kind]
+    members = [draw_member(rng, name, native=rng.random() < share) for name in NAMES[: rng.randint(1, 4)]]
+    moves: list[Move] = []
+    for _ in range(rng.randint(MOVES_MIN, MOVES_MAX)):
+        moves += draw_moves(rng, members)
+    return Drawn(seed=seed, kind=kind, moves=tuple(moves))
+
+
+def draw_moves(rng: Random, members: list[Member]) -> list[Move]:
+    """What happens next."""
+    chance = rng.random()
+    if chance < 0.05:
+        return shared.viewed(rng)
+    if chance < 0.07:
+        return shared.deleted(rng)
+    if chance < 0.09:
+        return shared.forgotten(rng)
+    if chance < 0.12:
+        return classic.left_together(rng, members)
+    if chance < 0.30:
+        return draw_round(rng, members)
+    return draw_single(rng, members)
+
+
+def draw_round(rng: Random, members: list[Member]) -> list[Move]:
+    """Everybody does what its protocol wants."""
+    natives = native.round_of_natives(rng, members)
+    classics = [one for one in members if not one.native]
+    return [*natives, *classic.round_of_all(rng, classics)]
+
+
+def draw_single(rng: Random, members: list[Member]) -> list[Move]:
+    """One member does something, mostly what fits, sometimes spoilt."""
+    member = rng.choice(members)
+    if not member.inside and rng.random() < 0.6:
+        moves = (native.appeared if member.native else classic.entered)(rng, member)
+    elif not member.native and rng.random() < 0.2:
+        moves = [classic.synced(rng, member, members)]
+    else:
+        table = OF_NATIVE if member.native else OF_CLASSIC
+        make = rng.choices([one for _, one in table], [weight for weight, _ in table])[0]
+        moves = make(rng, member)
+    return [spoil(rng, move, member, members) if rng.random() < SPOILT else move for move in moves]
+
+
+def spoil(rng: Random, move: Move, member: Member, members: list[Member]) -> Move:
+    """A call with one field wrong; other moves stay."""
+    if not isinstance(move, Call):
+        return move
+    if move.api == "ConsumerGroupHeartbeat":
+        return native.mutated_heartbeat(rng, move, member, members)
+    if move.api in {"JoinGroup", "SyncGroup", "Heartbeat"}:
+        return classic.mutated(rng, move, member, members)
+    return move

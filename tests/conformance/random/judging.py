@@ -1,0 +1,184 @@
+"""What is known to differ on purpose, as rules over what differs at one step, and a verdict on a whole comparison.
+
+It knows the entries of docs/reference/deviations.md that random sequences meet, and must not forgive by area: a rule names
+the field, both values or the state in which they differ.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.conformance.random.comparing import Found, differences
+from tests.conformance.random.sequences import Course, Drawn
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call
+
+CONSUMER_STATE = "consumer view.groups.state"
+TARGETS = ("assignment_epoch", "state", "target_assignment")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a rule may look at: the sequence, both courses, and all that differs at the step."""
+
+    drawn: Drawn
+    kafka: Course
+    ours: Course
+    step: int
+    found: Sequence[Found]
+
+    def call(self, step: int) -> Call | None:
+        """The call of a step, if it is one."""
+        move = self.drawn.moves[step - 1]
+        return move if isinstance(move, Call) else None
+
+    def answer(self, course: Course, asked: int) -> Mapping[str, Value]:
+        """What was answered to a step's call, empty if nothing."""
+        return next((one.answer for seen in course for one in seen.answers if one.asked == asked), {})
+
+    def group(self, course: Course, view: str) -> Mapping[str, Value]:
+        """The group as described after this step."""
+        seen = course[self.step - 1]
+        rows = (seen.classic if view == "classic" else seen.consumer)["groups"]
+        assert isinstance(rows, list)
+        row = rows[0]
+        assert isinstance(row, Mapping)
+        return row
+
+
+Applies = Callable[[Scene, Found], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One deviation: what it is, when it applies to a difference, and whether the courses part for good there."""
+
+    title: str
+    applies: Applies
+    parts: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is left unexplained, which rules explained the rest, and how many steps were compared."""
+
+    unexplained: tuple[Found, ...]
+    rules: Mapping[str, int]
+    steps: int
+
+
+def superseded(scene: Scene, one: Found) -> bool:
+    """K1.52, K1.59: whoever waits is answered."""
+    call = scene.call(one.asked)
+    if call is None or call.api not in {"JoinGroup", "SyncGroup"} or scene.answer(scene.kafka, one.asked):
+        return False
+    return scene.answer(scene.ours, one.asked).get("error") in {"NOT_COORDINATOR", "UNKNOWN_MEMBER_ID"}
+
+
+def computed_at_once(scene: Scene, one: Found) -> bool:
+    """K2.26, K2.50, K2.61: Kafka waits for the next heartbeat."""
+    if scene.group(scene.kafka, "consumer").get("state") not in {"Assigning", "Empty"}:
+        return False
+    call = scene.call(one.asked)
+    views = one.path.startswith("consumer view") or (call is not None and call.api == "ConsumerGroupDescribe")
+    return views and any(word in one.leaf() for word in TARGETS)
+
+
+def listed_at_once(scene: Scene, one: Found) -> bool:
+    """The same in lists."""
+    call = scene.call(one.asked)
+    assigning = scene.group(scene.kafka, "consumer").get("state") == "Assigning"
+    return assigning and call is not None and call.api == "ListGroups"
+
+
+def own_seat(scene: Scene, one: Found) -> bool:
+    """K2.20: a static member begins anew under its own id."""
+    return scene.answer(scene.kafka, one.asked).get("error") == "UNRELEASED_INSTANCE_ID" and (
+        scene.answer(scene.ours, one.asked).get("error") == "NONE"
+    )
+
+
+def replaced_seat(scene: Scene, one: Found) -> bool:
+    """K1.40: the newcomer's client id is shown."""
+    return one.leaf().endswith("members.client_id")
+
+
+def no_empty_group(scene: Scene, one: Found) -> bool:
+    """K1.11: nobody ever was in it."""
+    kafka, ours = scene.group(scene.kafka, "classic"), scene.group(scene.ours, "classic")
+    return (kafka["state"], ours["state"]) == ("Empty", "Dead") and (
+        one.path.startswith(("classic view", "answer.groups")) or one.leaf().endswith("error")
+    )
+
+
+def other_leader(scene: Scene, one: Found) -> bool:
+    """K1.35, K1.61: hash order against the oldest seat."""
+    kafka, ours = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
+    return bool(kafka.get("leader") and ours.get("leader") and kafka["leader"] != ours["leader"])
+
+
+def other_protocol(scene: Scene, one: Found) -> bool:
+    """K1.38: hash order against the current, else the first by name."""
+    kafka, ours = scene.group(scene.kafka, "classic"), scene.group(scene.ours, "classic")
+    answers = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
+    names = [one.get("protocol_name") for one in answers]
+    return (
+        bool(kafka["protocol_data"] and ours["protocol_data"]) and kafka["protocol_data"] != ours["protocol_data"]
+    ) or (all(names) and names[0] != names[1])
+
+
+def another_owner(scene: Scene, one: Found) -> bool:
+    """K5.11: a commit for what another member has."""
+    call = scene.call(one.asked)
+    commits = call is not None and call.api in {"OffsetCommit", "TxnOffsetCommit"}
+    return (
+        commits
+        and one.leaf().endswith("error")
+        and one.kafka == "NONE"
+        and (one.ours in {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
+    )
+
+
+def shown_to_old_eyes(scene: Scene, one: Found) -> bool:
+    """K6.1: DescribeGroups before version 6 of a consumer group."""
+    call = scene.call(one.asked)
+    return (
+        call is not None
+        and call.api == "DescribeGroups"
+        and call.version < 6
+        and scene.group(scene.kafka, "consumer")["error"] == "NONE"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(title="DescribeGroups up to version 5 shows a consumer group (K6.1)", applies=shown_to_old_eyes),
+    Rule(title="Whoever waits is answered (K1.52, K1.59)", applies=superseded),
+    Rule(title="A target is computed in the turn of the departure (K2.26, K2.50, K2.61)", applies=computed_at_once),
+    Rule(title="A target is computed in the turn of the departure, in lists (K2.26)", applies=listed_at_once),
+    Rule(title="A static member begins anew under its own id (K2.20)", applies=own_seat, parts=True),
+    Rule(title="A replaced static seat shows the client that took it (K1.40)", applies=replaced_seat),
+    Rule(title="A refused newcomer leaves no empty group behind (K1.11)", applies=no_empty_group),
+    Rule(title="Ties between leaders (K1.35, K1.61)", applies=other_leader, parts=True),
+    Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
+    Rule(
+        title="A commit for a partition that another member has is refused (K5.11)", applies=another_owner, parts=True
+    ),
+)
+
+
+def judge(drawn: Drawn, kafka: Course, ours: Course) -> Verdict:
+    """Go through what differs, step by step, until something is unexplained or the courses part."""
+    rules: dict[str, int] = {}
+    found = differences(kafka, ours)
+    for step in sorted({one.step for one in found}):
+        here = [one for one in found if one.step == step]
+        scene = Scene(drawn=drawn, kafka=kafka, ours=ours, step=step, found=here)
+        explained = [next((rule for rule in RULES if rule.applies(scene, one)), None) for one in here]
+        for rule in explained:
+            if rule is not None:
+                rules[rule.title] = rules.get(rule.title, 0) + 1
+        if any(rule is not None and rule.parts for rule in explained):
+            return Verdict(unexplained=(), rules=rules, steps=step)
+        left = tuple(one for one, rule in zip(here, explained, strict=True) if rule is None)
+        if left:
+            return Verdict(unexplained=left, rules=rules, steps=step)
+    return Verdict(unexplained=(), rules=rules, steps=len(drawn.moves))

@@ -1,0 +1,259 @@
+"""Playing a drawn sequence on one side: each call sent, whatever comes on any connection taken, the group described.
+
+It knows connections and what members were told, and must not know what they should be told.
+"""
+
+import re
+import select
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.conformance.random.sequences import Answered, Course, Drawn, Grow, Move, Seen
+from tests.conformance.random.topics import Topics
+from tests.support.conformance.connection import Connection, NoAnswer
+from tests.support.conformance.normal import SHORT, UUID, Names, comparable
+from tests.support.conformance.playing import EPOCH, Answer, Play
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call, Close, Pause
+from translators.dialects.errors import ErrorCode
+
+RETRIED = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+}
+RETRY_S, RETRY_PAUSE_S = 8.0, 0.1
+ADMIN_S = 30.0
+TOPICS_S = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a call's own answer is waited for before it counts as parked, and how long others may follow."""
+
+    own_s: float
+    others_s: float
+
+
+QUICK = Patience(own_s=0.6, others_s=0.12)
+CAREFUL = Patience(own_s=4.0, others_s=0.5)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """The steps whose calls wait on one connection, oldest first."""
+
+    who: str
+    connection: Connection
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """An answer as it came; with no api what there was instead of one."""
+
+    asked: int
+    api: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawSeen:
+    """What came during a step, as it came."""
+
+    answers: tuple[Raw, ...]
+    classic: Answer
+    consumer: Answer
+
+
+@dataclass(slots=True, kw_only=True)
+class RandomPlay(Play):
+    """One sequence on its way on one side.
+
+    With `pipelined` everything of a member goes over one connection; else a call takes another one while an answer is
+    waited for on the first, as a coordinator reads nothing more from that.
+    """
+
+    patience: Patience
+    topics: Topics
+    pipelined: bool = False
+    waiting: list[Asked] = field(default_factory=list)
+
+    def course(self, drawn: Drawn) -> Course:
+        """Play all steps and return what was seen in each."""
+        try:
+            self._wait_for_coordinator()
+            raws = [self._seen(number, move) for number, move in enumerate(drawn.moves, 1)]
+        finally:
+            for asked in self.waiting:
+                asked.connection.close()
+            for connection in self.connections.values():
+                connection.close()
+        self._name_the_untold(raws)
+        return [self._comparable_seen(raw) for raw in raws]
+
+    def _name_the_untold(self, raws: Sequence[RawSeen]) -> None:
+        """Ids that only descriptions and leaders' lists show, in the order in which they do."""
+        counts: dict[str, int] = {}
+        for value in [
+            one for raw in raws for one in (*(each.answer for each in raw.answers), raw.classic, raw.consumer)
+        ]:
+            for member in member_ids(value):
+                match = MADE_ID.fullmatch(member)
+                if match is not None and member not in self.told.words:
+                    counts[match[1]] = counts.get(match[1], 0) + 1
+                    self.told.words[member] = f"<untold {match[1]} {counts[match[1]]}>"
+
+    def _comparable_seen(self, raw: RawSeen) -> Seen:
+        """Made comparable when all ids are known; an id that nobody was told goes by what it is named after."""
+        names = self._names()
+        answers = [Answered(asked=one.asked, answer=self._placeless(one, names)) for one in raw.answers]
+        return Seen(
+            answers=tuple(answers),
+            classic=comparable("DescribeGroups", raw.classic, names, self.told),
+            consumer=comparable("ConsumerGroupDescribe", raw.consumer, names, self.told),
+        )
+
+    def _placeless(self, one: Raw, names: Names) -> Answer:
+        """An answer without this side's own port."""
+        if not one.api:
+            return one.answer
+        plain = comparable(one.api, one.answer, names, self.told)
+        rows = plain.get("coordinators")
+        if not isinstance(rows, list):
+            return plain
+        port = self.ground.place[1]
+        return {"coordinators": [{**row, "port": row["port"] == port} for row in rows if isinstance(row, Mapping)]}
+
+    def _seen(self, number: int, move: Move) -> RawSeen:
+        answers: list[Raw] = []
+        match move:
+            case Call():
+                answers = self._make_call(number, move)
+            case Pause():
+                answers = self._take_for(move.ms / 1000)
+            case Close():
+                self._drop(move.who)
+                answers = self._take_for(self.patience.others_s)
+            case Grow():
+                self.topics.grow(move.name.replace("$g", self.group), move.partitions)
+                answers = self._take_for(TOPICS_S)
+        return RawSeen(
+            answers=tuple(answers),
+            classic=self._described("DescribeGroups", 6, {"groups": [self.group]}),
+            consumer=self._described("ConsumerGroupDescribe", 1, {"groups": [self.group]}),
+        )
+
+    def _drop(self, who: str) -> None:
+        """All connections of a member end."""
+        for asked in [one for one in self.waiting if one.who == who]:
+            self.waiting.remove(asked)
+            asked.connection.close()
+
+    def _place(self, who: str) -> Asked:
+        """The member's connection; a new one if answers are waited for on all."""
+        for asked in self.waiting:
+            if asked.who == who and (self.pipelined or not asked.steps):
+                return asked
+        asked = Asked(who=who, connection=Connection(self.ground.place, f"client-{who}"))
+        self.waiting.append(asked)
+        return asked
+
+    def _make_call(self, number: int, call: Call) -> list[Raw]:
+        """Send it and take what comes; a call that the coordinator is not ready for goes again, as of every client."""
+        give_up = time.monotonic() + RETRY_S
+        before: list[Raw] = []
+        while True:
+            taken = self._send_and_take(number, call)
+            own = [one for one in taken if one.asked == number]
+            if not own or not RETRIED & set(errors(own[0].answer)) or time.monotonic() > give_up:
+                return before + taken
+            before += [one for one in taken if one.asked != number]
+            time.sleep(RETRY_PAUSE_S)
+
+    def _send_and_take(self, number: int, call: Call) -> list[Raw]:
+        values = {name: self._value(part, name) for name, part in call.fields.items()}
+        asked = self._place(call.who)
+        try:
+            asked.connection.send(call.api, call.version, values)
+        except OSError:
+            self.waiting.remove(asked)
+            return [Raw(asked=number, api="", answer={"closed": True})]
+        asked.steps.append(number)
+        taken = self._take_until(number)
+        if any(one.steps for one in self.waiting):
+            self._pass_through()
+            taken += self._take_for(self.patience.others_s)
+        return taken
+
+    def _take_until(self, own: int) -> list[Raw]:
+        """Whatever comes until that call is answered, or for as long as patience lasts."""
+        taken: list[Raw] = []
+        give_up = time.monotonic() + self.patience.own_s
+        while time.monotonic() < give_up and not any(one.asked == own for one in taken):
+            taken += self._take_ready(give_up - time.monotonic())
+        return taken
+
+    def _take_for(self, within_s: float) -> list[Raw]:
+        """Whatever comes within the time."""
+        taken: list[Raw] = []
+        give_up = time.monotonic() + within_s
+        while time.monotonic() < give_up:
+            taken += self._take_ready(give_up - time.monotonic())
+        return taken
+
+    def _take_ready(self, within_s: float) -> list[Raw]:
+        places = {one.connection.fileno(): one for one in self.waiting if one.steps}
+        ready, _, _ = select.select(list(places), [], [], max(0.0, within_s))
+        return [one for place in ready for one in self._answers_on(places[place])]
+
+    def _answers_on(self, asked: Asked) -> list[Raw]:
+        taken: list[Raw] = []
+        try:
+            while asked.steps:
+                sent, answer = asked.connection.receive(0.005)
+                self.told.hear(asked.who, sent.api, answer, self._names())
+                taken.append(Raw(asked=asked.steps.pop(0), api=sent.api, answer=answer))
+        except NoAnswer as nothing:
+            if str(nothing) == "closed":
+                taken += [Raw(asked=step, api="", answer={"closed": True}) for step in asked.steps]
+                self.waiting.remove(asked)
+                asked.connection.close()
+        return taken
+
+    def _described(self, api: str, version: int, fields: Mapping[str, Value]) -> Answer:
+        return self._connection("admin-eye").ask(api, version, fields, ADMIN_S)
+
+    def _text(self, text: str) -> str | int:
+        """What nobody was told yet is a stranger's."""
+        if text.startswith("@"):
+            return self.told.members.get(text[1:], f"nobody-{text[1:]}")
+        if (epoch := EPOCH.fullmatch(text)) is not None:
+            return self.told.epochs.get(epoch[1], 0) + int(epoch[2] or 0)
+        if text.startswith("!"):
+            return self.told.producers.get(text[1:], 0)
+        return text.replace("$g", self.group)
+
+
+MADE_ID = re.compile(rf"(.+?)-(?:{UUID}|{SHORT})")
+
+
+def member_ids(value: Value) -> list[str]:
+    """All member ids of an answer."""
+    if isinstance(value, Mapping):
+        own = [inner for name, inner in value.items() if name == "member_id" and isinstance(inner, str)]
+        return own + [one for inner in value.values() for one in member_ids(inner)]
+    if isinstance(value, list):
+        return [one for inner in value for one in member_ids(inner)]
+    return []
+
+
+def errors(value: Value) -> list[int]:
+    """All error codes of an answer."""
+    if isinstance(value, Mapping):
+        own = [inner for name, inner in value.items() if name == "error" and isinstance(inner, int)]
+        return own + [one for inner in value.values() for one in errors(inner)]
+    if isinstance(value, list):
+        return [one for inner in value for one in errors(inner)]
+    return []

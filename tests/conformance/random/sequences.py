@@ -1,0 +1,82 @@
+"""What a random run is made of: a seed's steps, the settings of both sides, and what was seen after each step.
+
+It knows the forms only, and must not know how sequences are drawn, played or judged.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call, Close, Pause
+
+Kind = Literal["classic", "consumer", "mixed", "regex"]
+KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grow:
+    """A topic of the sequence's own is made with so many partitions, or grows to them."""
+
+    name: str
+    partitions: int
+
+
+Move: TypeAlias = Call | Close | Pause | Grow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A sequence: its seed, what kind of group it is about, its steps, and its own topics with their first sizes."""
+
+    seed: int
+    kind: Kind
+    moves: tuple[Move, ...]
+    topics: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The answer to the call of step `asked`, comparable, that came during a later step or the same."""
+
+    asked: int
+    answer: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What came during one step, and the group as described after it (classic view, consumer view)."""
+
+    answers: tuple[Answered, ...]
+    classic: Mapping[str, Value]
+    consumer: Mapping[str, Value]
+
+
+Course: TypeAlias = Sequence[Seen]
+"""What one side showed, by step."""
+
+PROFILES: Mapping[str, Mapping[str, str]] = {
+    "plain": {},
+    "sized": {"group.max.size": "3", "group.consumer.max.size": "3"},
+    "delay": {"group.initial.rebalance.delay.ms": "1500"},
+    "upgrade": {"group.consumer.migration.policy": "upgrade"},
+    "downgrade": {"group.consumer.migration.policy": "downgrade"},
+    "disabled": {"group.consumer.migration.policy": "disabled"},
+    "uniform": {"group.consumer.assignors": "uniform,range"},
+}
+"""Settings of both sides, beside these."""
+
+SETTINGS: Mapping[str, str] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "2000",
+    "group.consumer.assignors": "range,uniform",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "30000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+}
+
+
+def settings_of(profile: str) -> dict[str, str]:
+    """What both sides are configured with."""
+    return {**SETTINGS, **PROFILES[profile]}
