@@ -16,6 +16,7 @@ from bridge.coordinators.offset_requests import (
     to_memberless_fetch,
     without_groups,
 )
+from bridge.coordinators.unknown_partitions import name_missing
 from bridge.engine.commands import GroupType
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
 from bridge.engine.queries import group_type, judge_offset_deletion, subscribed_topics
@@ -224,8 +225,9 @@ class GroupViews:
                 reply = OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
             elif reply.error is ErrorCode.GROUP_ID_NOT_FOUND and self._is_ours(request.group_id):
                 # The group lives, but never committed: the broker has not heard of it.
-                reply = deleted_nothing(allowed)
-            answer(merge_delete(request, reply, refused))
+                nothing = deleted_nothing(allowed)
+                reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog))
+            answer(merge_delete(request, reply, name_missing(refused, self._catalog)))
 
         if allowed.topics:
             via.ask(ref, allowed, merge)
