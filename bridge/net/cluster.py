@@ -28,6 +28,7 @@ from bridge.wire.api_versions import (
 from bridge.wire.apis import ApiKey
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.finalized_features import offered_features
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.versions import offer
@@ -127,7 +128,8 @@ class UpstreamCluster:
             rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
             has_embedded_rule=any(rule.road is not Road.PASS for rule in self._settings.rules),
         )
-        return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=answer.features))
+        features = offered_features(answer.features, offered)
+        return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=features))
 
     async def _ask_versions(self, broker_id: int | None, wait_max_s: float) -> ApiVersionsAnswer | None:
         version: int | None = VERSION_ASKED_FIRST

@@ -101,6 +101,12 @@ KNOWN: dict[int, VersionRange] = {
 LAST_WITHOUT_NODE_ENDPOINTS: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15}
 """The highest versions whose answers can be relayed unread (KIP-951)."""
 
+FIRST_PRODUCE_VERSION_OF_TRANSACTIONS_V2 = 12
+"""The first version that adds its partitions to the transaction by itself (KIP-890)."""
+
+LAST_OF_TRANSACTIONS_V1: dict[int, int] = {ApiKey.END_TXN: 4, ApiKey.TXN_OFFSET_COMMIT: 4}
+"""The highest versions for clients whose Produce is too old for transactions of the second kind (KIP-890)."""
+
 ALWAYS_OURS = frozenset((ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE))
 """With an embedded rule: offered at our versions whatever the broker speaks (decision 18)."""
 
@@ -147,9 +153,10 @@ def speaks(table: VersionTable, api_key: int, version: int) -> bool:
 
 
 def _limit(api_key: int, known: VersionRange, rewrites_node_endpoints: bool) -> VersionRange:
-    if rewrites_node_endpoints or api_key not in LAST_WITHOUT_NODE_ENDPOINTS:
+    if rewrites_node_endpoints:
         return known
-    return VersionRange(known.lowest, LAST_WITHOUT_NODE_ENDPOINTS[api_key])
+    last = {**LAST_WITHOUT_NODE_ENDPOINTS, **LAST_OF_TRANSACTIONS_V1}
+    return VersionRange(known.lowest, last.get(api_key, known.highest))
 
 
 def _choose(

@@ -137,3 +137,14 @@ def test_pipelined_requests_are_answered_in_order_by_a_real_broker(front_43: Pro
             frame = answers.read(int.from_bytes(answers.read(4), "big"))
             seen.append(int.from_bytes(frame[:4], "big"))
     assert seen == [1, 2, 3, 5, 6] * 20
+
+
+def test_transactions_of_java_on_43(
+    front_43: ProxyInThread, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
+) -> None:
+    """Java goes by the cluster's finalized `transaction.version`, not by the versions it is offered (KIP-890)."""
+    topic = topic_factory(front_43.bootstrap, 3)
+    words = ["--bootstrap-server", front_43.bootstrap, "--topic", topic, "--num-records", "200", "--record-size", "10"]
+    words += ["--throughput", "-1", "--transactional-id", topic, "--transaction-duration-ms", "50"]
+    result = kafka_43.tools.run("org.apache.kafka.tools.ProducerPerformance", *words)
+    assert (result.returncode, "200 records sent" in result.stdout) == (0, True), result.stdout + result.stderr

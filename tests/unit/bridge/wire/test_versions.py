@@ -88,6 +88,16 @@ def test_node_endpoints_are_offered_only_when_rewritten() -> None:
     assert {k: v for k, v in capped.items() if k > 1} == {k: v for k, v in rewritten.items() if k > 1}
 
 
+def test_transactions_of_the_second_kind_are_offered_whole_or_not_at_all() -> None:
+    """KIP-890: EndTxn 5 and TxnOffsetCommit 5 belong to Produce 12, which names endpoints."""
+    capped, rewritten = offer(KNOWN), offer(KNOWN, rewrites_node_endpoints=True)
+    kinds = [
+        (o[ApiKey.PRODUCE].highest, o[ApiKey.END_TXN].highest, o[ApiKey.TXN_OFFSET_COMMIT].highest)
+        for o in (capped, rewritten)
+    ]
+    assert kinds == [(9, 4, 4), (13, 5, 5)]
+
+
 def test_embedded_rule_brings_the_new_protocol_to_every_broker() -> None:
     """Decision 18: 68 and 69 at ours; a 3.9 broker with its new protocol off needs them hidden from it, not from us."""
     for broker in (KAFKA_3_9, STRICTER_KAFKA, MOCK):
