@@ -16,6 +16,7 @@ from bridge.config_keys import KEYS, Key, Origin
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.schema.pages import event_pages
 from bridge.telemetry.traces import names
+from deploy.error_codes import error_pages
 from translators.classic_member.diagram import draw
 from translators.classic_member.states import TRANSITIONS, Absent
 
@@ -85,6 +86,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "events": (DOCS / "reference" / "events.md", event_pages),
     "tables": (DOCS / "reference" / "tables.md", table_pages),
     "metrics": (DOCS / "reference" / "metrics.md", metrics_table),
+    "errors": (DOCS / "reference" / "errors.md", error_pages),
     "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }
 

@@ -44,7 +44,7 @@ class Ladder:
         rung = self.rungs[load]
         place = bisect_left(rung, seat)
         if place == len(rung) or rung[place] != seat:
-            raise ValueError(f"EB-ENGINE-007: seat {seat!r} is not among the {len(rung)} with load {load}")
+            raise ValueError(f"EB-ENGINE-009: seat {seat!r} is not among the {len(rung)} with load {load}")
         del rung[place]
         if not rung:
             del self.rungs[load]

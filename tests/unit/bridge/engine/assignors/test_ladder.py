@@ -36,5 +36,5 @@ def test_seat_that_is_not_there_can_not_be_removed() -> None:
     """The index would be wrong from then on."""
     ladder = Ladder()
     ladder.add(1, FIRST)
-    with pytest.raises(ValueError, match="EB-ENGINE-007"):
+    with pytest.raises(ValueError, match="EB-ENGINE-009"):
         ladder.remove(1, SECOND)

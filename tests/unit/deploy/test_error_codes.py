@@ -1,0 +1,71 @@
+"""What is found of error codes in a source, and that each stands for one thing."""
+
+from itertools import groupby
+
+import pytest
+
+from deploy.error_codes import AREAS, NO_WORDS, Mention, all_mentions, error_pages, mentions
+
+SHARED = {
+    "EB-CLI-005": "a file that can't be used, checked or served",
+    "EB-GROUP-002": "a bug that ended one turn or one question",
+    "EB-JOURNAL-010": "no room, in memory or on disk",
+    "EB-NET-012": "no broker, for a client or for the bridge's own questions",
+}
+"""Codes that two modules say, as they mean the same thing."""
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('raise E("EB-X-001: a thing is gone; look for it")', "a thing is gone; look for it"),
+        ('raise E(f"EB-X-001: {thing!r} is gone; " f"look in {place}")', "… is gone; look in …"),
+        ('LOG.info("EB-X-001: %s is gone after %.2f s", thing, s)', "… is gone after … s"),
+        ('answer("EB-X-001", "a thing is gone")', "a thing is gone"),
+        ('sentence = "no"\ndef f():\n    sentence = "gone"\n    answer("EB-X-001", sentence)', "gone"),
+        ('class Reason(Enum):\n    GONE = ("EB-X-001", "a thing is gone")', "a thing is gone"),
+        ('class Gone(Exception):\n    """A thing is gone."""\n    code = "EB-X-001"', "A thing is gone."),
+        ('class Fault(Enum):\n    THING_GONE = "EB-X-001"', "thing gone"),
+        ('GONE, LOST = "EB-X-001", "other"\nraise E(f"{GONE}: {thing} is gone")', "… is gone"),
+        ('answer("EB-X-001", "one" if a else "other")', "one; or: other"),
+    ],
+)
+def test_words_are_found_where_they_stand(source: str, words: str) -> None:
+    """With the code, beside it, under its name, or in the docstring of what bears it."""
+    assert [(one.code, one.words) for one in mentions(source, "a.py")] == [("EB-X-001", words)]
+
+
+def test_docstring_is_no_mention() -> None:
+    """A docstring names the codes that a function raises; it says none."""
+    assert mentions('def f():\n    """Raise EB-X-001."""', "a.py") == []
+
+
+def test_page_has_a_row_per_code() -> None:
+    """All words and modules of a code in one row."""
+    rows = [
+        Mention(code="EB-NET-001", path="a.py", line=1, words="one | thing"),
+        Mention(code="EB-NET-001", path="b.py", line=9, words="another <thing>"),
+    ]
+    assert error_pages(rows).splitlines()[-1] == (
+        "| `EB-NET-001` | one \\| thing<br>another &lt;thing> | `a.py`, `b.py` |"
+    )
+
+
+def test_code_means_one_thing() -> None:
+    """Two modules that take the same free number make a code that can't be searched for."""
+    several = {
+        code: paths
+        for code, places in groupby(all_mentions(), key=lambda one: one.code)
+        if len(paths := {one.path for one in places}) > 1
+    }
+    assert sorted(several) == sorted(SHARED), several
+
+
+def test_every_area_has_its_words_and_no_more() -> None:
+    """A new area of codes is described, a vanished one forgotten."""
+    assert {one.code.split("-")[1] for one in all_mentions()} == set(AREAS)
+
+
+def test_no_code_is_without_words() -> None:
+    """A code alone tells nobody what happened."""
+    assert [one for one in all_mentions() if not one.words.strip(NO_WORDS)] == []
