@@ -1,10 +1,13 @@
 """Whether a JoinGroup may come before a member's machine at all: the front door of a classic client's join.
 
-It must not know members, machines or the engine's state.
+It must not know machines, or what becomes of a join that may come in.
 """
 
 from dataclasses import dataclass
 
+from bridge.engine.consumer.membership import has_room
+from bridge.engine.settings import MigrationPolicy, settings_of
+from bridge.engine.state import Shard
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_MEMBER_ID
@@ -25,6 +28,23 @@ def check_join(request: JoinGroup, bounds: SessionBounds) -> Refusal | None:
     if not bounds.min_ms <= request.session_timeout_ms <= bounds.max_ms:
         reason = f"session timeout {request.session_timeout_ms} ms is not within {bounds.min_ms} to {bounds.max_ms} ms"
         return Refusal(ErrorCode.INVALID_SESSION_TIMEOUT, reason)
+    return None
+
+
+def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
+    """Why a consumer group with members takes nobody in: it is full, or, where groups begin classic and may not change
+    their kind, it has KIP-848 members only (K4.3; K3.3 with 11.4).
+    """
+    group = state.groups.get(request.group_id)
+    if group is None or not group.members:
+        return None
+    if not has_room(state, group, request.member_id, request.instance_id):
+        return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {request.group_id!r} is full")
+    settings = settings_of(state.settings, request.group_id)
+    is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED
+    if is_closed and group.natives == len(group.members):
+        reason = f"group {request.group_id!r} speaks KIP-848, and no group changes its kind (policy disabled)"
+        return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
     return None
 
 

@@ -223,8 +223,8 @@ class EmbeddedGroups:
         if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
-                self._refuse(arrival.ref, arrival.client, request, profile)
-                return
+                # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
+                self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
         if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
             questions = self.gate.questions(request)
             if questions:

@@ -6,7 +6,7 @@ It must not know sockets, tasks, the broker or when a turn is due.
 import logging
 from collections.abc import Callable, Iterable
 
-from bridge.coordinators.admission import SessionBounds, check_join, refuse_join
+from bridge.coordinators.admission import SessionBounds, check_join, judge_newcomer, refuse_join
 from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.classic_door import ClassicDoor
@@ -54,6 +54,7 @@ from translators.classic_member.identity import (
     identify_leaver,
     identify_request,
 )
+from translators.classic_member.profile import check_protocols
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import (
     Heartbeat,
@@ -250,7 +251,7 @@ class GroupOwner:
         self._exchange.tell(command)
 
     def _join(self, arrival: Arrival, request: JoinGroup, now_ms: int) -> None:
-        refusal = check_join(request, self._bounds)
+        refusal = check_join(request, self._bounds) or judge_newcomer(self.shard, request) or check_protocols(request)
         if refusal is not None:
             self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
             return

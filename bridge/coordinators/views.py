@@ -48,6 +48,8 @@ from translators.dialects.offsets import (
 )
 
 Answer = Callable[[GroupReply], None]
+VIEW_VERSION = 1
+"""The version of the consumer protocol in the classic view: the first that says what a member has."""
 ViewRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe | OffsetFetch | OffsetDelete
 
 
@@ -55,10 +57,11 @@ class _Blobs:
     """Writes the blobs of the classic view."""
 
     def subscription(self, topics: tuple[TopicName, ...], owned: tuple[TopicPartition, ...]) -> bytes:
-        return encode_subscription(Subscription(version=1, topics=topics, owned=frozenset(owned), user_data=None))
+        shown = Subscription(version=VIEW_VERSION, topics=topics, owned=frozenset(owned), user_data=None)
+        return encode_subscription(shown)
 
     def assignment(self, partitions: tuple[TopicPartition, ...]) -> bytes:
-        return encode_assignment(frozenset(partitions))
+        return encode_assignment(frozenset(partitions), VIEW_VERSION)
 
 
 class GroupViews:

@@ -243,15 +243,15 @@ def join_error(code: ErrorCode, member_id: MemberId = MEMBER, sequence: int = 1)
     return Reply(ref(sequence), classic.JoinGroupReply(error=code, member_id=member_id))
 
 
-def sync_reply(*partitions: TopicPartition, sequence: int = 1, name: str = "range") -> Reply:
-    """Give the answer that hands partitions out."""
+def sync_reply(*partitions: TopicPartition, sequence: int = 1, name: str = "range", version: int = 0) -> Reply:
+    """Give the answer that hands partitions out, in the version of the member's subscription."""
     return Reply(
         ref(sequence),
         classic.SyncGroupReply(
             error=ErrorCode.NONE,
             protocol_type="consumer",
             protocol_name=name,
-            assignment=encode_assignment(parts(*partitions)),
+            assignment=encode_assignment(parts(*partitions), version),
         ),
     )
 

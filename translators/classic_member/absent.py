@@ -15,7 +15,7 @@ from translators.classic_member.events import (
     SyncReceived,
 )
 from translators.classic_member.joining import park, put_question
-from translators.classic_member.profile import read_profile
+from translators.classic_member.profile import check_protocols, read_profile
 from translators.classic_member.replies import refuse, refuse_join
 from translators.classic_member.states import Absent, Membership, Seat, Silent, State
 from translators.classic_member.tenure import NO_PARTITIONS, Vacant
@@ -40,14 +40,17 @@ def client_while_absent(state: Absent, event: ClientEvent, now_ms: int) -> Membe
 
 def _join(state: Absent, event: JoinReceived, now_ms: int) -> MemberStep:
     request = event.request
+    refusal = check_protocols(request)
+    if refusal is not None:
+        return Step(state, (refuse(event, refusal.code),))
+    if request.needs_member_id and request.instance_id is None and not request.member_id:
+        return Step(state, (refuse_join(event.ref, ErrorCode.MEMBER_ID_REQUIRED, event.fresh_id),))
     profile = read_profile(request)
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))
     if profile.owned:
         # Its seat is lost and it goes on processing what others may own by now: it drops everything first.
         return Step(state, (refuse(event, ErrorCode.UNKNOWN_MEMBER_ID),))
-    if request.needs_member_id and request.instance_id is None and not request.member_id:
-        return Step(state, (refuse_join(event.ref, ErrorCode.MEMBER_ID_REQUIRED, event.fresh_id),))
     seat = Seat(
         group_id=request.group_id,
         member_id=request.member_id or event.fresh_id,

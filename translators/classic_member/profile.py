@@ -14,6 +14,7 @@ from translators.dialects.consumer_protocol import (
     MalformedBlob,
     Subscription,
     decode_subscription,
+    version_of,
 )
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import TopicName, TopicPartition
@@ -32,25 +33,34 @@ class Profile:
     session_timeout_ms: int
     rebalance_timeout_ms: int
 
+    @property
+    def blob_version(self) -> int:
+        """The version of the consumer protocol that the client writes, and so reads."""
+        return next((version_of(one.metadata) for one in self.protocols if one.name == self.protocol_name), 0)
+
 
 def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal:
     """Read a JoinGroup; `former_name` is the protocol the member was answered before, kept while it still offers it.
 
-    Refused with INCONSISTENT_GROUP_PROTOCOL: another protocol type, no translatable protocol, or a subscription that
-    can't be read (Kafka answers UNKNOWN_SERVER_ERROR to the last, K4.10; both are fatal to clients, this one says
-    where to look).
+    Refused as in `check_protocols`, and with UNKNOWN_SERVER_ERROR if the subscription can't be read (K4.10).
     """
-    if request.protocol_type != CONSUMER:
-        return _inconsistent(f"protocol type {request.protocol_type!r} is not {CONSUMER!r}")
     chosen = _choose(request.protocols, former_name)
-    if chosen is None:
-        names = ", ".join(repr(protocol.name) for protocol in request.protocols) or "none"
-        return _inconsistent(f"of the protocols offered ({names}) none has a server-side equivalent")
+    if request.protocol_type != CONSUMER or chosen is None:
+        return _inconsistent(request)
     try:
         subscription = decode_subscription(chosen.metadata)
     except MalformedBlob as malformed:
-        return _inconsistent(f"the subscription of protocol {chosen.name!r} can't be read: {malformed}")
+        reason = f"the subscription of protocol {chosen.name!r} can't be read: {malformed}"
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     return _profile(request, chosen.name, subscription)
+
+
+def check_protocols(request: JoinGroup) -> Refusal | None:
+    """Refuse with INCONSISTENT_GROUP_PROTOCOL what can't be translated: another protocol type, or no assignor that is
+    known here (K4.4).
+    """
+    fits = request.protocol_type == CONSUMER and _choose(request.protocols, "") is not None
+    return None if fits else _inconsistent(request)
 
 
 def is_eager(protocols: tuple[Protocol, ...], owned: frozenset[TopicPartition] | None) -> bool:
@@ -78,5 +88,10 @@ def _choose(protocols: tuple[Protocol, ...], former_name: str) -> Protocol | Non
     return next(iter(former or known), None)
 
 
-def _inconsistent(reason: str) -> Refusal:
+def _inconsistent(request: JoinGroup) -> Refusal:
+    if request.protocol_type != CONSUMER:
+        reason = f"protocol type {request.protocol_type!r} is not {CONSUMER!r}"
+    else:
+        names = ", ".join(repr(protocol.name) for protocol in request.protocols) or "none"
+        reason = f"of the protocols offered ({names}) none has a server-side equivalent"
     return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)

@@ -16,6 +16,15 @@ from translators.dialects.ids import NO_MEMBER_ID, MemberId, RequestRef
 
 HEARTBEAT_REPLIES = {code: HeartbeatReply(code) for code in ErrorCode}
 """One value per code: heartbeats are too many to make one each."""
+NAMELESS = frozenset(
+    {
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""Refusals of a JoinGroup that name no member id."""
 
 
 def accept_join(ref: RequestRef, membership: Membership, tenure: Tenure) -> Reply:
@@ -33,20 +42,20 @@ def accept_join(ref: RequestRef, membership: Membership, tenure: Tenure) -> Repl
 
 
 def refuse_join(ref: RequestRef, code: ErrorCode, member_id: MemberId) -> Reply:
-    """Refuse a JoinGroup; a member that is unknown is told no id, any other its own (K1.6, K1.59, K1.40)."""
-    told = NO_MEMBER_ID if code is ErrorCode.UNKNOWN_MEMBER_ID else member_id
+    """Refuse a JoinGroup; who can't be a member is told no id, any other its own (K1.6, K1.59, K1.40, K4.6)."""
+    told = NO_MEMBER_ID if code in NAMELESS else member_id
     return Reply(ref, JoinGroupReply(error=code, member_id=told))
 
 
 def give_assignment(ref: RequestRef, membership: Membership, tenure: Tenure) -> Reply:
-    """Hand the assignment out, in an envelope that is never zero bytes (clients.md 3.4, line 3)."""
+    """Hand the assignment out, in an envelope that is never zero bytes, of its subscription's version (K4.22)."""
     return Reply(
         ref,
         SyncGroupReply(
             error=ErrorCode.NONE,
             protocol_type=CONSUMER,
             protocol_name=membership.profile.protocol_name,
-            assignment=encode_assignment(tenure.handed),
+            assignment=encode_assignment(tenure.handed, membership.profile.blob_version),
         ),
     )
 

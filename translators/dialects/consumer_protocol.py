@@ -117,10 +117,15 @@ def decode_assignment(blob: bytes) -> Assignment:
     return Assignment(version=version, partitions=partitions, user_data=_user_data(reader))
 
 
+def version_of(blob: bytes) -> int:
+    """The version that a blob names, at most the newest; 0 where it names none that there is."""
+    return min(max(_INT16.unpack_from(blob)[0], 0), NEWEST_VERSION) if len(blob) >= _INT16.size else 0
+
+
 def encode_assignment(partitions: frozenset[TopicPartition], version: int = 0) -> bytes:
     """Write an assignment, topics and partitions sorted, user data null; never zero bytes, which kill three clients.
 
-    All versions have the same fields, so the default 0 suits every client (clients.md 3.3, 3.4).
+    All versions have the same fields; a member is written to in that of its subscription (K4.22).
     """
     return _INT16.pack(version) + _partitions_bytes(partitions) + _INT32.pack(-1)
 

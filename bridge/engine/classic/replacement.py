@@ -22,8 +22,8 @@ from translators.dialects.ids import MemberId
 def replace_static(turn: Turn, group: ClassicGroup, seating: Seating, former_id: MemberId) -> None:
     """Put the newcomer on the seat: a Stable group whose protocol stays goes on without a rebalance (K1.40 to K1.43).
 
-    What the former holder has parked is answered FENCED_INSTANCE_ID. Unlike in Kafka the seat shows the client id and
-    host of who sits there now, and a seat in its first join keeps the time of a newcomer.
+    What the former holder has parked is answered FENCED_INSTANCE_ID. The seat goes on showing the client id and host
+    of who took it first, as in Kafka; unlike there, a seat in its first join keeps the time of a newcomer.
     """
     former_leader = group.roster.leader
     _swap(turn, group, seating, former_id)
@@ -42,7 +42,7 @@ def _swap(turn: Turn, group: ClassicGroup, seating: Seating, former_id: MemberId
         turn.reply(joining, refuse_join(ErrorCode.FENCED_INSTANCE_ID, former_id))
     if syncing is not None:
         turn.reply(syncing, SyncGroupReply(error=ErrorCode.FENCED_INSTANCE_ID))
-    member = replace(to_member(seating), assignment=former.assignment)
+    member = replace(to_member(seating), assignment=former.assignment, identity=former.identity)
     turn.write(ClassicMemberReplaced(group.group_id, former_id, member))
     extend_session(turn, group, member)
     turn.notices.append(removed(group, former, RemovalCause.REPLACED))

@@ -51,18 +51,27 @@ def admit(state: Shard, command: MemberHeartbeat, now_ms: int) -> Admission | Re
         if request.member_epoch != JOIN_EPOCH:
             return unknown_group(state, request.group_id, now_ms)
         group = Group(group_id=request.group_id, epoch=FIRST_GROUP_EPOCH, assignment_epoch=FIRST_GROUP_EPOCH)
-    seat = find_seat(group, command)
-    if isinstance(seat, Refusal):
-        return seat
-    if seat.replaced is None and seat.member is None and len(group.members) >= _max_size(state, group.group_id):
+    if not has_room(state, group, request.member_id, request.instance_id):
         return Refusal(
             ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {group.group_id} is full: {len(group.members)} members."
         )
+    seat = find_seat(group, command)
+    if isinstance(seat, Refusal):
+        return seat
     if seat.member is not None:
         fenced = check_epoch(request, seat.member.current)
         if fenced is not None:
             return fenced
     return _seat_member(state, group, command, seat)
+
+
+def has_room(state: Shard, group: Group, member_id: MemberId, instance_id: InstanceId | None) -> bool:
+    """Whether who speaks under these ids may be in the group; looked at before who it is (K2.16, K4.3).
+
+    A static seat may change hands in a full group, which Kafka refuses: the group does not grow.
+    """
+    is_seated = member_id in group.members or (instance_id is not None and instance_id in group.instances)
+    return is_seated or len(group.members) < settings_of(state.settings, group.group_id).group_consumer_max_size
 
 
 def unknown_group(state: Shard, group_id: GroupId, now_ms: int) -> Refusal:
@@ -279,10 +288,6 @@ def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscr
     if before is None:
         return bool(topic_names_of(state, after))
     return before.names != after.names or topic_names_of(state, before) != topic_names_of(state, after)
-
-
-def _max_size(state: Shard, group_id: GroupId) -> int:
-    return settings_of(state.settings, group_id).group_consumer_max_size
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:

@@ -28,7 +28,7 @@ from bridge.engine.records import DeadlineSet, GroupDeleted
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
 from bridge.engine.turn import Turn
-from translators.dialects.consumer_protocol import CONSUMER, encode_assignment
+from translators.dialects.consumer_protocol import CONSUMER, encode_assignment, version_of
 from translators.dialects.ids import TopicIdPartition
 
 
@@ -101,6 +101,7 @@ def _is_covered(state: Shard, group: Group, seats: tuple[ClassicSeat, ...]) -> b
 def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool) -> None:
     group_id, seats = group.group_id, command.seats
     generation = max((seat.generation for seat in seats), default=0)
+    protocol_name = _common_protocol(seats)
     departed = (DEPARTED,) if rebalances and seats else ()
     turn.write(GroupDeleted(group_id))
     turn.forget(group_id)
@@ -110,9 +111,9 @@ def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool
             group_id=group_id,
             generation=max(generation, 1) if seats else generation,
             protocol_type=CONSUMER if seats else "",
-            protocol_name=_common_protocol(seats),
+            protocol_name=protocol_name,
             leader=None,
-            members=(*(_member(seat) for seat in seats), *departed),
+            members=(*(_member(seat, protocol_name) for seat in seats), *departed),
         ),
         # What has no owner makes the group rebalance after a restart too, as after the going of a member.
         *(ClassicMemberForgotten(group_id, member.member_id) for member in departed),
@@ -136,7 +137,9 @@ def _common_protocol(seats: tuple[ClassicSeat, ...]) -> str | None:
     return choose_protocol(offers, None) if offers else None
 
 
-def _member(seat: ClassicSeat) -> ClassicMember:
+def _member(seat: ClassicSeat, protocol_name: str | None) -> ClassicMember:
+    """A seat as the classic group knows it; what it has is written in the version that it writes itself (K3.24)."""
+    metadata = next((offer.metadata for offer in seat.protocols if offer.name == protocol_name), b"")
     return ClassicMember(
         member_id=seat.member_id,
         instance_id=seat.instance_id,
@@ -144,5 +147,5 @@ def _member(seat: ClassicSeat) -> ClassicMember:
         session_timeout_ms=seat.session_timeout_ms,
         rebalance_timeout_ms=seat.rebalance_timeout_ms,
         protocols=seat.protocols,
-        assignment=encode_assignment(seat.using),
+        assignment=encode_assignment(seat.using, version_of(metadata)),
     )

@@ -3,7 +3,7 @@
 It must not know consumer groups, or whether anything is converted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.engine.classic.group import ClassicGroup
@@ -16,10 +16,34 @@ from translators.dialects.consumer_protocol import (
     decode_assignment,
     decode_subscription,
 )
+from translators.dialects.classic import Protocol
 from translators.dialects.ids import MemberId, TopicPartition
 
 Named = frozenset[TopicPartition]
 NOTHING: Named = frozenset()
+_SILENCE = Protocol("", b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a member's bytes say: the protocol that speaks for it, its subscription, its last synced assignment."""
+
+    protocol_name: str
+    wants: Subscription
+    synced: Named
+
+
+Reading = Mapping[MemberId, Words]
+"""The words of every member of a group, in the group's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A member whose bytes can't be read, and whether they are its subscription or else its assignment."""
+
+    member: ClassicMember
+    malformed: MalformedBlob
+    is_subscription: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +55,7 @@ class Holding:
     """
 
     member: ClassicMember
-    wants: Subscription
+    words: Words
     synced: Named
     handed: Named
     using: Named
@@ -39,30 +63,36 @@ class Holding:
     is_completing: bool
 
 
-def translatable_metadata(member: ClassicMember, former_name: str | None = None) -> bytes | None:
-    """What a member says under the protocol that its machine will speak for it, None if none has a server-side
-    equivalent: the one it was told before if it still offers that, else its first.
+def translatable_offer(member: ClassicMember, former_name: str | None = None) -> Protocol | None:
+    """The protocol that its machine will speak for a member, None if none has a server-side equivalent: the one it was
+    told before if it still offers that, else its first.
     """
     known = [offer for offer in member.protocols if offer.name in TRANSLATABLE]
     former = [offer for offer in known if offer.name == former_name]
-    return next((offer.metadata for offer in former or known), None)
+    return next(iter(former or known), None)
 
 
-def find_unreadable(group: ClassicGroup) -> tuple[ClassicMember, MalformedBlob, bool] | None:
-    """The first member whose bytes can't be read, and whether they are its subscription or else its assignment."""
+def read_words(group: ClassicGroup) -> Reading | Unreadable:
+    """Read everybody's bytes, once: most subscriptions of a group are the same bytes."""
+    former_name, synced_members = group.roster.protocol_name, group.synced.members
+    known: dict[bytes, Subscription] = {}
+    words: dict[MemberId, Words] = {}
     for member_id, member in group.members.items():
+        offer = translatable_offer(member, former_name) or _SILENCE
         try:
-            _wants(group, member)
+            wants = known.get(offer.metadata) or known.setdefault(offer.metadata, decode_subscription(offer.metadata))
         except MalformedBlob as malformed:
-            return member, malformed, True
+            return Unreadable(member, malformed, is_subscription=True)
+        seat = synced_members.get(member_id)
         try:
-            _synced(group, member_id)
+            synced = NOTHING if seat is None else decode_assignment(seat.assignment).partitions
         except MalformedBlob as malformed:
-            return member, malformed, False
-    return None
+            return Unreadable(member, malformed, is_subscription=False)
+        words[member_id] = Words(offer.name, wants, synced)
+    return words
 
 
-def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holding, ...]:
+def read_holdings(group: ClassicGroup, reading: Reading, held_up: Named = NOTHING) -> tuple[Holding, ...]:
     """Everybody's holding (decision 7); no partition is in use by two.
 
     While the generation that members know is the last one that synced, it is what they were assigned then, and whoever
@@ -70,41 +100,45 @@ def read_holdings(group: ClassicGroup, held_up: Named = NOTHING) -> tuple[Holdin
     a cooperative member still uses what it says of its last synced assignment, an eager one nothing. Nobody has been
     told either of what is `held_up` by commits of former owners (decision 2). A cooperative member may besides be
     using what it said it had when it joined last, where nobody else does: it lets go after it has its new assignment,
-    and tells so by joining again. Raises `MalformedBlob`.
+    and tells so by joining again.
     """
     taken: set[TopicPartition] = set()
     holdings: list[Holding] = []
-    for holding in _read(group, held_up):
-        synced = holding.synced - taken
-        taken |= synced
-        holdings.append(replace(holding, synced=synced, using=holding.using & synced))
+    for holding in _read(group, reading, held_up):
+        if taken.isdisjoint(holding.synced):
+            holdings.append(holding)
+        else:
+            synced = holding.synced - taken
+            holdings.append(replace(holding, synced=synced, using=holding.using & synced))
+        taken |= holding.synced
     for place, holding in enumerate(holdings):
         kept = _unrevoked(holding) - taken
-        taken |= kept
-        holdings[place] = replace(holding, using=holding.using | kept)
+        if kept:
+            taken |= kept
+            holdings[place] = replace(holding, using=holding.using | kept)
     return tuple(holdings)
 
 
 def _unrevoked(holding: Holding) -> Named:
     """What a member has, as far as it has told; of an eager one, and of one that was never in, that says nothing."""
-    if holding.is_newcomer or any(offer.name != COOPERATIVE for offer in holding.member.protocols):
+    owned = holding.words.wants.owned
+    if not owned or holding.is_newcomer or any(offer.name != COOPERATIVE for offer in holding.member.protocols):
         return NOTHING
-    return holding.wants.owned or NOTHING
+    return owned
 
 
-def _read(group: ClassicGroup, held_up: Named) -> Iterator[Holding]:
+def _read(group: ClassicGroup, reading: Reading, held_up: Named) -> Iterator[Holding]:
     is_synced = group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation
     for member_id, member in group.members.items():
-        wants = _wants(group, member)
-        synced = _synced(group, member_id)
+        words = reading[member_id]
         waits = member_id in group.unsynced or member_id in group.syncing
-        using = synced if is_synced else _kept(member, wants, synced)
+        using = words.synced if is_synced else _kept(member, words)
         if waits:
             using -= held_up
         yield Holding(
             member=member,
-            wants=wants,
-            synced=synced,
+            words=words,
+            synced=words.synced,
             handed=using,
             using=using,
             is_newcomer=member_id in group.newcomers,
@@ -112,18 +146,9 @@ def _read(group: ClassicGroup, held_up: Named) -> Iterator[Holding]:
         )
 
 
-def _wants(group: ClassicGroup, member: ClassicMember) -> Subscription:
-    return decode_subscription(translatable_metadata(member, group.roster.protocol_name) or b"")
-
-
-def _synced(group: ClassicGroup, member_id: MemberId) -> Named:
-    seat = group.synced.members.get(member_id)
-    return NOTHING if seat is None else decode_assignment(seat.assignment).partitions
-
-
-def _kept(member: ClassicMember, wants: Subscription, synced: Named) -> Named:
+def _kept(member: ClassicMember, words: Words) -> Named:
     """An absent list of a member with cooperative protocols only acknowledges nothing (decision 6)."""
-    if wants.owned is not None:
-        return wants.owned & synced
+    if words.wants.owned is not None:
+        return words.wants.owned & words.synced
     is_cooperative = all(offer.name == COOPERATIVE for offer in member.protocols)
-    return synced if is_cooperative else NOTHING
+    return words.synced if is_cooperative else NOTHING

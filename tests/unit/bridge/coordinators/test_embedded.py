@@ -1,6 +1,7 @@
 """The embedded coordinator under a virtual clock: from the first join to the last leave, in time and in order."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 import trio
@@ -20,7 +21,7 @@ from tests.support.embedded_world import (
 )
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply, ListGroups
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, LeaveGroupReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, LeaveGroupReply, Protocol
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId, Topic, TopicId, TopicName
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetCommitReply, OffsetFetch, OffsetFetchReply
@@ -243,3 +244,14 @@ async def test_simple_commit_without_a_group_is_passed_on(autojump_clock: MockCl
         await world.form()
         assert codes(await world.ask(commit_request(), OffsetCommitReply)) == [ErrorCode.UNKNOWN_MEMBER_ID]
         assert TOPIC in world.groups.owner.shard.topic_ids
+
+
+async def test_untranslatable_client_of_a_consumer_group_is_refused_and_said_why(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """K4.4: the group has members already, so it can't begin as what the client needs."""
+    async with embedded_world() as world:
+        await world.join()
+        custom = replace(join_request(""), protocols=(Protocol("custom", b""),))
+        assert (await world.ask(custom, JoinGroupReply)).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        assert "none has a server-side equivalent" in caplog.text

@@ -25,6 +25,7 @@ from translators.classic_member.absent import client_while_absent
 from translators.classic_member.events import ConnectionLost, JoinReceived, LeaveReceived
 from translators.classic_member.states import Absent, Asked, Parked, PreparingRebalance
 from translators.classic_member.tenure import Vacant
+from translators.dialects.classic import Protocol
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 
@@ -66,6 +67,16 @@ def test_absent_join_of_untranslatable_client_is_refused() -> None:
     event = joined("faust", member_id=NOBODY)
     refused = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
     assert client_while_absent(ABSENT, event, NOW) == Step(ABSENT, (refused,))
+
+
+def test_absent_join_that_can_not_be_read_is_told_its_id_first() -> None:
+    """K4.5 comes before K4.10: the subscription is looked at when the id comes back."""
+    broken = (Protocol("range", b"\x00"),)
+    answers = {NOBODY: (ErrorCode.MEMBER_ID_REQUIRED, FRESH), FRESH: (ErrorCode.UNKNOWN_SERVER_ERROR, NOBODY)}
+    for member_id, (code, told) in answers.items():
+        request = replace(join_request(member_id=member_id), protocols=broken)
+        step = client_while_absent(ABSENT, JoinReceived(ref(), request, FRESH), NOW)
+        assert step == Step(ABSENT, (join_error(code, told),))
 
 
 def test_absent_requests_are_unknown() -> None:

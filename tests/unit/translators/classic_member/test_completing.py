@@ -8,6 +8,7 @@ from tests.support.classic_members import (
     FAREWELL,
     LIMITS,
     MEMBER,
+    NOBODY,
     NOW,
     REBALANCE_MS,
     SESSION_MS,
@@ -104,7 +105,7 @@ def test_completing_changed_join_begins_anew() -> None:
 
 def test_completing_untranslatable_join_is_refused() -> None:
     """The member stays as it was."""
-    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
     assert client_while_completing(completing(A), joined("faust"), NOW) == Step(completing(A), (refused_,))
 
 

@@ -66,7 +66,7 @@ def test_fenced_client_that_still_owns_is_made_to_drop_it() -> None:
 
 def test_fenced_join_of_untranslatable_client_is_refused() -> None:
     """The protocol list is read before all else."""
-    refused = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    refused = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
     assert client_while_fenced(FENCED, joined("faust"), NOW) == Step(FENCED, (refused,))
 
 

@@ -167,7 +167,7 @@ def test_preparing_outdated_refusal_is_asked_again() -> None:
 def test_preparing_untranslatable_second_join_is_refused() -> None:
     """The first one stays parked."""
     state = preparing(Asked())
-    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, sequence=2)
+    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY, sequence=2)
     assert client_while_preparing(state, joined("faust", sequence=2), NOW) == Step(state, (refused_,))
 
 
@@ -226,10 +226,10 @@ def test_preparing_newcomer_can_not_be_fenced_before_it_is_in() -> None:
 
 
 def test_preparing_refused_newcomer_is_gone() -> None:
-    """It was never in (K1.12)."""
+    """It was never in, and is told no id (K1.12, K4.6)."""
     code = ErrorCode.GROUP_MAX_SIZE_REACHED
     step = world_while_preparing(NEWCOMER, refused(code), NOW)
-    assert step == Step(Absent(LIMITS), (join_error(code), Depart(DepartReason.REFUSED)))
+    assert step == Step(Absent(LIMITS), (join_error(code, NOBODY), Depart(DepartReason.REFUSED)))
 
 
 def test_preparing_refused_member_is_fenced() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.classic_members import TOPIC, A, join_request, parts, profile
-from translators.classic_member.profile import is_eager, read_profile
+from translators.classic_member.profile import check_protocols, is_eager, read_profile
 from translators.dialects.classic import Protocol
 from translators.dialects.errors import ErrorCode, Refusal
 
@@ -65,7 +65,19 @@ def test_untranslatable_client_is_refused(request_: object, reason: str) -> None
 
 
 def test_unreadable_subscription_is_refused() -> None:
-    """Bytes that are no subscription stop here."""
-    read = read_profile(replace(join_request(), protocols=(Protocol("range", b"\x00"),)))
+    """Bytes that are no subscription stop here; the protocol as such was fine (K4.10)."""
+    request = replace(join_request(), protocols=(Protocol("range", b"\x00"),))
+    read = read_profile(request)
     assert isinstance(read, Refusal)
-    assert read.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert read.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert check_protocols(request) is None
+
+
+def test_blob_version_is_that_of_the_subscription() -> None:
+    """K4.22: up to 3, which is what newer ones are read as."""
+    named = {0: 0, 1: 1, 3: 3, 9: 3}
+    for version, expected in named.items():
+        blob = version.to_bytes(2, "big") + bytes(8)
+        read = read_profile(replace(join_request(), protocols=(Protocol("range", blob),)))
+        assert not isinstance(read, Refusal)
+        assert read.blob_version == expected

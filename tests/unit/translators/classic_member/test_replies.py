@@ -39,9 +39,11 @@ def test_join_names_no_leader() -> None:
 
 
 def test_refused_join_tells_the_id_unless_it_is_unknown() -> None:
-    """K1.6 and K1.59."""
+    """K1.6, K1.59 and K4.6."""
     assert refuse_join(ref(), ErrorCode.FENCED_INSTANCE_ID, MEMBER) == join_error(ErrorCode.FENCED_INSTANCE_ID)
     assert refuse_join(ref(), ErrorCode.UNKNOWN_MEMBER_ID, MEMBER) == join_error(ErrorCode.UNKNOWN_MEMBER_ID, NOBODY)
+    full = ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert refuse_join(ref(), full, MEMBER) == join_error(full, NOBODY)
 
 
 def test_assignment_is_never_zero_bytes() -> None:

@@ -8,6 +8,7 @@ from tests.support.classic_members import (
     FAREWELL,
     LIMITS,
     MEMBER,
+    NOBODY,
     NOW,
     REBALANCE_MS,
     SESSION_MS,
@@ -165,7 +166,7 @@ def test_stable_join_waits_for_the_outstanding_answer() -> None:
 
 def test_stable_untranslatable_join_is_refused() -> None:
     """The member stays as it was."""
-    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
     assert client_while_stable(stable(A), joined("faust"), NOW) == Step(stable(A), (refused_,))
 
 

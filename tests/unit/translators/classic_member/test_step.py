@@ -155,10 +155,10 @@ def test_cooperative_member_joins_twice_for_a_loss() -> None:
     assert done == (
         beat_reply(ErrorCode.REBALANCE_IN_PROGRESS),
         join_reply(4, name=name),
-        sync_reply(A, name=name),
+        sync_reply(A, name=name, version=1),
         beat_reply(ErrorCode.NONE),
         join_reply(4, name=name),
-        sync_reply(A, name=name),
+        sync_reply(A, name=name, version=1),
         beat_reply(ErrorCode.NONE),
     )
 

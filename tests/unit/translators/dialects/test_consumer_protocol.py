@@ -16,6 +16,7 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    version_of,
 )
 from translators.dialects.ids import TopicName, TopicPartition
 
@@ -163,6 +164,12 @@ def test_assignment_of_no_bytes_is_empty() -> None:
 def test_empty_assignment_is_the_ten_byte_envelope() -> None:
     """Zero bytes are fatal in Java, kafka-python and aiokafka (clients.md 3.4)."""
     assert encode_assignment(frozenset()) == b"\0\0\0\0\0\0\xff\xff\xff\xff"
+
+
+def test_version_of_a_blob_is_one_that_there_is() -> None:
+    """K4.22: what is newer counts as the newest, what is none as the first."""
+    blobs = {b"": 0, b"\0": 0, b"\xff\xff": 0, b"\0\1": 1, b"\0\3abc": 3, b"\0\4": 3}
+    assert {blob: version_of(blob) for blob in blobs} == blobs
 
 
 def test_assignment_is_written_sorted() -> None:

@@ -102,14 +102,15 @@ def test_replacement_while_syncing_fences_and_rebalances() -> None:
     assert (bench.joined(newcomer), bench.phase) == (None, Phase.PREPARING_REBALANCE)
 
 
-def test_replacement_shows_where_the_client_runs_now() -> None:
-    """Kafka keeps the former client id and host on show (K1.40); admins look for the process that is there."""
+def test_replacement_shows_who_took_the_seat_first() -> None:
+    """K1.40: client id and host stay those of the first holder."""
     bench = ClassicBench()
-    bench.form("A")
+    first = bench.form("A")[0]
+    before = bench.group.members[first].identity
     moved = ClientIdentity(client_id="client", client_host="/10.0.0.7")
     command = ClassicJoin(ref=bench.bench.ref(), request=join_of("", "A"), identity=moved, fresh_id=MemberId("moved"))
     bench.tell(command)
-    assert bench.group.members[MemberId("A-moved")].identity == moved
+    assert bench.group.members[MemberId("A-moved")].identity == before != moved
 
 
 def test_replaced_newcomer_keeps_the_time_of_a_newcomer() -> None:

@@ -59,6 +59,7 @@ def test_full_group_refuses_newcomers_only() -> None:
     bench = Bench(settings=replace(NO_DELAY, group_consumer_max_size=1))
     bench.ask(static_join_request("a", "seat"))
     assert bench.code(join_request("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert bench.code(beat_request("b", 1)) is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert bench.code(static_join_request("", "seat"), Speaks.CLASSIC) is ErrorCode.NONE
     assert len(bench.group.members) == 1
 
