@@ -35,7 +35,8 @@ class ClassicGroup:
     `newcomers` who never completed a join, `pending` ids that were promised (KIP-394). `delay` is set in the rebalance
     that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2).
     `offers` counts members by the protocol names they offer. `aliases` are generations that members were shown before
-    the group turned classic, good until its first rebalance (decision 8).
+    the group turned classic, good until its first rebalance (decision 8). `subscriptions` is what members said when
+    the generation began, None before the first: by it, not by who joins meanwhile, topics count as subscribed (K1.39).
     """
 
     group_id: GroupId
@@ -53,6 +54,7 @@ class ClassicGroup:
     pending: dict[MemberId, None] = field(default_factory=dict)
     draining: frozenset[int] = frozenset()
     aliases: dict[MemberId, int] = field(default_factory=dict)
+    subscriptions: tuple[bytes, ...] | None = None
 
     instances: dict[InstanceId, MemberId] = field(default_factory=dict)
     offers: dict[tuple[str, ...], int] = field(default_factory=dict)

@@ -49,18 +49,18 @@ def describe_classic_group(group: ClassicGroup) -> DescribedGroup:
 
 
 def subscribed_by(group: ClassicGroup) -> frozenset[TopicName] | None:
-    """The topics that members of a consumer-type group want under the chosen protocol; empty for other types.
+    """The topics that members of a consumer-type group wanted when its generation began; empty for other types.
 
-    None if nobody can tell: no protocol is chosen yet, or a subscription can't be read (K1.39, K5.22).
+    None if nobody can tell: no generation has begun, or a subscription can't be read (K1.39, K5.22).
     """
     if group.roster.protocol_type != CONSUMER_PROTOCOL_TYPE or not group.members:
         return frozenset()
-    if group.roster.protocol_name is None:
+    if group.subscriptions is None:
         return None
     topics: set[TopicName] = set()
-    for member in group.members.values():
+    for subscription in group.subscriptions:
         try:
-            topics.update(decode_subscription(metadata_of(member, group.roster.protocol_name)).topics)
+            topics.update(decode_subscription(subscription).topics)
         except MalformedBlob:
             return None
     return frozenset(topics)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from bridge.engine.classic.group import ClassicGroup, Roster, join_key, session_key, sync_key
-from bridge.engine.classic.model import ClassicMember, Phase, names_of
+from bridge.engine.classic.model import ClassicMember, Phase, metadata_of, names_of
 from bridge.engine.classic.records import (
     AssignmentsHandedOut,
     ClassicGenerationReserved,
@@ -76,6 +76,7 @@ def _(record: ClassicGroupSynced, state: Shard, group: ClassicGroup) -> None:
     group.last_generation = max(group.last_generation, record.generation)
     group.has_lost_member = False
     group.aliases = {}
+    group.subscriptions = _subscriptions(group)
     group.phase = Phase.STABLE if record.members else Phase.EMPTY
     group.instances = {
         member.instance_id: member.member_id for member in record.members if member.instance_id is not None
@@ -193,6 +194,7 @@ def _(record: JoinPhaseCompleted, state: Shard, group: ClassicGroup) -> None:
     group.joining = {}
     group.newcomers = set()
     group.unsynced = dict.fromkeys(group.members)
+    group.subscriptions = _subscriptions(group)
     state.deadlines.drop(join_key(record.group_id))
 
 
@@ -226,6 +228,11 @@ def _roster(record: ClassicGroupSynced) -> Roster:
         leader=record.leader,
         members={member.member_id: member for member in record.members},
     )
+
+
+def _subscriptions(group: ClassicGroup) -> tuple[bytes, ...]:
+    """What members say under the chosen protocol."""
+    return tuple(metadata_of(member, group.roster.protocol_name) for member in group.members.values())
 
 
 def _replace(roster: Roster, former_id: MemberId, member: ClassicMember) -> None:

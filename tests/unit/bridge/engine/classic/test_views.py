@@ -60,6 +60,15 @@ def test_subscribed_topics_told_by_readable_consumers_only() -> None:
     assert [subscribed_by(bench.group) for bench in groups] == [{TopicName("foo")}, None, frozenset(), None]
 
 
+def test_subscribed_topics_are_those_of_the_generation_while_others_join() -> None:
+    """K1.39: Kafka reads subscriptions when a generation begins, not while one is prepared."""
+    bench = formed(WANTS_FOO)
+    bench.promise()
+    bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"x")))
+    assert bench.group.phase is Phase.PREPARING_REBALANCE
+    assert subscribed_by(bench.group) == {TopicName("foo")}
+
+
 def test_snapshot_shows_who_waits_and_who_is_waited_for() -> None:
     """Our own API."""
     bench = ClassicBench()
