@@ -10,7 +10,7 @@ from typing import Literal, TypedDict, Unpack
 import click
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.wishes import CompareWish, StreamWish
+from bridge.analytics.wishes import CompareWish, ReplayWish, StreamWish
 
 EXTRA = "spark"
 
@@ -152,6 +152,50 @@ def compare(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[C
     yet.
     """
     call("job_compare", CompareWish(**wish), master, settings)
+
+
+class ReplayOptions(TypedDict):
+    """The options of `replay` that are no matter of Spark's."""
+
+    events: str
+    group: str | None
+    protocol: str | None
+    assignor: str | None
+    json: str | None
+    out: str | None
+
+
+@analytics.command("replay")
+@click.option("--events", metavar="PATH", required=True, help="Folder of an event log, or one of its files.")
+@click.option("--group", metavar="GROUP", help="Only this group.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["consumer", "classic"]),
+    help="What all members speak; left out: what each group is in the record.",
+)
+@click.option("--assignor", metavar="NAME", help="Assignor of all groups; left out: the first of the bridge's.")
+@click.option(
+    "--setting",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A setting of the groups, such as group.consumer.heartbeat.interval.ms=1000, or of Spark, such as "
+    "spark.driver.memory=8g; may be repeated.",
+)
+@click.option("--json", metavar="FILE", help="Write everything as JSON to this file, `-` for the terminal.")
+@click.option("--out", metavar="DIR", help="Write replay.md and the table `replays` below this directory.")
+@_master_option
+def replay(*, master: str | None, settings: Sequence[str], **wish: Unpack[ReplayOptions]) -> None:
+    """Ask what if: play each group's recorded history under another protocol, assignor or setting.
+
+    Says which rebalances, disturbances and stalls would not have happened, and what became of the others.
+    """
+    of_spark = [pair for pair in settings if pair.startswith("spark.")]
+    of_groups = [pair for pair in settings if not pair.startswith("spark.")]
+    context = click.get_current_context()
+    parameter = next(one for one in context.command.params if one.name == "settings")
+    spark = parse_settings(context, parameter, of_spark)
+    call("job_replay", ReplayWish(**wish, settings=of_groups), master, spark)
 
 
 def call(job: str, *arguments: object) -> None:

@@ -1,4 +1,4 @@
-"""Whom a rebalance disturbed: members told to rejoin or to revoke whose assignment was the same before and after.
+"""Whom a rebalance disturbed: members that gave partitions up and had the same ones before and after.
 
 It must not know how long anything took.
 """
@@ -30,7 +30,8 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
     """Per rebalance: how many members were `told`, how many of them `disturbed`, and `disturbed_members`.
 
     `chains` has `group_id`, `rebalance_id`, `chain_id`. What a member lost in a chain are the partitions it released,
-    what it gained those assigned: the same of both leaves it with what it had. One that went is not disturbed.
+    what it gained those assigned: the same of both leaves it with what it had. One that went is not disturbed, nor is
+    one that only had to join again: a cooperative member keeps on working meanwhile.
     """
     kinds = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
     rows = events.where(f.col("kind").isin(*kinds) & (f.col("rebalance_id") != ""))
@@ -45,7 +46,7 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
         _listed(PartitionsAssigned.kind).alias("gained"),
         f.max(f.col("kind") == MemberLeft.kind).alias("is_gone"),
     )
-    is_same = ~f.col("is_gone") & (f.col("lost") == f.col("gained"))
+    is_same = ~f.col("is_gone") & (f.size("lost") > 0) & (f.col("lost") == f.col("gained"))
     told = judged.where(f.size("told_in") > 0).withColumn("is_disturbed", is_same)
     return (
         told.select("group_id", "member_id", "is_disturbed", f.explode("told_in").alias("rebalance_id"))

@@ -11,6 +11,8 @@ from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"
+MOMENT = ("event_id", "boot", "wall_us", "mono_us", SEQ)
+"""What is needed of an event to tell the time to another one."""
 RUN_BITS = 40
 CLOCK = "clock-jumped-back"
 JUMP_MIN_US = 100_000
@@ -44,7 +46,7 @@ def fast_key(*names: str) -> Column:
 
 def moment(*more: str) -> Column:
     """What is needed of an event to tell the time to another one, and further columns."""
-    return f.struct("event_id", "boot", "wall_us", "mono_us", SEQ, *more)
+    return f.struct(*MOMENT, *more)
 
 
 def elapsed_us(begin: Column, end: Column) -> Column:

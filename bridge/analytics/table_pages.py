@@ -5,7 +5,7 @@ It must not know Spark, so that the page can be made without it.
 
 from collections.abc import Iterator
 
-from bridge.analytics.tables import TABLES, Column, Table
+from bridge.analytics.tables import ON_DEMAND, TABLES, Column, Table
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 
 SPARK_NAMES = {
@@ -21,7 +21,7 @@ SPARK_NAMES = {
 def table_pages() -> str:
     """Every table with every column, as Markdown."""
     lines = [f"Schema version of the event log: {SCHEMA_VERSION}.", ""]
-    for table in TABLES.values():
+    for table in (*TABLES.values(), *ON_DEMAND):
         lines += _lines(table)
     return "\n".join(lines).rstrip()
 

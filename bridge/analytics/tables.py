@@ -118,7 +118,7 @@ REBALANCES = Table(
         *logged("outcome", "cause", "caused_by", "evidence", "critical_member", "critical_phase", "waited_us"),
         *logged("sentence", "assignor", "moved", "forced_minimum", "member_count", "partition_count"),
         number("told", "members that an answer told to rejoin or to revoke"),
-        number("disturbed", "of these, members whose assignment was the same before and after"),
+        number("disturbed", "of these, members that gave something up and had the same before and after"),
         Column("disturbed_members", ColumnType.TEXTS, "their member ids, sorted"),
         PARTITION,
     ),
@@ -140,7 +140,7 @@ STALLS = Table(
         number("released_us", "wall clock when it was free, null if the log does not show that"),
         number("assigned_us", "wall clock when `after` was given it, null if the log does not show that"),
         number("fetched_us", "wall clock when `after` first fetched from it"),
-        number("stall_us", "from told, or from released if nobody told, to fetched"),
+        number("stall_us", "from told, or from released if nobody told, or from when its owner was gone, to fetched"),
         text("fetched_event", "event id of that fetch"),
         PARTITION,
     ),
@@ -237,6 +237,36 @@ REJECTED = Table(
     ),
 )
 
+REPLAYS = Table(
+    "replays",
+    "one row per rebalance, beside what it would have been under another configuration (`analytics replay`)",
+    ("group_id", "rebalance_id", "predicted_ids"),
+    (
+        *logged("group_id"),
+        text("rebalance_id", "the rebalance, null for one that only the replay has, and for stalls outside of any"),
+        Column("predicted_ids", ColumnType.TEXTS, "what it became in the replay: none, one or more rebalances"),
+        text("became", "that in words"),
+        *logged("cause"),
+        number("began_us", "wall clock when it began, microseconds since 1970 UTC"),
+        *(
+            number(f"{prefix}{name}", f"{meaning}{side}")
+            for prefix, side in (("", ""), ("predicted_", ", in the replay"))
+            for name, meaning in (
+                ("duration_us", "how long it lasted, 0 while it is open"),
+                ("told", "members that an answer told to rejoin or to revoke"),
+                ("disturbed", "of these, members whose assignment was the same before and after"),
+                ("stalls", "partitions that stood still"),
+                ("stall_us", "how long, summed"),
+                ("busy_us", "time of members at joining, syncing or giving up, summed"),
+            )
+        ),
+        text("configuration", "what was replayed: protocol, assignor, settings"),
+        PARTITION,
+    ),
+)
+
 DERIVED = (PHASES, REBALANCES, STALLS, MEMBERS, FLAPS, STORMS, DAILY)
 """Tables that are computed from `events` alone."""
 TABLES: Mapping[str, Table] = {table.name: table for table in (EVENTS, *DERIVED, REJECTED)}
+ON_DEMAND = (REPLAYS,)
+"""Tables that a run does not make."""

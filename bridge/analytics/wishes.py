@@ -32,3 +32,16 @@ class CompareWish:
     margin: float
     pairs_min: int
     as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayWish:
+    """A replay of the log at `events`; `settings` are KEY=VALUE pairs of the groups, `group` None means all."""
+
+    events: str
+    group: str | None = None
+    protocol: str | None = None
+    assignor: str | None = None
+    settings: Sequence[str] = ()
+    json: str | None = None
+    out: str | None = None

@@ -60,7 +60,7 @@ class ConsumerClient:
         self._expire(self._stage.now_us)
 
     def fall_silent(self) -> None:
-        """This was its last sign of life."""
+        """Its last sign of life was now."""
         self._is_gone = True
         self._expire(self._stage.now_us)
 
@@ -160,12 +160,14 @@ class ConsumerClient:
         if self._is_gone:
             return
         self._is_busy, self._owned = False, assignment
-        self._send(ConsumerGroupHeartbeat(
-            group_id=self._stage.group_id,
-            member_id=self.client.member_id,
-            member_epoch=self._epoch,
-            owned=assignment,
-        ))
+        self._send(
+            ConsumerGroupHeartbeat(
+                group_id=self._stage.group_id,
+                member_id=self.client.member_id,
+                member_epoch=self._epoch,
+                owned=assignment,
+            )
+        )
 
     def _fetch(self, gained: frozenset[TopicIdPartition]) -> None:
         if not self._is_gone:

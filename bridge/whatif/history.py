@@ -63,7 +63,7 @@ def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
     pace, own = paces(events)
     return History(
         group_id=GroupId(group_id),
-        begins_us=later[0].at_us,
+        begins_us=min(moment.at_us for moment in later),
         ends_us=max(moment.at_us for moment in later),
         topics=topics,
         founders=tuple(walk.founders.values()),

@@ -11,7 +11,6 @@ from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed
 from bridge.engine.records import TargetEpochReached
 from bridge.telemetry.schema.facts import RebalanceBegan
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Protocol
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.consumer_client import ConsumerClient
 from bridge.whatif.coordinator import Coordinator, Request
@@ -45,12 +44,29 @@ class Played(Interface):
 
     client: Client
 
-    def joining(self) -> Request: ...
-    def change(self, client: Client) -> None: ...
-    def leave(self) -> None: ...
-    def vacate(self) -> None: ...
-    def fall_silent(self) -> None: ...
-    def stir(self) -> None: ...
+    def joining(self) -> Request:
+        """Its first request."""
+        ...
+
+    def change(self, client: Client) -> None:
+        """It wants something else from now on."""
+        ...
+
+    def leave(self) -> None:
+        """It leaves for good."""
+        ...
+
+    def vacate(self) -> None:
+        """It leaves its static seat for a while."""
+        ...
+
+    def fall_silent(self) -> None:
+        """Its last sign of life was now."""
+        ...
+
+    def stir(self) -> None:
+        """Its next heartbeat may bring news."""
+        ...
 
 
 def predict(history: History, configuration: Configuration) -> Prediction:
