@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from bridge.config_faults import ConfigError, Fault, FaultCode
+from bridge.config_fields import Key, Origin, Value
 from bridge.config_file import Entry, Written, WrittenFile, read_file
-from bridge.config_keys import KEYS, Key, Origin, Settings, Value
+from bridge.config_keys import KEYS, Settings
 from bridge.migration.route import Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"

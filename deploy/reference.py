@@ -12,7 +12,8 @@ import click
 from bridge.analytics.table_pages import table_pages
 from bridge.cli import cli
 from bridge.config import allowed
-from bridge.config_keys import KEYS, Key, Origin
+from bridge.config_fields import Key, Origin
+from bridge.config_keys import KEYS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.schema.pages import event_pages
 from bridge.telemetry.traces import names

@@ -1,6 +1,7 @@
 """The table of keys."""
 
-from bridge.config_keys import KEYS, Origin
+from bridge.config_fields import Origin
+from bridge.config_keys import KEYS
 
 
 def test_fields_are_keys_with_underscores() -> None:
