@@ -5,7 +5,6 @@ It must not know how the engine converts, nor who carries out what a machine ask
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from bridge.coordinators.machines import Machines
 from bridge.engine.commands import AskRef, BecomeClassic, ClassicJoin, ClassicSeat, GroupType, Speaks
@@ -14,11 +13,11 @@ from bridge.engine.queries import STABLE, group_state
 from bridge.engine.state import Group, Shard
 from translators.classic_member.converting import Settler, begin_completing, begin_stable, last_join, take_leave
 from translators.classic_member.events import DeadlinePassed, Event, JoinReceived, SyncReceived
-from translators.classic_member.profile import read_profile
+from translators.classic_member.profile import profile_of
 from translators.classic_member.states import PreparingRebalance, Seat
-from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
+from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, RequestRef
 
 Feed = tuple[AskRef, Event]
@@ -26,10 +25,6 @@ Feed = tuple[AskRef, Event]
 
 
 _TURN_FAILED = "a turn of the bridge failed; see its log, and try again"
-
-
-class Untranslatable(Exception):
-    """The engine converted a member that no machine can stand for: a bug (EB-OWNER-003)."""
 
 
 class Conversions:
@@ -71,7 +66,7 @@ class Conversions:
         """Put a machine in the place of every member; gives what happens to each at once.
 
         Whoever waits for the answer to a SyncGroup gets it when machines and engine are at rest (`take_late`), so that
-        it is the assignment of the new group. Raises Untranslatable.
+        it is the assignment of the new group. Who works hears of news at its next heartbeat, as ever.
         """
         self._due.pop(notice.group_id, None)
         for seat in notice.seats:
@@ -103,9 +98,9 @@ class Conversions:
         if seat.is_completing:
             sync_deadline_ms = now_ms + settler.profile.rebalance_timeout_ms
             self._machines.begin(key, begin_completing(settler, sync_deadline_ms, now_ms))
+            yield key, DeadlinePassed()
         else:
             self._machines.begin(key, begin_stable(settler, now_ms))
-        yield key, DeadlinePassed()
         if seat.syncing is not None:
             self._late.append((key, SyncReceived(_client(seat.syncing), _sync(notice.group_id, seat))))
 
@@ -145,16 +140,6 @@ class Conversions:
 
     def _settler(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Settler:
         member = seat.member
-        request = _join(notice.group_id, seat)
-        profile = read_profile(request, notice.protocol_name or "")
-        if isinstance(profile, Refusal):
-            # What the client says under the group's protocol can't be read; under another that it offers it can.
-            profile = read_profile(replace(request, protocols=_without(request, notice.protocol_name)))
-        if isinstance(profile, Refusal):
-            raise Untranslatable(
-                f"EB-OWNER-003: member {member.member_id!r} of group {notice.group_id!r} was converted and can't be "
-                f"translated: {profile.reason}; please report this"
-            )
         return Settler(
             seat=Seat(
                 group_id=notice.group_id,
@@ -162,7 +147,7 @@ class Conversions:
                 instance_id=member.instance_id,
                 limits=self._machines.limits,
             ),
-            profile=profile,
+            profile=profile_of(_join(notice.group_id, seat), seat.protocol_name, seat.wants),
             generation=seat.generation,
             epoch=seat.epoch,
             handed=seat.handed,
@@ -252,10 +237,6 @@ class Conversions:
                 using=returner.using,
                 session_deadline_ms=returner.session_deadline_ms,
             )
-
-
-def _without(request: JoinGroup, name: str | None) -> tuple[Protocol, ...]:
-    return tuple(protocol for protocol in request.protocols if protocol.name != name)
 
 
 def _keys(group: Group) -> Iterator[AskRef]:

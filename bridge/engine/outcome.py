@@ -9,6 +9,7 @@ from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicIdPartition, TopicPartition
 
@@ -185,12 +186,15 @@ class ConversionCause(StrEnum):
 class TranslatedSeat:
     """A member of a classic group that became a consumer group, for its machine to go on with.
 
+    `wants` is what it says under `protocol_name`, the protocol that its machine speaks for it.
     `generation` is the one its client knows, `handed` what it was assigned in it, `using` what of that it may still be
     using (decision 7); `is_completing` if its SyncGroup is still to come. Its session goes on until
     `session_deadline_ms`, None where none runs because a request of it is parked.
     """
 
     member: ClassicMember
+    protocol_name: str
+    wants: Subscription
     epoch: int
     generation: int
     handed: frozenset[TopicPartition]

@@ -14,6 +14,7 @@ from translators.classic_member.states import (
     PreparingRebalance,
     Scheduled,
     Seat,
+    Silent,
     Stable,
     State,
 )
@@ -43,14 +44,14 @@ class Settler:
 def begin_stable(settler: Settler, now_ms: int) -> Stable:
     """Go on as a member at work: its heartbeats and commits count as before.
 
-    It asks its coordinator at once: send `DeadlinePassed` at `next_deadline`.
+    Its coordinator knows all of it, and calls when there is news.
     """
     membership, tenure = _membership(settler), _tenure(settler, settler.handed)
     return Stable(
         membership=membership,
         tenure=tenure,
         call=review_call(first_call(tenure, settler.seat.limits, now_ms), membership, tenure, None, now_ms),
-        talk=Scheduled(now_ms),
+        talk=Silent(),
         session_deadline_ms=settler.session_deadline_ms,
     )
 

@@ -52,7 +52,7 @@ def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal
     except MalformedBlob as malformed:
         reason = f"the subscription of protocol {chosen.name!r} can't be read: {malformed}"
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
-    return _profile(request, chosen.name, subscription)
+    return profile_of(request, chosen.name, subscription)
 
 
 def check_protocols(request: JoinGroup) -> Refusal | None:
@@ -68,7 +68,8 @@ def is_eager(protocols: tuple[Protocol, ...], owned: frozenset[TopicPartition] |
     return not owned and any(protocol.name != COOPERATIVE for protocol in protocols)
 
 
-def _profile(request: JoinGroup, name: str, subscription: Subscription) -> Profile:
+def profile_of(request: JoinGroup, name: str, subscription: Subscription) -> Profile:
+    """The profile of a client whose `subscription`, under the protocol `name`, has been read already."""
     timeout = request.rebalance_timeout_ms
     return Profile(
         protocols=request.protocols,

@@ -6,7 +6,7 @@ It knows their bytes and must not know what a coordinator does with them, nor th
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, repeat
 from operator import attrgetter
 
 from translators.dialects.ids import TopicName, TopicPartition
@@ -244,7 +244,7 @@ class _Reader:
             topic = TopicName(self.string(field))
             count = self.count(field, _INT32.size)
             numbers = struct.unpack(f">{count}i", self.take(count * _INT32.size, field))
-            found.update(TopicPartition(topic, number) for number in numbers)
+            found.update(map(TopicPartition, repeat(topic), numbers))
         return frozenset(found)
 
 

@@ -12,13 +12,14 @@ from bridge.engine.consumer.delay import park
 from bridge.engine.consumer.grace import kept_seat, take_kept_seat
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
 from bridge.engine.consumer.validation import find_fault
-from bridge.engine.convert.readiness import find_policy_fault, find_upgrade_fault
-from bridge.engine.convert.upgrade import upgrade
+from bridge.engine.convert.readiness import find_policy_fault
+from bridge.engine.convert.upgrade import plan_upgrade, upgrade
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member
 from bridge.engine.outcome import (
     ConversionCause,
     ConversionFailed,
     MemberRemoved,
+    NotConverted,
     RegularExpressionWanted,
     RemovalCause,
     Unready,
@@ -140,15 +141,15 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
         return None
     if command.speaks is Speaks.CLASSIC:
         return unknown_group(turn.state, group_id, turn.now_ms)
-    fault = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or find_upgrade_fault(
+    plan = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or plan_upgrade(
         turn.state, group_id, _seats_taken(classic, command)
     )
-    if fault is None:
-        upgrade(turn, group_id, ConversionCause.MEMBER_JOINED)
+    if not isinstance(plan, NotConverted):
+        upgrade(turn, plan, ConversionCause.MEMBER_JOINED)
         return None
-    turn.notices.append(ConversionFailed(fault))
-    code = _CODES.get(fault.reason, ErrorCode.GROUP_ID_NOT_FOUND)
-    return Refusal(code, f"Group {group_id} is a classic group and stays one: {fault.text}.")
+    turn.notices.append(ConversionFailed(plan))
+    code = _CODES.get(plan.reason, ErrorCode.GROUP_ID_NOT_FOUND)
+    return Refusal(code, f"Group {group_id} is a classic group and stays one: {plan.text}.")
 
 
 def _seats_taken(classic: ClassicGroup, command: MemberHeartbeat) -> int:

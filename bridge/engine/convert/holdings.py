@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import ClassicMember, Phase
+from translators.dialects.classic import Protocol
 from translators.dialects.consumer_protocol import (
     COOPERATIVE,
     TRANSLATABLE,
@@ -16,7 +17,6 @@ from translators.dialects.consumer_protocol import (
     decode_assignment,
     decode_subscription,
 )
-from translators.dialects.classic import Protocol
 from translators.dialects.ids import MemberId, TopicPartition
 
 Named = frozenset[TopicPartition]

@@ -4,9 +4,9 @@ It must not know how a conversion is written.
 """
 
 from bridge.engine.commands import ConvertGroup, GroupType
-from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
-from bridge.engine.convert.upgrade import rebalances_with, upgrade
-from bridge.engine.outcome import ConversionCause, Converted, DowngradeDue
+from bridge.engine.convert.readiness import find_departure_fault
+from bridge.engine.convert.upgrade import plan_upgrade, upgrade
+from bridge.engine.outcome import ConversionCause, Converted, DowngradeDue, NotConverted
 from bridge.engine.turn import Turn
 
 
@@ -23,13 +23,11 @@ def take_order(turn: Turn, command: ConvertGroup) -> None:
 
 
 def _order_upgrade(turn: Turn, command: ConvertGroup) -> None:
-    group_id = command.group_id
-    fault = find_upgrade_fault(turn.state, group_id)
-    if fault is not None:
-        turn.reply(command.ref, fault)
+    plan = plan_upgrade(turn.state, command.group_id)
+    if isinstance(plan, NotConverted):
+        turn.reply(command.ref, plan)
         return
-    classic = turn.state.classic_groups[group_id]
-    count, rebalances = len(classic.members), rebalances_with(turn.state, classic)
     if not command.is_dry_run:
-        upgrade(turn, group_id, ConversionCause.OPERATOR)
-    turn.reply(command.ref, Converted(group_id, GroupType.CONSUMER, count, rebalances))
+        upgrade(turn, plan, ConversionCause.OPERATOR)
+    converted = Converted(command.group_id, GroupType.CONSUMER, len(plan.group.members), plan.rebalances)
+    turn.reply(command.ref, converted)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import ClassicMember, Phase
 from bridge.engine.commands import ClassicSeat, GroupType, Speaks
-from bridge.engine.convert.holdings import find_unreadable, translatable_metadata
+from bridge.engine.convert.holdings import Reading, Unreadable, read_words, translatable_offer
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
@@ -17,16 +17,24 @@ from translators.dialects.ids import GroupId
 
 
 def find_upgrade_fault(state: Shard, group_id: GroupId, newcomers: int = 0) -> NotConverted | None:
-    """Why a classic group can't become a consumer group with so many more members; None if it can.
+    """Why a classic group can't become a consumer group with so many more members; None if it can."""
+    read = read_upgrade(state, group_id, newcomers)
+    return read if isinstance(read, NotConverted) else None
+
+
+def read_upgrade(state: Shard, group_id: GroupId, newcomers: int = 0) -> NotConverted | Reading:
+    """What the members of a classic group say, or why it can't become a consumer group with so many more members.
 
     User data in assignments is no reason where the assignor is known (Kafka refuses then, KAFKA-18134).
     """
     group = state.classic_groups.get(group_id)
     if group is None or group.phase is Phase.DEAD:
         return _missing(state, group_id, GroupType.CONSUMER)
-    return (
-        _find_foreign(group) or _find_custom(group) or _find_malformed(group) or _find_excess(state, group, newcomers)
-    )
+    fault = _find_foreign(group) or _find_custom(group)
+    if fault is not None:
+        return fault
+    read = read_words(group)
+    return _malformed(group, read) if isinstance(read, Unreadable) else _find_excess(state, group, newcomers) or read
 
 
 def find_policy_fault(state: Shard, group_id: GroupId, to: GroupType) -> NotConverted | None:
@@ -92,7 +100,7 @@ def _find_custom(group: ClassicGroup) -> NotConverted | None:
     if name is not None and name not in TRANSLATABLE:
         text = f"assignor {name!r} of group {group.group_id} has no server-side equivalent: its own leader computes"
         return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
-    lacking = _first(member for member in group.members.values() if translatable_metadata(member) is None)
+    lacking = _first(member for member in group.members.values() if translatable_offer(member) is None)
     if lacking is None:
         return None
     names = ", ".join(offer.name for offer in lacking.protocols)
@@ -100,13 +108,10 @@ def _find_custom(group: ClassicGroup) -> NotConverted | None:
     return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
 
 
-def _find_malformed(group: ClassicGroup) -> NotConverted | None:
-    found = find_unreadable(group)
-    if found is None:
-        return None
-    member, malformed, is_subscription = found
+def _malformed(group: ClassicGroup, found: Unreadable) -> NotConverted:
+    member, malformed = found.member, found.malformed
     whose = f"of member {member.member_id} (client id {member.identity.client_id!r}, {member.identity.client_host})"
-    if is_subscription:
+    if found.is_subscription:
         return _unready(group, Unready.MALFORMED_SUBSCRIPTION, f"the subscription {whose} can't be read: {malformed}")
     text = f"the assignment {whose}, which its leader made, can't be read: {malformed}"
     return _unready(group, Unready.MALFORMED_ASSIGNMENT, text)

@@ -3,12 +3,15 @@
 It must not know machines, or who made the group change.
 """
 
+from dataclasses import dataclass
+
 from bridge.engine.classic.group import ClassicGroup, session_key
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import Speaks
 from bridge.engine.convert.holdings import Holding, Named, read_holdings
+from bridge.engine.convert.readiness import read_upgrade
 from bridge.engine.model import FIRST_GROUP_EPOCH, Current, MemberState, Subscription
-from bridge.engine.outcome import ConversionCause, GroupUpgraded, TranslatedSeat
+from bridge.engine.outcome import ConversionCause, GroupUpgraded, NotConverted, TranslatedSeat
 from bridge.engine.records import (
     CurrentAssigned,
     GroupCreated,
@@ -22,84 +25,112 @@ from bridge.engine.turn import Turn
 from translators.dialects.ids import GroupId, TopicId, TopicIdPartition, TopicName, TopicPartition
 
 
-def upgrade(turn: Turn, group_id: GroupId, cause: ConversionCause) -> None:
-    """Write the conversion of a group that `find_upgrade_fault` has nothing against (K3.4 to K3.9, decisions 7, 8).
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A member's holding with the ids of what it is to have and of what it has."""
+
+    holding: Holding
+    target: Partitions
+    held: Partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an upgrade makes of a group's members, and whether it moves the epoch at once."""
+
+    group: ClassicGroup
+    shares: tuple[Share, ...]
+    rebalances: bool
+
+
+def plan_upgrade(state: Shard, group_id: GroupId, newcomers: int = 0) -> Plan | NotConverted:
+    """What converting a group would bring, changing nothing; or why it can't be, see `read_upgrade`.
+
+    The group rebalances if a rebalance runs, or if something subscribed to lacks an owner that wants it.
+    """
+    reading = read_upgrade(state, group_id, newcomers)
+    if isinstance(reading, NotConverted):
+        return reading
+    group = state.classic_groups[group_id]
+    holdings = read_holdings(group, reading, _held_up(state, group))
+    shares = tuple(_share(state, holding) for holding in holdings)
+    return Plan(group, shares, _rebalances(state, group, shares))
+
+
+def upgrade(turn: Turn, plan: Plan, cause: ConversionCause) -> None:
+    """Write the conversion of a group (K3.4 to K3.9, decisions 7, 8).
 
     The consumer group's epoch is the last generation that was given out, everybody's target its last synced
     assignment. Only a group that was in a rebalance, or whose members don't hold exactly what they subscribe to, moves
     its epoch at once.
     """
-    classic = turn.state.classic_groups[group_id]
-    holdings = _holdings(turn.state, classic)
-    seats = [holding for holding in holdings if not holding.is_newcomer]
-    newcomers = [holding for holding in holdings if holding.is_newcomer]
-    epoch = max(classic.last_generation, FIRST_GROUP_EPOCH)
+    group, group_id = plan.group, plan.group.group_id
+    epoch = max(group.last_generation, FIRST_GROUP_EPOCH)
+    seats = tuple(share for share in plan.shares if not share.holding.is_newcomer)
     notice = GroupUpgraded(
         group_id=group_id,
         cause=cause,
-        protocol_name=classic.roster.protocol_name,
-        seats=tuple(_seat(turn.state, classic, holding, epoch) for holding in seats),
-        newcomers=tuple(_seat(turn.state, classic, holding, epoch) for holding in newcomers),
+        protocol_name=group.roster.protocol_name,
+        seats=tuple(_seat(turn.state, group, share.holding, epoch) for share in seats),
+        newcomers=tuple(
+            _seat(turn.state, group, share.holding, epoch) for share in plan.shares if share.holding.is_newcomer
+        ),
     )
-    rebalances = _rebalances(turn.state, classic, holdings)
     turn.write(GroupDeleted(group_id))
     turn.forget(group_id)
     turn.write(GroupCreated(group_id, epoch))
-    for holding in seats:
-        _write_member(turn, group_id, holding, epoch)
+    for share in seats:
+        _write_member(turn, group_id, share, epoch)
     turn.write(TargetEpochReached(group_id, epoch, ""))
-    if seats and rebalances:
+    if seats and plan.rebalances:
         turn.move_epoch(turn.state.groups[group_id])
     turn.notices.append(notice)
 
 
-def rebalances_with(state: Shard, classic: ClassicGroup) -> bool:
-    """Whether somebody's assignment has to change with the conversion: a rebalance runs, or something subscribed to
-    lacks an owner that wants it.
-    """
-    return _rebalances(state, classic, _holdings(state, classic))
+def _share(state: Shard, holding: Holding) -> Share:
+    target = to_ids(state, holding.synced)
+    return Share(holding, target, target if holding.using == holding.synced else to_ids(state, holding.using))
 
 
-def _rebalances(state: Shard, classic: ClassicGroup, holdings: tuple[Holding, ...]) -> bool:
+def _rebalances(state: Shard, group: ClassicGroup, shares: tuple[Share, ...]) -> bool:
     """O(what members hold): no partition has two holders, so that counting tells whether all have one."""
-    if classic.phase is not Phase.STABLE:
-        return bool(classic.members)
+    if group.phase is not Phase.STABLE:
+        return bool(group.members)
     wishes: dict[tuple[TopicName, ...], frozenset[TopicId]] = {}
     owned = 0
-    for holding in holdings:
-        if holding.using != holding.synced:
+    for share in shares:
+        if share.held is not share.target:
             return True
-        topics = holding.wants.topics
-        if topics not in wishes:
-            wishes[topics] = topic_ids_of(state, frozenset(topics))
-        held = to_ids(state, holding.using)
-        if any(one.topic_id not in wishes[topics] for one in held):
+        topics = share.holding.words.wants.topics
+        wished = wishes.get(topics)
+        if wished is None:
+            wished = wishes[topics] = topic_ids_of(state, frozenset(topics))
+        if not {topic_id for topic_id, _ in share.held} <= wished:
             return True
-        owned += len(held)
+        owned += len(share.held)
     wanted = frozenset[TopicId]().union(*wishes.values())
     return owned != sum(state.partition_counts[topic_id] for topic_id in wanted)
 
 
-def _holdings(state: Shard, classic: ClassicGroup) -> tuple[Holding, ...]:
-    """Everybody's holding, less what the group has not handed out yet for the sake of a commit on its way."""
-    flights = [state.flights[commit_id] for commit_id in classic.draining if commit_id in state.flights]
+def _held_up(state: Shard, group: ClassicGroup) -> Named:
+    """What the group has not handed out yet for the sake of a commit on its way."""
+    flights = [state.flights[commit_id] for commit_id in group.draining if commit_id in state.flights]
     flying = frozenset[TopicIdPartition]().union(*(flight.partitions for flight in flights))
-    held_up = {
+    return frozenset(
         TopicPartition(state.topics[one.topic_id].name, one.partition) for one in flying if one.topic_id in state.topics
-    }
-    return read_holdings(classic, frozenset(held_up))
-
-
-def _write_member(turn: Turn, group_id: GroupId, holding: Holding, epoch: int) -> None:
-    member_id = holding.member.member_id
-    held = to_ids(turn.state, holding.using)
-    current = Current(
-        epoch=epoch, previous_epoch=epoch, state=MemberState.STABLE, assigned=dict.fromkeys(sorted(held), epoch)
     )
+
+
+def _write_member(turn: Turn, group_id: GroupId, share: Share, epoch: int) -> None:
+    member_id = share.holding.member.member_id
+    current = Current(
+        epoch=epoch, previous_epoch=epoch, state=MemberState.STABLE, assigned=dict.fromkeys(sorted(share.held), epoch)
+    )
+    # What it has before what it is to have: nothing of it was ever to be granted.
     turn.write(
-        MemberSubscribed(group_id, _subscription(holding)),
-        TargetAssigned(group_id, member_id, to_ids(turn.state, holding.synced)),
+        MemberSubscribed(group_id, _subscription(share.holding)),
         CurrentAssigned(group_id, member_id, current),
+        TargetAssigned(group_id, member_id, share.target),
     )
 
 
@@ -113,7 +144,7 @@ def to_ids(state: Shard, partitions: Named) -> Partitions:
 
 
 def _subscription(holding: Holding) -> Subscription:
-    member, wants = holding.member, holding.wants
+    member, wants = holding.member, holding.words.wants
     timeout_ms = member.rebalance_timeout_ms
     return Subscription(
         member_id=member.member_id,
@@ -132,6 +163,8 @@ def _seat(state: Shard, classic: ClassicGroup, holding: Holding, epoch: int) -> 
     is_parked = joining is not None or syncing is not None
     return TranslatedSeat(
         member=holding.member,
+        protocol_name=holding.words.protocol_name,
+        wants=holding.words.wants,
         epoch=epoch,
         generation=classic.generation_of(member_id),
         handed=holding.handed,

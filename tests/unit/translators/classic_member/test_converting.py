@@ -38,7 +38,7 @@ from translators.classic_member.converting import (
     take_leave,
 )
 from translators.classic_member.effects import DepartReason
-from translators.classic_member.events import DeadlinePassed
+from translators.classic_member.events import CoordinatorCalled, DeadlinePassed
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import Absent, Asked, Silent, Stable, State
 from translators.classic_member.step import next_deadline, step
@@ -65,18 +65,18 @@ def test_settled_member_notices_nothing() -> None:
     assert step(begun, beat(), NOW).effects == (beat_reply(ErrorCode.NONE),)
 
 
-def test_settled_member_tells_its_coordinator_at_once_what_it_has() -> None:
-    """The first question is due; the same assignment as an answer changes nothing."""
+def test_settled_member_asks_nothing_until_it_is_called() -> None:
+    """Its coordinator knows all of it: thousands may be converted at once; the same assignment changes nothing."""
     begun = begin_stable(SETTLER, NOW)
-    assert next_deadline(begun) == NOW
-    asked = step(begun, DeadlinePassed(), NOW)
+    assert next_deadline(begun) == NOW + 1_234
+    asked = step(begun, CoordinatorCalled(), NOW)
     answered = step(asked.state, granted(parts(A, B)), NOW).state
     assert step(answered, beat(), NOW).effects == (beat_reply(ErrorCode.NONE),)
 
 
 def test_settled_member_that_loses_hears_of_it() -> None:
     """A partition of somebody else's by now."""
-    asked = step(begin_stable(SETTLER, NOW), DeadlinePassed(), NOW)
+    asked = step(begin_stable(SETTLER, NOW), CoordinatorCalled(), NOW)
     answered = step(asked.state, granted(parts(A)), NOW).state
     assert step(answered, beat(), NOW).effects == (beat_reply(ErrorCode.REBALANCE_IN_PROGRESS),)
 

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType, Speaks
-from bridge.engine.convert.upgrade import rebalances_with, to_ids
+from bridge.engine.convert.upgrade import Plan, plan_upgrade, to_ids
 from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFreed, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
@@ -16,6 +16,13 @@ from tests.support.engine_bench import BAR, GROUP, parts, static_join_request, t
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
+
+
+def planned(bench: ConversionBench) -> Plan:
+    """What an upgrade of a group that has nothing against it would bring."""
+    plan = plan_upgrade(bench.bench.state, GROUP)
+    assert isinstance(plan, Plan)
+    return plan
 
 
 @pytest.mark.parametrize("name", [EAGER, COOPERATIVE])
@@ -222,7 +229,7 @@ def test_stable_group_that_holds_what_it_wants_does_not_rebalance() -> None:
     """The answer to an order says so before and after."""
     bench = ConversionBench()
     bench.settle(None, None)
-    assert not rebalances_with(bench.bench.state, bench.group)
+    assert not planned(bench).rebalances
     assert not bench.converted(is_dry_run=True).rebalances
 
 
@@ -231,7 +238,7 @@ def test_member_that_holds_what_it_does_not_want_rebalances_the_group() -> None:
     bench = ConversionBench()
     (member,) = bench.join_all(None)
     bench.hand_out({member: named(*range(6)) | {TopicPartition(BAR, 0)}})
-    assert rebalances_with(bench.bench.state, bench.group)
+    assert planned(bench).rebalances
     assert bench.converted().rebalances
     assert bench.consumers.target == {member: parts(*range(6))}
 
