@@ -91,6 +91,7 @@ def embedded_settings(config: Config) -> EmbeddedSettings:
         topics_refresh_ms=settings.embedded_topics_refresh_ms,
         commit_drain_ms=settings.commit_drain_ms,
         recommit_ms=settings.offsets_recommit_ms,
+        retention_check_ms=settings.offsets_retention_check_interval_ms,
     )
 
 

@@ -24,9 +24,10 @@ from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
-from bridge.coordinators.population import has_groups, live_groups
+from bridge.coordinators.population import has_groups, idle_groups, live_groups
 from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals
+from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType
@@ -61,6 +62,7 @@ class EmbeddedSettings:
     topics_refresh_ms: int = 5_000
     commit_drain_ms: int = 5_000
     recommit_ms: int = 86_400_000
+    retention_check_ms: int = 600_000
 
 
 class EmbeddedGroups:
@@ -102,6 +104,7 @@ class EmbeddedGroups:
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
         self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group, self._coordinator_of)
         self._recommit = Recommit(broker, self.desk.queue, settings.recommit_ms)
+        self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
 
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
         """Learn who knows which broker stands for a group (decision 22)."""
@@ -285,6 +288,7 @@ class EmbeddedGroups:
             nursery.start_soon(self.ledger.run)
             nursery.start_soon(self._topics.watch, lambda: has_groups(shard))
             nursery.start_soon(self._recommit.run, lambda: live_groups(shard))
+            nursery.start_soon(self._retention.run, lambda: idle_groups(shard))
             task_status.started()
             while True:
                 await self._wait()

@@ -29,6 +29,7 @@ from bridge.engine.classic.seats import (
 from bridge.engine.classic.voting import supports
 from bridge.engine.commands import ClassicJoin
 from bridge.engine.outcome import RemovalCause
+from bridge.engine.queries import group_type
 from bridge.engine.records import DeadlineSet, GroupDeleted
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
@@ -41,12 +42,13 @@ from translators.dialects.ids import MemberId
 def take_join(turn: Turn, command: ClassicJoin) -> None:
     """Carry out a JoinGroup; a group that does not exist, or is an empty consumer group, begins with it.
 
-    What is refused is refused before anything is written: an empty consumer group survives a join that fails (Kafka
-    loses it, K1.10), and such a join leaves no group behind.
+    What is refused is refused before anything is deleted: an empty consumer group survives a join that fails (Kafka
+    loses it, K1.10).
     """
     request = command.request
     refusal = judge_front(turn.state, request) or judge_birth(turn.state, request)
     if refusal is not None:
+        _found_empty(turn, request, refusal)
         turn.reply(command.ref, refusal)
         return
     group = turn.state.classic_groups.get(request.group_id) or _create(turn, request)
@@ -58,6 +60,13 @@ def take_join(turn: Turn, command: ClassicJoin) -> None:
         _take_known(turn, group, command)
     else:
         _take_new(turn, group, command)
+
+
+def _found_empty(turn: Turn, request: JoinGroup, refusal: JoinGroupReply) -> None:
+    """A newcomer whose protocols are refused leaves an Empty group where there was none (K1.11)."""
+    is_new = group_type(turn.state, request.group_id) is None
+    if is_new and refusal.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
+        turn.write(ClassicGroupCreated(request.group_id))
 
 
 def judge_front(state: Shard, request: JoinGroup) -> JoinGroupReply | None:

@@ -1,8 +1,9 @@
 """Who looks after which groups."""
 
-from bridge.coordinators.population import has_groups, live_groups
-from tests.support.classic_bench import ClassicBench
+from bridge.coordinators.population import has_groups, idle_groups, live_groups
+from tests.support.classic_bench import SESSION_MS, ClassicBench, commit_of
 from tests.support.engine_bench import GROUP, Bench
+from translators.dialects.errors import ErrorCode
 
 
 def test_group_is_there_without_members_and_lives_with_them() -> None:
@@ -20,3 +21,14 @@ def test_classic_group_lives_as_well() -> None:
     bench = ClassicBench()
     bench.form(None)
     assert (has_groups(bench.bench.state), live_groups(bench.bench.state)) == (True, (GROUP,))
+
+
+def test_group_is_idle_when_nobody_is_in_it_or_on_the_way() -> None:
+    """A promised id is on the way, and so is a commit."""
+    bench = ClassicBench()
+    bench.promise()
+    assert idle_groups(bench.bench.state) == frozenset()
+    bench.pass_time(SESSION_MS)
+    assert idle_groups(bench.bench.state) == frozenset({GROUP})
+    assert bench.commit(commit_of("", -1)) is ErrorCode.NONE
+    assert idle_groups(bench.bench.state) == frozenset()

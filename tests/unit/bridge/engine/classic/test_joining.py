@@ -32,15 +32,21 @@ FULL = EngineSettings(group_max_size=2)
         (replace(join_of("m"), session_timeout_ms=5_999), ErrorCode.INVALID_SESSION_TIMEOUT),
         (replace(join_of("m"), session_timeout_ms=1_800_001), ErrorCode.INVALID_SESSION_TIMEOUT),
         (join_of("m"), UNKNOWN),
-        (replace(join_of(), protocols=()), INCONSISTENT),
-        (replace(join_of(), protocol_type=""), INCONSISTENT),
     ],
 )
 def test_join_refused_at_the_door_leaves_no_group_behind(request_: JoinGroup, code: ErrorCode) -> None:
-    """K1.6, K1.10, K1.15: in this order, with the id as sent."""
+    """K1.6, K1.10: in this order, with the id as sent."""
     bench = ClassicBench()
     assert bench.join_now(request_) == refuse_join(code, request_.member_id)
     assert bench.bench.state.classic_groups == {}
+
+
+@pytest.mark.parametrize("request_", [replace(join_of(), protocols=()), replace(join_of(), protocol_type="")])
+def test_newcomer_refused_for_its_protocols_leaves_an_empty_group(request_: JoinGroup) -> None:
+    """K1.11, K1.15: as in Kafka; it is forgotten like every empty group."""
+    bench = ClassicBench()
+    assert bench.join_now(request_) == refuse_join(INCONSISTENT)
+    assert (bench.phase, bench.group.roster.protocol_type) == (Phase.EMPTY, "")
 
 
 def test_join_of_consumer_group_with_members_inconsistent() -> None:
