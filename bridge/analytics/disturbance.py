@@ -27,7 +27,7 @@ def chained(rebalances: DataFrame) -> DataFrame:
 
 
 def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
-    """Per rebalance: how many members were `told`, how many of them `disturbed`, and `disturbed_members`.
+    """Per rebalance: how many members were `told`, how many `disturbed`, told or not, and `disturbed_members`.
 
     `chains` has `group_id`, `rebalance_id`, `chain_id`. What a member lost in a chain are the partitions it released,
     what it gained those assigned: the same of both leaves it with what it had. One that went is not disturbed, nor is
@@ -42,26 +42,33 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
     of_member = own.groupBy(*_MEMBER)
     judged = of_member.agg(
         f.collect_set(f.when(_is_told(), f.col("rebalance_id"))).alias("told_in"),
+        f.collect_set(f.when(_is_told() | _is(PartitionsReleased.kind), f.col("rebalance_id"))).alias("touched_in"),
         _listed(PartitionsReleased.kind).alias("lost"),
         _listed(PartitionsAssigned.kind).alias("gained"),
-        f.max(f.col("kind") == MemberLeft.kind).alias("is_gone"),
+        f.max(_is(MemberLeft.kind)).alias("is_gone"),
     )
     is_same = ~f.col("is_gone") & (f.size("lost") > 0) & (f.col("lost") == f.col("gained"))
-    told = judged.where(f.size("told_in") > 0).withColumn("is_disturbed", is_same)
+    touched = judged.where(f.size("touched_in") > 0).withColumn("is_disturbed", is_same)
     return (
-        told.select("group_id", "member_id", "is_disturbed", f.explode("told_in").alias("rebalance_id"))
+        touched.select(
+            "group_id", "member_id", "is_disturbed", "told_in", f.explode("touched_in").alias("rebalance_id")
+        )
         .groupBy("group_id", "rebalance_id")
         .agg(
-            f.count("*").alias("told"),
+            f.count_if(f.array_contains("told_in", f.col("rebalance_id"))).alias("told"),
             f.count_if("is_disturbed").alias("disturbed"),
             f.array_sort(f.collect_list(f.when(f.col("is_disturbed"), f.col("member_id")))).alias("disturbed_members"),
         )
     )
 
 
+def _is(kind: str) -> Column:
+    return f.col("kind") == kind
+
+
 def _is_told() -> Column:
-    return (f.col("kind") == MemberTold.kind) & f.col("news").isin(*NEWS)
+    return _is(MemberTold.kind) & f.col("news").isin(*NEWS)
 
 
 def _listed(kind: str) -> Column:
-    return f.array_sort(f.flatten(f.collect_list(f.when(f.col("kind") == kind, f.col("partitions")))))
+    return f.array_sort(f.flatten(f.collect_list(f.when(_is(kind), f.col("partitions")))))

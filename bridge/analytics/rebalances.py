@@ -10,9 +10,16 @@ from bridge.analytics.disturbance import CHAIN, chained, disturbances
 from bridge.analytics.positions import RUN, SEQ, elapsed_us, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
+from bridge.analytics.stalls import PARTITION, partition_rows
 from bridge.analytics.tables import REBALANCES
-from bridge.telemetry.schema.facts import RebalanceBegan, RebalanceEnded, RebalanceExplained, TargetComputed
-from bridge.telemetry.schema.terms import Outcome
+from bridge.telemetry.schema.facts import (
+    PartitionsAssigned,
+    RebalanceBegan,
+    RebalanceEnded,
+    RebalanceExplained,
+    TargetComputed,
+)
+from bridge.telemetry.schema.terms import Outcome, Road
 
 KEY = ("group_id", "rebalance_id")
 KINDS = (RebalanceBegan.kind, RebalanceEnded.kind, RebalanceExplained.kind, TargetComputed.kind)
@@ -41,7 +48,19 @@ def rebalances(events: DataFrame) -> DataFrame:
     )
     chains = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
     disturbed = disturbances(events, chains.select(*KEY, CHAIN))
-    return conform(REBALANCES, chains.withColumns(_columns()).join(disturbed, [*KEY], "left").transform(_counted))
+    told = chains.withColumns(_columns()).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
+    return conform(REBALANCES, told.transform(_counted))
+
+
+def seen_moves(events: DataFrame) -> DataFrame:
+    """`seen_moved` of rebalances on road `pass`: partitions given to another member than the last one that had them.
+
+    No answer tells the target of a consumer group, only what each member has got of it.
+    """
+    given = partition_rows(events.where(f.col("road") == Road.PASSING.value), PartitionsAssigned.kind)
+    last = f.lag("member_id").over(Window.partitionBy(*PARTITION).orderBy(SEQ))
+    moved = given.withColumn("last", last).where(f.col("last") != f.col("member_id"))
+    return moved.groupBy(*KEY).agg(f.count("*").alias("seen_moved"))
 
 
 def _last(kind: str, *names: str) -> Column:
@@ -69,10 +88,16 @@ def _outcome() -> Column:
     return f.coalesce(f.col("end.outcome"), inferred, f.lit(OPEN))
 
 
+def _has_natives() -> Column:
+    """On road `pass` a rebalance without a target that is over is one of a consumer group."""
+    return (f.col("road") == Road.PASSING.value) & (f.col("outcome") == Outcome.COMPLETED.value)
+
+
 def _counted(rows: DataFrame) -> DataFrame:
     nobody = f.array().cast("array<string>")
     return rows.withColumns(
         {
+            "moved": f.coalesce("moved", f.when(_has_natives(), f.coalesce("seen_moved", f.lit(0)))),
             "told": f.coalesce("told", f.lit(0)),
             "disturbed": f.coalesce("disturbed", f.lit(0)),
             "disturbed_members": f.coalesce("disturbed_members", nobody),

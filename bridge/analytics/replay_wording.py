@@ -26,7 +26,9 @@ def became_words(one: Became) -> str:
 def _told(measured: Measured) -> str:
     disturbed, stalls = measured.disturbed, measured.stalls
     words = [f"{measured.duration_us / SECOND_US:.1f} s"]
-    words.append(f"{disturbed or 'no'} {'member' if disturbed == 1 else 'members'} disturbed")
+    words.append(
+        f"{disturbed} {'member' if disturbed == 1 else 'members'} disturbed" if disturbed else "nobody disturbed"
+    )
     if stalls:
         still = f"{stalls} {'partition' if stalls == 1 else 'partitions'} still"
         words.append(f"{still} for {measured.stall_us / SECOND_US:.1f} s")

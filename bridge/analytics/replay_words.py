@@ -157,7 +157,13 @@ def _pairs(recorded: Figures, predicted: Figures) -> Iterator[tuple[str, float, 
 
 
 def _about(row: ReplayRow) -> str:
-    return f"{row.rebalance_id or '(new)'} ({row.cause or 'unknown'})"
+    return f"{_name(row)} ({row.cause})" if row.cause else _name(row)
+
+
+def _name(row: ReplayRow) -> str:
+    if row.rebalance_id is not None:
+        return row.rebalance_id
+    return f"new {row.predicted_ids[0]}" if row.predicted_ids else "between rebalances"
 
 
 def _number(value: float) -> str:

@@ -118,7 +118,7 @@ REBALANCES = Table(
         *logged("outcome", "cause", "caused_by", "evidence", "critical_member", "critical_phase", "waited_us"),
         *logged("sentence", "assignor", "moved", "forced_minimum", "member_count", "partition_count"),
         number("told", "members that an answer told to rejoin or to revoke"),
-        number("disturbed", "of these, members that gave something up and had the same before and after"),
+        number("disturbed", "members that gave something up, told or not, and had the same before and after"),
         Column("disturbed_members", ColumnType.TEXTS, "their member ids, sorted"),
         PARTITION,
     ),

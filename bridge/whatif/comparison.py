@@ -73,7 +73,7 @@ def compare(group_id: str, events: Sequence[Event], configuration: Configuration
 
 
 def _moments(prediction: Prediction) -> list[Moment]:
-    return [Moment(event.stamp.wall_us, event) for event in prediction.events]
+    return [moment for moment in line_up(prediction.events) if moment.group_id]
 
 
 def _side(moments: Sequence[Moment]) -> _Side:

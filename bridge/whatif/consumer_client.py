@@ -29,6 +29,7 @@ class ConsumerClient:
         self._epoch = JOIN_EPOCH
         self._owned: frozenset[TopicIdPartition] = frozenset()
         self._is_gone = False
+        self._fetches_until_us: int | None = None
         self._is_busy = False
         self._beat_us = 0
         self._planned_us: int | None = None
@@ -60,8 +61,9 @@ class ConsumerClient:
         self._expire(self._stage.now_us)
 
     def fall_silent(self) -> None:
-        """Its last sign of life was now."""
+        """Its last heartbeat was now; until the next one was due it may have fetched."""
         self._is_gone = True
+        self._fetches_until_us = self._stage.now_us + self._interval_us
         self._expire(self._stage.now_us)
 
     def stir(self) -> None:
@@ -170,7 +172,8 @@ class ConsumerClient:
         )
 
     def _fetch(self, gained: frozenset[TopicIdPartition]) -> None:
-        if not self._is_gone:
+        until_us = self._fetches_until_us
+        if not self._is_gone or (until_us is not None and self._stage.now_us < until_us):
             fetched = self._stage.named(gained & self._owned)
             self._stage.coordinator.fetched(self.client.identity, fetched, self._stage.now_us)
 

@@ -58,9 +58,9 @@ def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
     if not later:
         return Unknown(BEGINS_IN_THE_MIDDLE, len(_recorded(moments)))
     walk = Walk(moments, start)
-    topics, topic_changes = follow_topics(moments, start)
+    topics, topic_changes = follow_topics(moments, moments.index(later[0]))
     inputs: list[Input] = [*walk.inputs(), *topic_changes]
-    pace, own = paces(events)
+    pace, own = paces(moments)
     return History(
         group_id=GroupId(group_id),
         begins_us=min(moment.at_us for moment in later),

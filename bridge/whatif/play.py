@@ -9,7 +9,7 @@ from typing import Protocol as Interface
 
 from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed
 from bridge.engine.records import TargetEpochReached
-from bridge.telemetry.schema.facts import RebalanceBegan
+from bridge.telemetry.schema.facts import RebalanceBegan, TopicsSeen
 from bridge.telemetry.schema.stamps import Event
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.consumer_client import ConsumerClient
@@ -104,8 +104,12 @@ class Play:
                 timeline.now_us = at_us
                 coordinator.pass_deadlines(at_us)
             self._note(self._latest)
-        events = tuple(event for event in coordinator.log.events if event.stamp.wall_us >= history.begins_us)
+        events = tuple(event for event in coordinator.log.events if self._belongs(event))
         return Prediction(events, tuple(self._triggers))
+
+    def _belongs(self, event: Event) -> bool:
+        """Whether an event is none of the prelude's; what topics there were goes with the play."""
+        return event.stamp.wall_us >= self._stage.history.begins_us or isinstance(event.fact, TopicsSeen)
 
     def _next_us(self) -> int | None:
         """When something happens next; what is due by itself comes first."""

@@ -4,6 +4,7 @@ It must not know members beyond what they want.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.facts import MemberInputs, PartitionsAssigned, TopicsChanged, TopicsSeen
 from bridge.whatif.inputs import TopicsBecame
@@ -16,30 +17,49 @@ Counts = dict[TopicName, int]
 def follow_topics(moments: Sequence[Moment], start: int) -> tuple[Counts, list[TopicsBecame]]:
     """Partition counts at the place `start`, and every change from there on, of topics that somebody wants.
 
-    A topic that is seen for the first time was there before, unless the log says that it changed. One that the log
-    never counts has at least the partitions that somebody was given.
+    What changed before the place counts as there: a request waits while the bridge looks for its topics. A topic that
+    is seen for the first time was there before, unless the log says that it changed; until then it has as many
+    partitions as somebody was given.
     """
-    wanted = _wanted(moments)
-    known, changes = Counts(), list[TopicsBecame]()
-    first_sight = Counts()
+    walk = _Walk(_wanted(moments))
+    changes: list[TopicsBecame] = []
     for place, moment in enumerate(moments):
-        if not isinstance(moment.fact, TopicsSeen | TopicsChanged):
-            continue
-        told = {name: count for name, count in _counts(moment.fact).items() if wanted is None or name in wanted}
-        new = {name: count for name, count in told.items() if known.get(name) != count}
-        if isinstance(moment.fact, TopicsSeen):
-            unseen = {name: count for name, count in new.items() if name not in known}
-            first_sight |= unseen
-            new = {name: count for name, count in new.items() if name not in unseen}
-            known |= unseen
-        known |= new
-        if place < start:
-            first_sight |= new
-        elif new:
-            changes.append(TopicsBecame(at_us=moment.at_us, event_id=moment.event.stamp.event_id, counts=new))
-    least = _least(moments)
-    guessed = {name: count for name, count in least.items() if name not in known}
-    return {name: count for name, count in (guessed | first_sight).items() if count}, changes
+        match moment.fact:
+            case TopicsSeen() | TopicsChanged() as fact:
+                new = walk.look(fact, is_early=place < start)
+                if new:
+                    event_id = moment.event.stamp.event_id
+                    changes.append(TopicsBecame(at_us=moment.at_us, event_id=event_id, counts=new))
+            case PartitionsAssigned() as fact:
+                walk.guess(fact)
+            case _:
+                pass
+    return {name: count for name, count in (walk.guessed | walk.first).items() if count}, changes
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Counts at the beginning (`first`, or `guessed` of what nobody counted), and as they are now (`known`)."""
+
+    wanted: frozenset[TopicName] | None
+    first: Counts = field(default_factory=dict)
+    guessed: Counts = field(default_factory=dict)
+    known: Counts = field(default_factory=dict)
+
+    def look(self, fact: TopicsSeen | TopicsChanged, *, is_early: bool) -> Counts:
+        """Take what a look at the cluster found; gives what changed after the beginning."""
+        told = {name: count for name, count in _counts(fact).items() if self.wanted is None or name in self.wanted}
+        new = {name: count for name, count in told.items() if self.known.get(name) != count}
+        was_there = {name for name in new if is_early or (isinstance(fact, TopicsSeen) and name not in self.known)}
+        self.first |= {name: new[name] for name in was_there}
+        self.known |= new
+        return {name: count for name, count in new.items() if name not in was_there}
+
+    def guess(self, fact: PartitionsAssigned) -> None:
+        """Take what somebody was given, of topics that nobody has counted yet."""
+        for topic, partition in _assigned(fact):
+            if topic not in self.known:
+                self.guessed[topic] = max(self.guessed.get(topic, 0), partition + 1)
 
 
 def _wanted(moments: Sequence[Moment]) -> frozenset[TopicName] | None:
@@ -54,16 +74,7 @@ def _counts(fact: TopicsSeen | TopicsChanged) -> Mapping[TopicName, int]:
     return {TopicName(name): count for name, count in zip(fact.topics, fact.partition_counts, strict=True)}
 
 
-def _least(moments: Sequence[Moment]) -> Counts:
-    least = Counts()
-    for topic, partition in _assigned(moments):
-        least[topic] = max(least.get(topic, 0), partition + 1)
-    return least
-
-
-def _assigned(moments: Sequence[Moment]) -> Iterator[tuple[TopicName, int]]:
-    for moment in moments:
-        if isinstance(moment.fact, PartitionsAssigned):
-            for name in moment.fact.partitions:
-                topic, _, number = name.rpartition("-")
-                yield TopicName(topic), int(number)
+def _assigned(fact: PartitionsAssigned) -> Iterator[tuple[TopicName, int]]:
+    for name in fact.partitions:
+        topic, _, number = name.rpartition("-")
+        yield TopicName(topic), int(number)

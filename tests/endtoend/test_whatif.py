@@ -1,0 +1,74 @@
+"""A recorded classic fleet, replayed on the new protocol, and the same fleet on the new protocol for real."""
+
+from collections.abc import Sequence
+from statistics import median
+
+import pytest
+import trio
+
+from bridge.telemetry.schema.stamps import Event
+from bridge.whatif.comparison import Comparison, compare
+from bridge.whatif.configuration import configure
+from bridge.whatif.measures import Measured, measure
+from bridge.whatif.moments import line_up
+from tests.support.whatif_fleet import HEARTBEAT_MS, REAL, RECORDED, SETTINGS, perform_both, theatre
+
+STEPS = 13
+"""Three joins, leave, join, death, partitions, a stranger comes and goes, two restarts."""
+ERROR_S = HEARTBEAT_MS / 1_000
+"""What the docs state (docs/howto/ask-what-if.md): when a client heartbeats next nobody can know beforehand."""
+
+
+@pytest.fixture(name="log", scope="module")
+def _log(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
+    """What the bridge logged of both fleets."""
+    folder = tmp_path_factory.mktemp("whatif")
+    with theatre(folder) as (bootstraps, events):
+        return trio.run(perform_both, bootstraps, folder, events)
+
+
+def of_group(events: Sequence[Event], group: str) -> list[Event]:
+    """The events of one group, and those of none."""
+    return [event for event in events if getattr(event.fact, "group_id", group) == group]
+
+
+def replayed(log: Sequence[Event], group: str) -> Comparison:
+    """A group's record on the new protocol."""
+    return compare(group, of_group(log, group), configure("consumer", None, SETTINGS))
+
+
+def happened(log: Sequence[Event], group: str) -> tuple[Measured, ...]:
+    """What a group's rebalances really were."""
+    return measure([moment for moment in line_up(of_group(log, group)) if moment.group_id])
+
+
+def counted(rebalances: Sequence[Measured]) -> list[tuple[int, int, int]]:
+    """Of each rebalance: members told, disturbed, partitions that stood still."""
+    return [(one.told, one.disturbed, one.stalls) for one in rebalances]
+
+
+def test_replay_of_a_classic_record_counts_what_the_new_protocol_then_shows(log: list[Event]) -> None:
+    """Rebalances, who is told, disturbances and stalls are exact, step by step."""
+    found = replayed(log, RECORDED)
+    predicted = [one for row in found.rows for one in row.predicted]
+    real = happened(log, REAL)
+    assert counted(predicted) == counted(real)
+    assert (len(real), sum(one.disturbed for one in real)) == (STEPS, 0)
+    recorded = [row.recorded for row in found.rows if row.recorded is not None]
+    assert sum(one.disturbed for one in recorded) > 0, "the script disturbs nobody on the classic protocol"
+
+
+def test_replay_tells_times_within_the_stated_error(log: list[Event]) -> None:
+    """Half of the rebalances are at most a heartbeat interval off; single ones wait for a busy machine."""
+    predicted = [one for row in replayed(log, RECORDED).rows for one in row.predicted]
+    pairs = zip(predicted, happened(log, REAL), strict=True)
+    off_s = [abs(before.duration_us - after.duration_us) / 1e6 for before, after in pairs]
+    assert median(off_s) <= ERROR_S, off_s
+
+
+def test_replay_of_a_record_under_its_own_configuration_is_the_record(log: list[Event]) -> None:
+    """What an embedded group went through, its own record predicts."""
+    rows = replayed(log, REAL).rows
+    assert [counted(row.predicted) for row in rows] == [
+        counted([row.recorded]) for row in rows if row.recorded is not None
+    ]
