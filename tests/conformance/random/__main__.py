@@ -149,7 +149,7 @@ def main() -> int:
         both_sides(options.profile, Path(directory)) as sides,
         ThreadPoolExecutor(options.at_once) as pool,
     ):
-        drawns = [draw(seed, options.kind) for seed in seeds]
+        drawns = [draw(seed, options.kind, options.profile) for seed in seeds]
         bad = []
         few = Semaphore(12)
         for drawn, verdict in zip(drawns, pool.map(lambda one: examine(sides, one, few), drawns), strict=True):

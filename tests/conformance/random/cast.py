@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.conformance.random.sequences import OWN_TOPIC
 from tests.support.conformance.calls import offer
 from tests.support.conformance.steps import Part, Subscription
 
@@ -30,6 +31,8 @@ TOPICS: Sequence[tuple[str, ...]] = (
     ("wire-none", "wire-six"),
 )
 
+OWN_TOPICS: Sequence[tuple[str, ...]] = ((OWN_TOPIC,), (OWN_TOPIC, "wire-six"), ("wire-six",))
+
 
 @dataclass(slots=True, kw_only=True)
 class Member:
@@ -51,11 +54,11 @@ class Member:
         return {} if self.instance is None else {"group_instance_id": self.instance}
 
 
-def draw_member(rng: Random, name: str, *, native: bool) -> Member:
+def draw_member(rng: Random, name: str, *, native: bool, has_own_topic: bool) -> Member:
     """A member of either protocol."""
     instance = f"i-{name}" if rng.random() < 0.3 else None
     join = rng.choice((STATIC_SINCE, 7, 8, 9, 9)) if instance else rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9))
-    topics = rng.choice(TOPICS)
+    topics = rng.choice(OWN_TOPICS if has_own_topic else TOPICS)
     own_low = 3 if instance else 0
     return Member(
         name=name,

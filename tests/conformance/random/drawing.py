@@ -17,6 +17,7 @@ Alone = Callable[[Random, Member], list[Move]]
 Together = Callable[[Random, list[Member]], list[Move]]
 SPOILT = 0.08
 MOVES_MIN, MOVES_MAX = 8, 22
+OWN_TOPIC_SHARE, PARTITIONS_MAX = 0.2, 6
 NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}
 
 OF_CLASSIC: Sequence[tuple[int, Alone]] = (
@@ -46,15 +47,26 @@ OF_NATIVE: Sequence[tuple[int, Alone]] = (
 )
 
 
-def draw(seed: int, kind: Kind | None = None) -> Drawn:
+def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
     """The sequence of a seed."""
     rng = Random(seed)
     kind = kind or KINDS[seed % 2]
     share = NATIVE_SHARE[kind]
-    members = [draw_member(rng, name, native=rng.random() < share) for name in NAMES[: rng.randint(1, 4)]]
+    has_own_topic = share > 0 and rng.random() < OWN_TOPIC_SHARE
+    members = [
+        draw_member(rng, name, native=rng.random() < share, has_own_topic=has_own_topic)
+        for name in NAMES[: rng.randint(1, 4)]
+    ]
     moves: list[Move] = []
+    partitions = 0
     for _ in range(rng.randint(MOVES_MIN, MOVES_MAX)):
-        moves += draw_moves(rng, members)
+        if has_own_topic and partitions < PARTITIONS_MAX and rng.random() < 0.15:
+            partitions += rng.randint(1, 3)
+            moves += native.grown(rng, members, partitions)
+        elif profile == "expiry" and rng.random() < 0.1:
+            moves += native.session_passed(rng, members)
+        else:
+            moves += draw_moves(rng, members)
     return Drawn(seed=seed, kind=kind, moves=tuple(moves))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.conformance.random.comparing import Found, differences
-from tests.conformance.random.sequences import Course, Drawn
+from tests.conformance.random.sequences import Course, Drawn, Grow
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
 
@@ -83,6 +83,17 @@ def computed_at_once(scene: Scene, one: Found) -> bool:
     return views and any(word in one.leaf() for word in TARGETS)
 
 
+def topics_seen_at_once(scene: Scene, one: Found) -> bool:
+    """K2.24: Kafka looks at new topics with the next heartbeat."""
+    grown = [at for at in range(1, scene.step + 1) if isinstance(scene.drawn.moves[at - 1], Grow)]
+    if not grown or not one.path.startswith("consumer view"):
+        return False
+    since = range(grown[-1] + 1, scene.step + 1)
+    heartbeats = [at for at in since if (call := scene.call(at)) is not None and call.api == "ConsumerGroupHeartbeat"]
+    heard = any(scene.answer(scene.kafka, at).get("error") == "NONE" for at in heartbeats)
+    return not heard and any(word in one.leaf() for word in (*TARGETS, "group_epoch"))
+
+
 def listed_at_once(scene: Scene, one: Found) -> bool:
     """The same in lists."""
     call = scene.call(one.asked)
@@ -153,6 +164,7 @@ RULES: tuple[Rule, ...] = (
     Rule(title="DescribeGroups up to version 5 shows a consumer group (K6.1)", applies=shown_to_old_eyes),
     Rule(title="Whoever waits is answered (K1.52, K1.59)", applies=superseded),
     Rule(title="A target is computed in the turn of the departure (K2.26, K2.50, K2.61)", applies=computed_at_once),
+    Rule(title="Topics are looked at by the clock (K2.24)", applies=topics_seen_at_once),
     Rule(title="A target is computed in the turn of the departure, in lists (K2.26)", applies=listed_at_once),
     Rule(title="A static member begins anew under its own id (K2.20)", applies=own_seat, parts=True),
     Rule(title="A replaced static seat shows the client that took it (K1.40)", applies=replaced_seat),

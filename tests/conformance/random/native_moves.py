@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.conformance.random.cast import LONG_MS, SHORT_MS, TOPICS, Member
-from tests.conformance.random.sequences import Move
+from tests.conformance.random.sequences import OWN_TOPIC, Grow, Move
 from tests.support.conformance.calls import chb
 from tests.support.conformance.steps import Call, Close, Owned, Part, Pause
 
@@ -57,6 +57,22 @@ def round_of_natives(rng: Random, members: list[Member]) -> list[Move]:
     """All that are in say everything, three times: enough to reach any target."""
     inside = [one for one in members if one.inside and one.native]
     return [told_all(one) for _ in range(3) for one in rng.sample(inside, len(inside))]
+
+
+def grown(rng: Random, members: list[Member], partitions: int) -> list[Move]:
+    """The sequence's own topic comes or grows, and everybody hears of it."""
+    return [Grow(name=OWN_TOPIC, partitions=partitions), *round_of_natives(rng, members)]
+
+
+def session_passed(rng: Random, members: list[Member]) -> list[Move]:
+    """Some say nothing for longer than the session of profile `expiry`; the others go on."""
+    inside = [one for one in members if one.inside]
+    quiet = rng.sample(inside, rng.randint(1, len(inside))) if inside else []
+    loud = [one for one in inside if one not in quiet]
+    for one in quiet:
+        one.inside = False
+    beats = [told_all(one) for one in loud]
+    return [*beats, Pause(ms=3_500), *beats, Pause(ms=3_500), *beats]
 
 
 def went(rng: Random, member: Member) -> list[Move]:

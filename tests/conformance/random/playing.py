@@ -7,15 +7,15 @@ import re
 import select
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.conformance.random.sequences import Answered, Course, Drawn, Grow, Move, Seen
 from tests.conformance.random.topics import Topics
 from tests.support.conformance.connection import Connection, NoAnswer
 from tests.support.conformance.normal import SHORT, UUID, Names, comparable
-from tests.support.conformance.playing import EPOCH, Answer, Play
+from tests.support.conformance.playing import EPOCH, Answer, Ground, Play
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import Call, Close, Pause
+from tests.support.conformance.steps import Call, Close, Pause, Subscription
 from translators.dialects.errors import ErrorCode
 
 RETRIED = {
@@ -23,6 +23,7 @@ RETRIED = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.CONCURRENT_TRANSACTIONS,
 }
+HEARD = {ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED}
 RETRY_S, RETRY_PAUSE_S = 8.0, 0.1
 ADMIN_S = 30.0
 TOPICS_S = 1.5
@@ -137,13 +138,29 @@ class RandomPlay(Play):
                 self._drop(move.who)
                 answers = self._take_for(self.patience.others_s)
             case Grow():
-                self.topics.grow(move.name.replace("$g", self.group), move.partitions)
+                self._grow(move)
                 answers = self._take_for(TOPICS_S)
         return RawSeen(
             answers=tuple(answers),
             classic=self._described("DescribeGroups", 6, {"groups": [self.group]}),
             consumer=self._described("ConsumerGroupDescribe", 1, {"groups": [self.group]}),
         )
+
+    def _grow(self, move: Grow) -> None:
+        name = move.name.replace("$g", self.group)
+        self.topics.grow(name, move.partitions)
+        if move.name not in self.ground.topic_ids:
+            none = "00000000-0000-0000-0000-000000000000"
+            asked: list[Value] = [{"topic_id": none, "name": name}]
+            topics = self._connection("admin-eye").ask("Metadata", 12, {"topics": asked}, ADMIN_S)["topics"]
+            assert isinstance(topics, list)
+            assert isinstance(topics[0], Mapping)
+            ids = {**self.ground.topic_ids, move.name: str(topics[0]["topic_id"])}
+            self.ground = Ground(place=self.ground.place, topic_ids=ids)
+
+    def _subscription(self, part: Subscription) -> bytes:
+        names = tuple(name.replace("$g", self.group) for name in part.topics)
+        return super(RandomPlay, self)._subscription(replace(part, topics=names))
 
     def _drop(self, who: str) -> None:
         """All connections of a member end."""
@@ -213,7 +230,8 @@ class RandomPlay(Play):
         try:
             while asked.steps:
                 sent, answer = asked.connection.receive(0.005)
-                self.told.hear(asked.who, sent.api, answer, self._names())
+                if answer.get("error", 0) in HEARD:
+                    self.told.hear(asked.who, sent.api, answer, self._names())
                 taken.append(Raw(asked=asked.steps.pop(0), api=sent.api, answer=answer))
         except NoAnswer as nothing:
             if str(nothing) == "closed":

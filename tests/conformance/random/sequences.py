@@ -4,7 +4,7 @@ It knows the forms only, and must not know how sequences are drawn, played or ju
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tests.support.conformance.schema import Value
@@ -12,6 +12,8 @@ from tests.support.conformance.steps import Call, Close, Pause
 
 Kind = Literal["classic", "consumer", "mixed", "regex"]
 KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex")
+OWN_TOPIC = "$g-t"
+"""A topic that belongs to one sequence on one side, and comes and grows in its course."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +29,11 @@ Move: TypeAlias = Call | Close | Pause | Grow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A sequence: its seed, what kind of group it is about, its steps, and its own topics with their first sizes."""
+    """A sequence: its seed, what kind of group it is about, and its steps."""
 
     seed: int
     kind: Kind
     moves: tuple[Move, ...]
-    topics: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ PROFILES: Mapping[str, Mapping[str, str]] = {
     "upgrade": {"group.consumer.migration.policy": "upgrade"},
     "downgrade": {"group.consumer.migration.policy": "downgrade"},
     "disabled": {"group.consumer.migration.policy": "disabled"},
+    "expiry": {"group.consumer.session.timeout.ms": "6000"},
     "uniform": {"group.consumer.assignors": "uniform,range"},
 }
 """Settings of both sides, beside these."""
@@ -72,7 +74,7 @@ SETTINGS: Mapping[str, str] = {
     "group.consumer.assignors": "range,uniform",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.min.session.timeout.ms": "6000",
-    "group.consumer.session.timeout.ms": "30000",
+    "group.consumer.session.timeout.ms": "60000",
     "group.consumer.min.heartbeat.interval.ms": "1000",
 }
 
