@@ -39,10 +39,11 @@ KNOBS: Mapping[str, Knob] = {
     "replacement.grace.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
     "heartbeat.interval.ms": Knob(1, INT_MAX, "of the classic clients themselves: their heartbeat interval"),
     "session.timeout.ms": Knob(1, INT_MAX, "of the classic clients themselves: their session timeout"),
+    "metadata.max.age.ms": Knob(1, INT_MAX, "of the classic clients themselves: how often they look for partitions"),
 }
 """Settings by their names; those of clients are theirs, all others are the bridge's for one group."""
-CLASSIC_HEARTBEAT, CLASSIC_SESSION = "heartbeat.interval.ms", "session.timeout.ms"
-CLASSIC_HEARTBEAT_MS = 3_000
+CLASSIC_HEARTBEAT, CLASSIC_SESSION, CLASSIC_AGE = "heartbeat.interval.ms", "session.timeout.ms", "metadata.max.age.ms"
+CLASSIC_HEARTBEAT_MS, CLASSIC_AGE_MS = 3_000, 300_000
 """What clients take unless told otherwise (ConsumerConfig)."""
 
 
@@ -55,6 +56,7 @@ class Configuration:
     engine: EngineSettings = field(default_factory=EngineSettings)
     heartbeat_interval_ms: int = CLASSIC_HEARTBEAT_MS
     session_timeout_ms: int | None = None
+    metadata_age_ms: int = CLASSIC_AGE_MS
 
 
 def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) -> Configuration:
@@ -62,6 +64,7 @@ def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) 
     numbers = dict(_read_pair(pair) for pair in pairs)
     heartbeat_ms = numbers.pop(CLASSIC_HEARTBEAT, CLASSIC_HEARTBEAT_MS)
     session_ms = numbers.pop(CLASSIC_SESSION, None)
+    age_ms = numbers.pop(CLASSIC_AGE, CLASSIC_AGE_MS)
     engine = cast(_MakeSettings, EngineSettings)(**{name.replace(".", "_"): value for name, value in numbers.items()})
     if assignor is not None:
         if assignor not in registry:
@@ -75,6 +78,7 @@ def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) 
         engine=engine,
         heartbeat_interval_ms=heartbeat_ms,
         session_timeout_ms=session_ms,
+        metadata_age_ms=age_ms,
     )
 
 

@@ -12,7 +12,7 @@ from bridge.whatif.inputs import Client
 from bridge.whatif.stage import Stage
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, TopicIdPartition
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId, TopicIdPartition
 
 REBALANCE_MS = 300_000
 """Where the record does not say (max.poll.interval.ms)."""
@@ -35,6 +35,11 @@ class ConsumerClient:
         self._planned_us: int | None = None
 
     # ------------------------------------------------------------------ what happens to it
+
+    @property
+    def engine_id(self) -> MemberId:
+        """What the engine calls it."""
+        return self.client.member_id
 
     def joining(self) -> Request:
         """Its first request, or the first after it was fenced."""
@@ -65,6 +70,9 @@ class ConsumerClient:
         self._is_gone = True
         self._fetches_until_us = self._stage.now_us + self._interval_us
         self._expire(self._stage.now_us)
+
+    def see_topics(self) -> None:
+        """Topics are other than before: that is the coordinator's business."""
 
     def stir(self) -> None:
         """Its next heartbeat may bring news."""
@@ -101,8 +109,14 @@ class ConsumerClient:
             rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
             subscribed_topic_names=() if client.pattern is not None else client.topics,
             subscribed_topic_regex=client.pattern,
+            server_assignor=self._wished_assignor(),
             owned=self._owned,
         )
+
+    def _wished_assignor(self) -> str | None:
+        """What it asks for by itself; a classic client's assignors are nothing that a coordinator knows."""
+        wished = () if self.client.is_classic else self.client.assignors
+        return next((name for name in wished if name in self._stage.coordinator.shard.assignors), None)
 
     def _farewell(self, epoch: int) -> None:
         self._stage.coordinator.living.discard(self.client.member_id)
@@ -124,7 +138,7 @@ class ConsumerClient:
             speaks=Speaks.CONSUMER,
             fresh_id=self.client.member_id,
         )
-        return Request(self.client.identity, request, ref, command, self._hear)
+        return Request(self.client.identity, request, command, self._hear)
 
     def _send(self, request: ConsumerGroupHeartbeat) -> None:
         self._stage.coordinator.ask([self._request(request)], self._stage.now_us)

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.assignors.registry import registry
-from bridge.engine.commands import ChangeTopics, Command, PassDeadlines, ResolveRegularExpression
+from bridge.engine.commands import (
+    ClassicHeartbeat,
+    ClassicJoin,
+    ClassicLeave,
+    ClassicSync,
+    Command,
+    MemberHeartbeat,
+    PassDeadlines,
+)
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer, Message, Outcome
 from bridge.engine.queries import next_deadline
@@ -31,6 +39,8 @@ FAR_MS = 2**62
 """Later than anything: the session of a member that lives."""
 SESSIONS = frozenset((DeadlineKind.SESSION, DeadlineKind.CLASSIC_SESSION))
 Reply = ClassicReply | ConsumerGroupHeartbeatReply
+Asking = MemberHeartbeat | ClassicJoin | ClassicSync | ClassicHeartbeat | ClassicLeave
+"""Commands that a client's request is."""
 OnReply = Callable[[Reply], None]
 
 
@@ -61,8 +71,7 @@ class Request:
 
     identity: ClientIdentity
     request: GroupRequest
-    ref: RequestRef
-    command: Command
+    command: Asking
     on_reply: OnReply
 
 
@@ -88,8 +97,10 @@ class Coordinator:
     def ask(self, requests: Sequence[Request], at_us: int) -> None:
         """Carry requests out in one turn; their answers come now or in a later one."""
         for one in requests:
-            self._open[one.ref] = one.on_reply
-            self._follower.asked(one.ref, one.identity, one.request, Road.EMBEDDED, at_us)
+            ref = one.command.ref
+            assert isinstance(ref, RequestRef)
+            self._open[ref] = one.on_reply
+            self._follower.asked(ref, one.identity, one.request, Road.EMBEDDED, at_us)
         self.turn([one.command for one in requests], at_us)
 
     def turn(self, commands: Sequence[Command], at_us: int) -> None:
@@ -101,10 +112,6 @@ class Coordinator:
         for ref, message in outcome.replies:
             self._answer(ref, message, at_us)
         self.on_turn(outcome)
-
-    def change_topics(self, change: ChangeTopics, patterns: Sequence[ResolveRegularExpression], at_us: int) -> None:
-        """Topics are other than before, and with them what patterns match."""
-        self.turn([change, *patterns], at_us)
 
     def fetched(self, identity: ClientIdentity, partitions: frozenset[TopicPartition], at_us: int) -> None:
         """A client fetched from these."""

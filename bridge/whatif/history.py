@@ -93,6 +93,7 @@ def client_of(fact: MemberInputs) -> Client:
         session_timeout_ms=fact.session_timeout_ms,
         rebalance_timeout_ms=fact.rebalance_timeout_ms,
         rack_id=fact.rack_id,
+        is_classic=fact.protocol is Protocol.CLASSIC,
     )
 
 

@@ -22,6 +22,7 @@ class Client:
     session_timeout_ms: int = -1
     rebalance_timeout_ms: int = -1
     rack_id: str | None = None
+    is_classic: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,18 @@
 It must not know how the play is compared with the record.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol as Interface
 
-from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed
+from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed, RebalanceBegun
 from bridge.engine.records import TargetEpochReached
+from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.telemetry.schema.facts import RebalanceBegan, TopicsSeen
 from bridge.telemetry.schema.stamps import Event
-from bridge.whatif.configuration import Configuration
+from bridge.telemetry.schema.terms import Protocol as Spoken
+from bridge.whatif.classic_client import ClassicClient, Habits
+from bridge.whatif.configuration import INT_MAX, Configuration
 from bridge.whatif.consumer_client import ConsumerClient
 from bridge.whatif.coordinator import Coordinator, Request
 from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, TopicsBecame, Vacated
@@ -44,6 +47,11 @@ class Played(Interface):
 
     client: Client
 
+    @property
+    def engine_id(self) -> MemberId:
+        """What the engine calls it."""
+        ...
+
     def joining(self) -> Request:
         """Its first request."""
         ...
@@ -64,6 +72,10 @@ class Played(Interface):
         """Its last sign of life was now."""
         ...
 
+    def see_topics(self) -> None:
+        """Topics are other than before."""
+        ...
+
     def stir(self) -> None:
         """Its next heartbeat may bring news."""
         ...
@@ -79,9 +91,10 @@ class Play:
 
     def __init__(self, history: History, configuration: Configuration) -> None:
         began_us = history.begins_us - PRELUDE_US
-        coordinator = Coordinator(history.group_id, configuration.engine, began_us)
+        coordinator = Coordinator(history.group_id, _settings(configuration), began_us)
         coordinator.on_turn = self._stir
         self._configuration = configuration
+        self._is_classic = _is_classic(history, configuration)
         self._stage = Stage(history=history, timeline=Timeline(began_us), coordinator=coordinator)
         self._members: dict[MemberId, Played] = {}
         self._triggers: list[Trigger] = []
@@ -134,10 +147,13 @@ class Play:
             case Vacated(member_id=member_id):
                 self._part(member_id, "vacate")
             case FellSilent(member_id=member_id):
-                self._silent[member_id] = one.event_id
+                if member_id in self._members:
+                    self._silent[self._members[member_id].engine_id] = one.event_id
                 self._part(member_id, "silence")
             case TopicsBecame(counts=counts):
                 self._stage.change_topics(counts)
+                for member in self._members.values():
+                    member.see_topics()
 
     def _come(self, one: Came) -> None:
         former = self._members.pop(MemberId(one.former_id), None)
@@ -158,8 +174,19 @@ class Play:
             member.fall_silent()
 
     def _seat(self, client: Client) -> Played:
-        heartbeat_ms = self._configuration.engine.group_consumer_heartbeat_interval_ms
-        member = ConsumerClient(client, self._stage, heartbeat_ms)
+        wanted = self._configuration
+        member: Played
+        if self._is_classic:
+            habits = Habits(
+                heartbeat_ms=wanted.heartbeat_interval_ms,
+                metadata_age_ms=wanted.metadata_age_ms,
+                session_ms=wanted.session_timeout_ms,
+                assignor=wanted.assignor,
+            )
+            member = ClassicClient(client, self._stage, habits)
+        else:
+            heartbeat_ms = wanted.engine.group_consumer_heartbeat_interval_ms
+            member = ConsumerClient(client, self._stage, heartbeat_ms)
         self._members[client.member_id] = member
         return member
 
@@ -171,12 +198,15 @@ class Play:
         for notice in outcome.notices:
             if isinstance(notice, PartitionsFreed):
                 stirred |= notice.member_ids
+            elif isinstance(notice, RebalanceBegun):
+                stirred |= {member.engine_id for member in self._members.values()}
             elif isinstance(notice, MemberRemoved) and notice.member_id in self._silent:
                 self._latest = self._silent.pop(notice.member_id)
         if any(isinstance(record, TargetEpochReached) for record in outcome.records):
-            stirred |= self._members.keys()
-        for member_id in sorted(stirred & self._members.keys()):
-            self._members[member_id].stir()
+            stirred |= {member.engine_id for member in self._members.values()}
+        for member in self._members.values():
+            if member.engine_id in stirred:
+                member.stir()
 
     def _note(self, event_id: str) -> None:
         """What rebalances began since the last look, and why."""
@@ -184,3 +214,19 @@ class Play:
         fresh = [event.fact for event in events[self._begun :] if isinstance(event.fact, RebalanceBegan)]
         self._begun = len(events)
         self._triggers += [Trigger(event_id, fact.rebalance_id) for fact in fresh]
+
+
+def _is_classic(history: History, configuration: Configuration) -> bool:
+    if configuration.protocol is None:
+        return history.is_classic
+    return configuration.protocol is Spoken.CLASSIC
+
+
+def _settings(configuration: Configuration) -> EngineSettings:
+    """The engine's: groups begin as what they are played as, and no session timeout that there was is refused."""
+    return replace(
+        configuration.engine,
+        group_min_session_timeout_ms=1,
+        group_max_session_timeout_ms=INT_MAX,
+        group_consumer_migration_policy=MigrationPolicy.DISABLED,
+    )

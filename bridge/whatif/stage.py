@@ -7,10 +7,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.whatif.coordinator import Coordinator
-from bridge.whatif.inputs import History, Pace
+from bridge.whatif.inputs import Client, History, Pace
 from bridge.whatif.timeline import Timeline
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
@@ -22,12 +23,15 @@ def id_of(name: TopicName) -> TopicId:
 
 @dataclass(slots=True, kw_only=True)
 class Stage:
-    """One group's play."""
+    """One group's play; `counts` are the topics as they are, `shares` what the leader of a classic group gave last."""
 
     history: History
     timeline: Timeline
     coordinator: Coordinator
     patterns: set[str] = field(default_factory=set)
+    counts: dict[TopicName, int] = field(default_factory=dict)
+    shares: dict[MemberId, frozenset[TopicPartition]] = field(default_factory=dict)
+    _fresh: set[str] = field(default_factory=set)
     _names: dict[TopicId, TopicName] = field(default_factory=dict)
     _connections: dict[MemberId, int] = field(default_factory=dict)
 
@@ -49,14 +53,27 @@ class Stage:
         """The number of a member's connection."""
         return self._connections.setdefault(member_id, len(self._connections))
 
+    def fresh_id(self, client: Client) -> MemberId:
+        """What a coordinator adds to the name of a classic client to make a member id: what the record's did, if it
+        can.
+        """
+        name = f"{client.instance_id or client.identity.client_id}-"
+        wished = client.member_id.removeprefix(name)
+        names = chain((wished,), (f"{wished}-{number}" for number in count(1)))
+        fresh = next(one for one in names if one not in self._fresh)
+        self._fresh.add(fresh)
+        return MemberId(fresh)
+
     def named(self, partitions: Iterable[TopicIdPartition]) -> frozenset[TopicPartition]:
         """Partitions by the names of their topics."""
         return frozenset(TopicPartition(self._names[one.topic_id], one.partition) for one in partitions)
 
     def change_topics(self, counts: Mapping[TopicName, int]) -> None:
         """Topics have these partition counts now."""
-        there = tuple(Topic(id_of(name), name, count) for name, count in counts.items() if count)
-        gone = tuple(id_of(name) for name, count in counts.items() if not count)
+        self.counts |= counts
+        self.counts = {name: number for name, number in self.counts.items() if number}
+        there = tuple(Topic(id_of(name), name, number) for name, number in counts.items() if number)
+        gone = tuple(id_of(name) for name, number in counts.items() if not number)
         self._names |= {topic.topic_id: topic.name for topic in there}
         patterns = [self._resolved(pattern) for pattern in sorted(self.patterns)]
         self.coordinator.turn([ChangeTopics(there, gone), *patterns], self.now_us)

@@ -1,0 +1,254 @@
+"""A client of the classic protocol as it is played: it joins, syncs, hears of a rebalance by heartbeat, joins again.
+
+It must not know what the record says of it. Heartbeats that could change nothing are not played.
+"""
+
+from dataclasses import dataclass
+
+from bridge.engine.classic.group import session_key
+from bridge.engine.classic.model import Phase
+from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
+from bridge.whatif.coordinator import Asking, Reply, Request
+from bridge.whatif.inputs import Client
+from bridge.whatif.leading import lead
+from bridge.whatif.stage import Stage
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeavingMember,
+    MemberAssignment,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer_protocol import (
+    Subscription,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, MemberId, TopicPartition
+from translators.dialects.messages import GroupRequest
+
+PROTOCOL_TYPE = "consumer"
+USUAL_ASSIGNORS = ("range", "cooperative-sticky")
+"""What a client offers that the record knows from the new protocol only (ConsumerConfig)."""
+REBALANCE_MS, SESSION_MS = 300_000, 45_000
+NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """How classic clients are set up; `session_ms` None is each one's own, `assignor` "" what each one offers."""
+
+    heartbeat_ms: int
+    metadata_age_ms: int
+    session_ms: int | None = None
+    assignor: str = ""
+
+
+class ClassicClient:
+    """One member."""
+
+    def __init__(self, client: Client, stage: Stage, habits: Habits) -> None:
+        self.client = client
+        self._stage, self._habits = stage, habits
+        self._interval_us = habits.heartbeat_ms * 1_000
+        self._fresh_id = stage.fresh_id(client)
+        self._member_id = MemberId(f"{client.instance_id or client.identity.client_id}-{self._fresh_id}")
+        self._said_id = NO_MEMBER_ID
+        self._generation = -1
+        self._owned = NO_PARTITIONS
+        self._is_leader = False
+        self._is_gone = False
+        self._is_stable = False
+        self._beat_us = 0
+        self._began_us = stage.now_us
+        self._planned_us: int | None = None
+
+    # ------------------------------------------------------------------ what happens to it
+
+    @property
+    def engine_id(self) -> MemberId:
+        """What the engine calls it."""
+        return self._member_id
+
+    def joining(self) -> Request:
+        """Its first request, and each one after it was called to join."""
+        self._stage.coordinator.living.add(self._member_id)
+        self._is_stable = False
+        timeout_ms = self.client.rebalance_timeout_ms
+        request = JoinGroup(
+            group_id=self._stage.group_id,
+            member_id=self._said_id,
+            instance_id=self.client.instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=tuple(Protocol(name, self._subscription(name)) for name in self._assignors),
+            session_timeout_ms=self._session_ms,
+            rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
+            needs_member_id=False,
+        )
+        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        command = ClassicJoin(ref=ref, request=request, identity=self.client.identity, fresh_id=self._fresh_id)
+        return self._to(request, command)
+
+    def change(self, client: Client) -> None:
+        """It wants something else from now on, and joins again for it."""
+        self.client = client
+        self._call()
+
+    def leave(self) -> None:
+        """It leaves for good."""
+        self._is_gone = True
+        self._stage.coordinator.living.discard(self._member_id)
+        leaving = LeavingMember(member_id=self._said_id, instance_id=self.client.instance_id)
+        request = LeaveGroup(group_id=self._stage.group_id, members=(leaving,))
+        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        self._send(request, ClassicLeave(ref, request))
+
+    def vacate(self) -> None:
+        """A classic client leaves a static seat without a word."""
+        self.fall_silent()
+
+    def fall_silent(self) -> None:
+        """Its last sign of life was now."""
+        self._is_gone = True
+        at_ms = self._stage.now_us // 1_000 + self._session_ms
+        self._stage.coordinator.expire_at(session_key(self._stage.group_id, self._member_id), at_ms)
+
+    def see_topics(self) -> None:
+        """Topics are other than before: who leads the group finds out with its next look at the metadata."""
+        age_us = self._habits.metadata_age_ms * 1_000
+        looks = (self._stage.now_us - self._began_us) // age_us + 1
+        self._stage.timeline.at(self._began_us + looks * age_us, self._look)
+
+    def stir(self) -> None:
+        """Its next heartbeat may bring news."""
+        group = self._stage.coordinator.shard.classic_groups.get(self._stage.group_id)
+        is_called = group is not None and group.phase is Phase.PREPARING_REBALANCE
+        if not is_called or not self._is_stable or self._is_gone or self._planned_us is not None:
+            return
+        behind = max(0, self._stage.now_us - self._beat_us)
+        at_us = self._beat_us + max(1, -(-behind // self._interval_us)) * self._interval_us
+        self._planned_us = at_us
+        self._stage.timeline.at(at_us, lambda: self._tick(at_us))
+
+    # ------------------------------------------------------------------ what it does
+
+    @property
+    def _assignors(self) -> tuple[str, ...]:
+        if self._habits.assignor:
+            return (self._habits.assignor,)
+        return self.client.assignors if self.client.is_classic and self.client.assignors else USUAL_ASSIGNORS
+
+    @property
+    def _is_eager(self) -> bool:
+        return not all("cooperative" in name for name in self._assignors)
+
+    @property
+    def _session_ms(self) -> int:
+        own_ms = self.client.session_timeout_ms
+        return self._habits.session_ms or (own_ms if own_ms > 0 else SESSION_MS)
+
+    def _subscription(self, _name: str) -> bytes:
+        owned = NO_PARTITIONS if self._is_eager else self._owned
+        return encode_subscription(Subscription(version=1, topics=self.client.topics, owned=owned))
+
+    def _to(self, request: GroupRequest, command: Asking) -> Request:
+        self._beat_us, self._planned_us = self._stage.now_us, None
+        return Request(self.client.identity, request, command, self._hear)
+
+    def _send(self, request: GroupRequest, command: Asking) -> None:
+        self._stage.coordinator.ask([self._to(request, command)], self._stage.now_us)
+
+    def _tick(self, at_us: int) -> None:
+        if self._planned_us != at_us or self._is_gone or not self._is_stable:
+            return
+        request = Heartbeat(self._stage.group_id, self._generation, self._said_id, self.client.instance_id)
+        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        self._send(request, ClassicHeartbeat(ref, request))
+
+    def _look(self) -> None:
+        if self._is_leader and self._is_stable and not self._is_gone:
+            self._call()
+
+    def _hear(self, reply: Reply) -> None:
+        if self._is_gone:
+            return
+        match reply:
+            case JoinGroupReply(error=ErrorCode.NONE):
+                self._joined(reply)
+            case SyncGroupReply(error=ErrorCode.NONE):
+                self._synced(decode_assignment(reply.assignment).partitions)
+            case HeartbeatReply(error=ErrorCode.NONE):
+                self.stir()
+            case JoinGroupReply(error=ErrorCode.GROUP_MAX_SIZE_REACHED):
+                self._is_gone = True
+            case JoinGroupReply() | SyncGroupReply() | HeartbeatReply():
+                if reply.error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+                    self._said_id, self._owned = NO_MEMBER_ID, NO_PARTITIONS
+                self._call()
+            case _:
+                pass
+
+    def _call(self) -> None:
+        """Join again, when what it must not keep is given up."""
+        gives_up = bool(self._owned) and self._is_eager
+        self._is_stable = False
+        self._join_in(self._stage.pace(self.client.member_id).revoke_us if gives_up else 0)
+
+    def _join_in(self, wait_us: int) -> None:
+        self._stage.timeline.at(self._stage.now_us + wait_us, self._join)
+
+    def _join(self) -> None:
+        if self._is_gone:
+            return
+        if self._is_eager:
+            self._owned = NO_PARTITIONS
+        self._stage.coordinator.ask([self.joining()], self._stage.now_us)
+
+    def _joined(self, reply: JoinGroupReply) -> None:
+        self._said_id, self._generation = reply.member_id, reply.generation
+        self._is_leader = reply.leader == reply.member_id
+        assignments: tuple[MemberAssignment, ...] = ()
+        if self._is_leader:
+            stage = self._stage
+            stage.shares = lead(reply.protocol_name or "", reply.members, stage.counts, stage.shares)
+            shares = stage.shares.items()
+            assignments = tuple(MemberAssignment(name, encode_assignment(share)) for name, share in shares)
+        request = SyncGroup(
+            group_id=self._stage.group_id,
+            generation=reply.generation,
+            member_id=reply.member_id,
+            instance_id=self.client.instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=reply.protocol_name,
+            assignments=assignments,
+        )
+        self._stage.timeline.at(self._stage.now_us, lambda: self._sync(request))
+
+    def _sync(self, request: SyncGroup) -> None:
+        if not self._is_gone:
+            ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+            self._send(request, ClassicSync(ref, request))
+
+    def _synced(self, assigned: frozenset[TopicPartition]) -> None:
+        gained, lost = assigned - self._owned, self._owned - assigned
+        pace, now_us = self._stage.pace(self.client.member_id), self._stage.now_us
+        self._owned, self._is_stable = assigned, True
+        if gained:
+            self._stage.timeline.at(now_us + pace.fetch_us, lambda: self._fetch(gained))
+        if lost:
+            # Only a cooperative member still has something to give up here; then it joins once more (KIP-429).
+            self._is_stable = False
+            self._join_in(pace.revoke_us)
+        else:
+            self.stir()
+
+    def _fetch(self, gained: frozenset[TopicPartition]) -> None:
+        if not self._is_gone:
+            self._stage.coordinator.fetched(self.client.identity, gained & self._owned, self._stage.now_us)
