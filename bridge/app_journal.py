@@ -3,15 +3,15 @@
 It must not know what is in it.
 """
 
-import gc
 import logging
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from bridge.config import Config
 from bridge.config_sources import state_folder
+from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.journal.refusals import JournalForeign, JournalRefused
 from bridge.journal.sqlite import open_journal
@@ -57,7 +57,7 @@ def keep_journal(
     journal = open_journal(settings, recovers=config.settings.journal_recover)
     LOG.info("embedded groups are kept in %s", settings.path)
     try:
-        with resting_collector():
+        with RestingCollector():
             groups.keep(journal)
     except UnreadableRecord as problem:
         journal.close()
@@ -66,19 +66,6 @@ def keep_journal(
         journal.close()
         raise
     return closing(journal)
-
-
-@contextmanager
-def resting_collector() -> Iterator[None]:
-    """Look for no garbage while all that is made stays, and never at that again: it was a quarter of a big replay."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
 
 
 def _make_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from bridge.config import Config
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_keys import Settings
-from bridge.coordinators.embedded import EmbeddedSettings
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy

@@ -3,7 +3,7 @@
 It must not know any room that offers or uses them.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -61,7 +61,7 @@ class JournalFull(JournalUnavailable):
 class Journal(Protocol):
     """Where durable entries go before the answers that depend on them; it does not know what they mean."""
 
-    def append(self, entries: Sequence[bytes]) -> Awaitable[None] | None:
+    def append(self, entries: Collection[bytes]) -> Awaitable[None] | None:
         """Write all or none, after everything appended before; None means that they are durable already.
 
         Raises JournalUnavailable, at once or when awaited.

@@ -3,10 +3,11 @@
 It must not know where entries are kept, tasks, or when answers are released.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from bridge.coordinators.machines import Machines
+from bridge.coordinators.pages import Page, bind
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.classic.group import ClassicGroup
@@ -36,7 +37,7 @@ class Scribe:
     def __init__(self, shard: Shard, machines: Machines) -> None:
         self._shard = shard
         self._machines = machines
-        self._entries: list[bytes] = []
+        self._pages: list[Page] = []
         self._written: dict[AskRef, Remainder] = {}
         self._is_writing = False
         self._is_torn = False
@@ -45,51 +46,61 @@ class Scribe:
         """Write from now on; the journal holds the shard as it is, and these members."""
         self._machines.watch()
         self._written = written
-        self._entries = []
+        self._pages = []
         self._is_writing, self._is_torn = True, False
 
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
         if self._is_writing:
-            self._entries += [
-                ENGINE + records_codec.encode(record) for record in records if isinstance(record, DurableRecord)
-            ]
+            self._pages += map(_record_page, filter(_is_durable, records))
 
     def tear(self) -> None:
         """A turn failed, so that records of it may be unknown: what is true now is written in full."""
         self._is_torn = True
 
-    def take(self) -> tuple[bytes, ...]:
+    def take(self) -> Collection[bytes]:
         """The entries that make the journal equal to the live state, in one append with nothing in between."""
         if not self._is_writing:
             return ()
         if self._is_torn:
             return self._take_all()
         changed = self._machines.take_changed()
-        if not changed and not self._entries:
+        if not changed and not self._pages:
             return ()
-        entries, self._entries = self._entries, []
+        pages, self._pages = self._pages, []
         for key in changed:
-            entries += self._write_member(key)
-        return tuple(entries)
+            pages += self._write_member(key)
+        return bind(pages)
 
-    def _take_all(self) -> tuple[bytes, ...]:
-        self._is_torn, self._entries, self._written = False, [], {}
+    def _take_all(self) -> Collection[bytes]:
+        self._is_torn, self._pages, self._written = False, [], {}
         self._machines.take_changed()
-        entries = [ANEW, *(ENGINE + records_codec.encode(record) for record in condense_shard(self._shard))]
+        pages = [Page(ANEW, _nothing, None), *map(_record_page, condense_shard(self._shard))]
         for key in self._machines:
-            entries += self._write_member(key)
-        return tuple(entries)
+            pages += self._write_member(key)
+        return bind(pages)
 
-    def _write_member(self, key: AskRef) -> Iterator[bytes]:
+    def _write_member(self, key: AskRef) -> Iterator[Page]:
         state = self._machines.get(key)
         after = None if state is None else remainder(state)
         for entry in remainder_codec.changes((key.group_id, key.member_id), self._written.get(key), after):
-            yield MEMBER + remainder_codec.encode(entry)
+            yield Page(MEMBER, remainder_codec.TABLE.encode, entry)
         if after is None:
             self._written.pop(key, None)
         else:
             self._written[key] = after
+
+
+def _record_page(record: Record) -> Page:
+    return Page(ENGINE, records_codec.TABLE.encode, record)
+
+
+def _is_durable(record: Record) -> bool:
+    return isinstance(record, DurableRecord)
+
+
+def _nothing(_value: object) -> bytes:
+    return b""
 
 
 def replay(entries: Iterable[bytes], shard: Shard) -> RemainderBook:

@@ -5,16 +5,17 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 
 import trio
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
+from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.commits import CommitDesk, Ways
 from bridge.coordinators.deletions import Turn, places_deleted, take_turn
 from bridge.coordinators.durability import condense, hold_commits
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.group_log import GroupLog
@@ -53,16 +54,6 @@ _NO_TOPIC_IDS = Refusal(
     ErrorCode.UNSUPPORTED_VERSION,
     "the brokers' Metadata names no topic ids, which the consumer protocol needs; use group.protocol=classic",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddedSettings:
-    """Durations of the shell around the engine, in milliseconds."""
-
-    topics_refresh_ms: int = 5_000
-    commit_drain_ms: int = 5_000
-    recommit_ms: int = 86_400_000
-    retention_check_ms: int = 600_000
 
 
 class EmbeddedGroups:
@@ -334,7 +325,8 @@ class EmbeddedGroups:
         A JoinGroup that its machine holds is answered later: the machine asks again by itself.
         """
         try:
-            result = act()
+            with RestingCollector():
+                result = act()
         except Exception:
             self.turn_failures += 1
             LOG.exception(_TURN_FAILED, [arrival.request for arrival in concerned])

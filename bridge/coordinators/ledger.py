@@ -4,14 +4,16 @@ It must not know what entries mean or how a group is decided.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
 import trio
 
+from bridge.coordinators.pages import Blocks
 from bridge.ports import Condense, Journal, JournalUnavailable
 from bridge.wire.codec.registry import error_reply
+from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -48,7 +50,7 @@ class Ledger:
         self._open: dict[int, dict[RequestRef, GroupRequest]] = {}
         self._writing: Awaitable[None] | None = None
         self._held: list[tuple[RequestRef, GroupReply]] = []
-        self._entries: list[bytes] = []
+        self._behind: list[Collection[bytes]] = []
         self._held_behind: list[tuple[RequestRef, GroupReply]] = []
         self._wake = trio.Event()
         self._nursery: trio.Nursery | None = None
@@ -68,21 +70,24 @@ class Ledger:
         """A connection is gone; nobody waits for its answers."""
         self._open.pop(connection, None)
 
-    def note(self, entries: Sequence[bytes]) -> None:
+    def note(self, entries: Collection[bytes]) -> None:
         """These must be durable before any answer that is delivered from now on."""
         if not entries or self._journal is None or self.closed is not None:
             return
         if self._writing is None:
             self._begin(self._journal, entries)
         else:
-            self._entries += entries
+            self._behind.append(entries)
 
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
-        """Let an answer go as soon as everything noted before is durable: now, if nothing is on its way."""
-        if self._writing is None:
+        """Let an answer go as soon as everything noted before is durable: now, if nothing is on its way.
+
+        That a member lives on tells nothing that an answer before it has not told: it waits for nothing.
+        """
+        if self._writing is None or (isinstance(reply, HeartbeatReply) and reply.error is ErrorCode.NONE):
             self._send(ref, reply)
         else:
-            (self._held_behind if self._entries else self._held).append((ref, reply))
+            (self._held_behind if self._behind else self._held).append((ref, reply))
 
     async def run(self) -> None:
         """Wait for appends and let answers go, until cancelled."""
@@ -99,7 +104,7 @@ class Ledger:
                     else:
                         self._end_append()
 
-    def _begin(self, journal: Journal, entries: Sequence[bytes]) -> None:
+    def _begin(self, journal: Journal, entries: Collection[bytes]) -> None:
         try:
             self._writing = journal.append(entries)
         except JournalUnavailable as problem:
@@ -112,9 +117,9 @@ class Ledger:
     def _end_append(self) -> None:
         self._pause_s = RETRY_S
         released, self._held, self._held_behind = self._held, self._held_behind, []
-        entries, self._entries = self._entries, []
+        behind, self._behind = self._behind, []
         self._writing = None
-        self.note(entries)
+        self.note(Blocks(behind))
         if self._writing is None:
             released, self._held = released + self._held, []
         for ref, reply in released:
@@ -147,7 +152,7 @@ class Ledger:
         )
         self.failures += 1
         self.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
-        self._writing, self._held, self._entries, self._held_behind = None, [], [], []
+        self._writing, self._held, self._behind, self._held_behind = None, [], [], []
         async with self._compacting:
             self._revive()
         self._refuse_open()

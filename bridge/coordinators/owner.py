@@ -4,7 +4,7 @@ It must not know sockets, tasks, the broker or when a turn is due.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from bridge.coordinators.admission import SessionBounds, check_join, judge_newcomer, refuse_join
 from bridge.coordinators.arrivals import Arrival, in_turn
@@ -149,7 +149,7 @@ class GroupOwner:
         """After a turn that raised, see `Exchange.recover`."""
         return self._exchange.recover(now_ms)
 
-    def entries(self) -> tuple[bytes, ...]:
+    def entries(self) -> Collection[bytes]:
         """What the journal has to hold before any answer of what was done so far goes; said once."""
         return self._exchange.scribe.take()
 

@@ -3,7 +3,7 @@
 It must not know what entries mean.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from bridge.ports import Condense, JournalFull
 
@@ -20,7 +20,7 @@ class MemoryJournal:
         self._condensed_bytes = 0
         self._overgrown_bytes = overgrown_bytes
 
-    def append(self, entries: Sequence[bytes]) -> None:
+    def append(self, entries: Collection[bytes]) -> None:
         """Keep all; raises JournalFull where they don't fit."""
         size = sum(map(len, entries))
         if self.bytes_max is not None and self._bytes + size > self.bytes_max:

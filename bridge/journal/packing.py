@@ -3,7 +3,7 @@
 It must not know what entries mean, nor where blocks are kept.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from struct import Struct, error
 from zlib import crc32
 
@@ -15,7 +15,7 @@ class BrokenBlock(Exception):
     """Bytes that are no block."""
 
 
-def pack(entries: Sequence[bytes]) -> bytes:
+def pack(entries: Collection[bytes]) -> bytes:
     """Entries one after the other, each behind its length."""
     return b"".join(part for entry in entries for part in (_LENGTH.pack(len(entry)), entry))
 

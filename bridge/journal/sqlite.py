@@ -4,7 +4,7 @@ It must not know what entries mean.
 """
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
 
 import trio
@@ -24,7 +24,7 @@ class Write:
     """An append that begins when it is awaited, and is durable when that returns."""
 
     journal: "SqliteJournal"
-    entries: Sequence[bytes]
+    entries: Collection[bytes]
 
     def __await__(self) -> Generator[object, object, None]:
         """Write in a thread, which is not left behind on cancellation."""
@@ -41,11 +41,11 @@ class SqliteJournal:
         self._condensed_bytes = 0
         self._overgrown_bytes = overgrown_bytes
 
-    def append(self, entries: Sequence[bytes]) -> Write:
+    def append(self, entries: Collection[bytes]) -> Write:
         """One block, all or none."""
         return Write(self, entries)
 
-    async def write(self, entries: Sequence[bytes]) -> None:
+    async def write(self, entries: Collection[bytes]) -> None:
         """Write one block and wait for the disk."""
         async with self._one_at_a_time:
             self._bytes += await trio.to_thread.run_sync(self._file.append, entries)

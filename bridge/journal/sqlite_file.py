@@ -4,7 +4,7 @@ It must not know what entries mean, nor tasks and threads.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ class JournalFile:
         """The number of the newest block, 0 for none yet."""
         return self._last
 
-    def append(self, entries: Sequence[bytes]) -> int:
+    def append(self, entries: Collection[bytes]) -> int:
         """Write one block, durable when this returns; gives its size in bytes."""
         block, number = pack(entries), self._last + 1
         with self._transaction():
@@ -71,7 +71,7 @@ class JournalFile:
         except sqlite3.DatabaseError as problem:
             raise JournalDamaged(_damage(f"SQLite can't read it ({problem})")) from problem
 
-    def replace(self, upto: int, entries: Sequence[bytes]) -> int:
+    def replace(self, upto: int, entries: Collection[bytes]) -> int:
         """Put one block in the place of all up to this number; gives its size in bytes."""
         block = pack(entries)
         with self._transaction():

@@ -19,7 +19,7 @@ from bridge.journal.sqlite_file import FileSettings
 from tests.benchmarks.engine import settled_group
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.support.owned_group import ClassicClient
-from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.classic import Heartbeat, SyncGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, RequestRef
 from translators.dialects.messages import GroupReply
@@ -29,7 +29,8 @@ SECONDS = 2.0
 CLIENTS = 1_000
 """Who waits at most for the disk at one time, each for the records of one turn."""
 RECORDS_PER_S = Target(bound=20_000, at_least=True)
-ALIVE = HeartbeatReply(ErrorCode.NONE)
+DONE = SyncGroupReply(error=ErrorCode.NONE)
+"""An answer that waits for the disk, as those to signs of life don't."""
 NAMELESS = Heartbeat(GroupId("bench"), 1, MemberId("m"), None)
 
 
@@ -63,7 +64,7 @@ class Load:
         ref = RequestRef(0, connection, sequence)
         ledger.expect(ref, NAMELESS)
         ledger.note(self.turns[sequence % len(self.turns)])
-        ledger.deliver(ref, ALIVE)
+        ledger.deliver(ref, DONE)
 
 
 def measure_journal(directory: Path) -> list[Figure]:
@@ -103,10 +104,10 @@ def _turns() -> Iterator[tuple[bytes, ...]]:
     for _ in range(100):
         client = ClassicClient(group, "cooperative-sticky")
         client.begin_join()
-        yield group.owner.entries()
+        yield tuple(group.owner.entries())
         if client.is_joined:
             client.end_join()
-            yield group.owner.entries()
+            yield tuple(group.owner.entries())
 
 
 async def _write(load: Load, path: Path) -> float:

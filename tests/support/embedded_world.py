@@ -12,7 +12,8 @@ from typing import TypeVar
 import trio
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded import EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry

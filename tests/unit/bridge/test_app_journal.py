@@ -1,6 +1,5 @@
 """The journal of the configuration: opened, replayed, written to, or refused with one sentence."""
 
-import gc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from bridge.app import AppError, make_owner, serve
-from bridge.app_journal import file_settings, keep_journal, own_path, resting_collector
+from bridge.app_journal import file_settings, keep_journal, own_path
 from bridge.config import Config, GroupRule
 from bridge.config_keys import Settings
-from bridge.coordinators.embedded import EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.journal.refusals import JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_file import FileSettings, open_file
 from bridge.migration.route import Road
@@ -46,28 +46,6 @@ def test_memory_has_no_file(tmp_path: Path) -> None:
     assert file_settings(config, {}) is None
     with keep_journal(config, groups_of(config), {}):
         assert list(tmp_path.iterdir()) == []
-
-
-def fail_at_rest() -> None:
-    """A replay that can't be read."""
-    with resting_collector():
-        assert not gc.isenabled()
-        raise LookupError
-
-
-@pytest.mark.parametrize("was_enabled", [True, False])
-def test_collector_rests_and_is_as_before(was_enabled: bool) -> None:
-    """Also when the journal can't be read; what was made meanwhile is not looked at again."""
-    before = gc.isenabled()
-    (gc.enable if was_enabled else gc.disable)()
-    try:
-        with pytest.raises(LookupError):
-            fail_at_rest()
-        assert gc.isenabled() is was_enabled
-        assert gc.get_freeze_count() > 0
-    finally:
-        gc.unfreeze()
-        (gc.enable if before else gc.disable)()
 
 
 def test_bridge_that_coordinates_nothing_has_no_file() -> None:

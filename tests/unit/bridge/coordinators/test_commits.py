@@ -6,7 +6,7 @@ from functools import partial
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded import EmbeddedSettings
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.place_queue import PlaceQueue
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import FakeVia, World, commit_request, committed, embedded_world, leave_request

@@ -143,7 +143,7 @@ def test_failed_turn_is_written_in_full() -> None:
     journal = list(group.owner.entries())
     ClassicClient(group).begin_join()
     group.owner.recover(group.now_ms)
-    entries = group.owner.entries()
+    entries = tuple(group.owner.entries())
     assert entries[0] == ANEW
     assert_same([*journal, *entries], group)
     assert group.owner.entries() == ()

@@ -1,6 +1,6 @@
 """Answers wait for the disk, in order; what can't be written is not told."""
 
-from collections.abc import AsyncIterator, Awaitable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Generator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ import trio.testing
 from bridge.coordinators.ledger import RETRY_MAX_S, RETRY_S, Ledger
 from bridge.journal.memory import MemoryJournal
 from bridge.ports import Condense, JournalFull
-from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, RequestRef
 from translators.dialects.messages import GroupReply
@@ -18,7 +18,7 @@ from translators.dialects.offsets import OffsetCommit
 
 REQUEST = Heartbeat(GroupId("g"), 1, MemberId("m"), None)
 COMMIT = OffsetCommit(group_id=GroupId("g"), generation=1, member_id=MemberId("m"), instance_id=None, topics=())
-OK = HeartbeatReply(ErrorCode.NONE)
+OK = SyncGroupReply(error=ErrorCode.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SlowWrite:
     """An append that takes a second."""
 
     journal: "SlowJournal"
-    entries: Sequence[bytes]
+    entries: Collection[bytes]
 
     def __await__(self) -> Generator[object, object, None]:
         """Wait, then write."""
@@ -41,11 +41,11 @@ class SlowJournal:
         self.appends: list[tuple[bytes, ...]] = []
         self.condensed = 0
 
-    def append(self, entries: Sequence[bytes]) -> Awaitable[None]:
+    def append(self, entries: Collection[bytes]) -> Awaitable[None]:
         """Begin when awaited."""
         return SlowWrite(self, entries)
 
-    async def write(self, entries: Sequence[bytes]) -> None:
+    async def write(self, entries: Collection[bytes]) -> None:
         """One second of disk time."""
         await trio.sleep(1)
         if entries or self.kept.bytes_max is None:
@@ -90,7 +90,7 @@ class Desk:
 
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         """An answer goes."""
-        code = reply.error if isinstance(reply, HeartbeatReply) else ErrorCode.UNKNOWN_SERVER_ERROR
+        code = reply.error if isinstance(reply, HeartbeatReply | SyncGroupReply) else ErrorCode.UNKNOWN_SERVER_ERROR
         self.sent.append((ref.sequence, code))
 
     def revive(self) -> None:
@@ -142,6 +142,19 @@ async def test_answer_without_entries_goes_at_once_when_nothing_is_on_its_way() 
     async with running(SlowJournal()) as desk:
         desk.turn(1)
         assert numbers(desk) == [1]
+
+
+async def test_sign_of_life_waits_for_no_append(autojump_clock: trio.testing.MockClock) -> None:
+    """It tells nothing that an earlier answer has not; a call to join again does, and waits."""
+    async with running(SlowJournal()) as desk:
+        desk.turn(1, b"a")
+        for sequence, code in ((2, ErrorCode.REBALANCE_IN_PROGRESS), (3, ErrorCode.NONE)):
+            ref = RequestRef(0, 1, sequence)
+            desk.ledger.expect(ref, REQUEST)
+            desk.ledger.deliver(ref, HeartbeatReply(code))
+        assert numbers(desk) == [3]
+        await trio.sleep(1.1)
+        assert numbers(desk) == [3, 1, 2]
 
 
 async def test_later_answers_wait_behind_and_entries_are_written_together(

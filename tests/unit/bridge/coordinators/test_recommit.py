@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded import EmbeddedSettings
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.place_queue import PlaceQueue
 from bridge.coordinators.recommit import FIRST_ROUND_MS, Recommit
 from tests.support.embedded_world import FakeBroker, commit_request, committed, embedded_world

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded import EmbeddedSettings
+from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.retention import Retention
 from bridge.engine.queries import group_type
 from bridge.ports import BrokerUnreachable
