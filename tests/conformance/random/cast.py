@@ -4,9 +4,9 @@ It knows chance and the usual fields, and must not know what any coordinator ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from random import Random
 
+from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import OWN_TOPIC
 from tests.support.conformance.calls import offer
 from tests.support.conformance.steps import Part, Subscription
@@ -32,26 +32,6 @@ TOPICS: Sequence[tuple[str, ...]] = (
 )
 
 OWN_TOPICS: Sequence[tuple[str, ...]] = ((OWN_TOPIC,), (OWN_TOPIC, "wire-six"), ("wire-six",))
-
-
-@dataclass(slots=True, kw_only=True)
-class Member:
-    """One member: its versions and usual fields, and whether it has asked to be in."""
-
-    name: str
-    join: int
-    sync: int
-    beat: int
-    leave: int
-    native: bool
-    instance: str | None
-    topics: tuple[str, ...]
-    fields: dict[str, Part] = field(default_factory=dict)
-    inside: bool = False
-
-    def static(self) -> dict[str, Part]:
-        """Its instance id as a field, if it has one."""
-        return {} if self.instance is None else {"group_instance_id": self.instance}
 
 
 def draw_member(rng: Random, name: str, *, native: bool, has_own_topic: bool) -> Member:

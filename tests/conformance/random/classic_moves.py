@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from tests.conformance.random.cast import PROTOCOLS, SHORT_MS, TOPICS, Member, draw_assignment
+from tests.conformance.random.cast import PROTOCOLS, SHORT_MS, TOPICS, draw_assignment
+from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import Move
 from tests.support.conformance.calls import beat, enter, join, leave, leave_all, offer, rejoin, sync
 from tests.support.conformance.steps import Assignment, Call, Close, Part, Pause, Subscription

@@ -54,7 +54,8 @@ def flat(course: Course) -> dict[tuple[int, str], tuple[int, Value]]:
         for one in seen.answers:
             values[one.asked, "answered in step"] = (step, step)
             values |= {(one.asked, path): (step, value) for path, value in flatten("answer", one.answer).items()}
-        for name, view in (("classic view", seen.classic), ("consumer view", seen.consumer)):
+        views = {"classic view": seen.classic, "consumer view": seen.consumer, "settled": seen.settled}
+        for name, view in views.items():
             values |= {(step, path): (step, value) for path, value in flatten(name, view).items()}
     return values
 

@@ -4,18 +4,20 @@ It knows weights and chance, and must not know what is answered.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 from tests.conformance.random import classic_moves as classic
 from tests.conformance.random import native_moves as native
 from tests.conformance.random import shared_moves as shared
-from tests.conformance.random.cast import NAMES, Member, draw_member
-from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move
+from tests.conformance.random.cast import NAMES, draw_member
+from tests.conformance.random.members import Member
+from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move, Settle
 from tests.support.conformance.steps import Call
 
 Alone = Callable[[Random, Member], list[Move]]
 Together = Callable[[Random, list[Member]], list[Move]]
-SPOILT = 0.08
+SPOILT, SETTLED = 0.08, 0.12
 MOVES_MIN, MOVES_MAX = 8, 22
 OWN_TOPIC_SHARE, PARTITIONS_MAX = 0.2, 6
 NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}
@@ -67,7 +69,14 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
             moves += native.session_passed(rng, members)
         else:
             moves += draw_moves(rng, members)
-    return Drawn(seed=seed, kind=kind, moves=tuple(moves))
+        if kind == "mixed" and rng.random() < SETTLED:
+            moves.append(settled(members))
+    return Drawn(seed=seed, kind=kind, moves=(*moves, settled(members)))
+
+
+def settled(members: list[Member]) -> Move:
+    """Who is in, as of now, goes on by itself."""
+    return Settle(members=tuple(replace(one, fields=dict(one.fields)) for one in members if one.inside))
 
 
 def draw_moves(rng: Random, members: list[Member]) -> list[Move]:

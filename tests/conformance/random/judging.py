@@ -40,9 +40,7 @@ class Scene:
         seen = course[self.step - 1]
         rows = (seen.classic if view == "classic" else seen.consumer)["groups"]
         assert isinstance(rows, list)
-        row = rows[0]
-        assert isinstance(row, Mapping)
-        return row
+        return next((row for row in rows if isinstance(row, Mapping)), {})
 
 
 Applies = Callable[[Scene, Found], bool]
@@ -116,7 +114,7 @@ def replaced_seat(scene: Scene, one: Found) -> bool:
 def no_empty_group(scene: Scene, one: Found) -> bool:
     """K1.11: nobody ever was in it."""
     kafka, ours = scene.group(scene.kafka, "classic"), scene.group(scene.ours, "classic")
-    return (kafka["state"], ours["state"]) == ("Empty", "Dead") and (
+    return (kafka.get("state"), ours.get("state")) == ("Empty", "Dead") and (
         one.path.startswith(("classic view", "answer.groups")) or one.leaf().endswith("error")
     )
 
@@ -132,9 +130,8 @@ def other_protocol(scene: Scene, one: Found) -> bool:
     kafka, ours = scene.group(scene.kafka, "classic"), scene.group(scene.ours, "classic")
     answers = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
     names = [one.get("protocol_name") for one in answers]
-    return (
-        bool(kafka["protocol_data"] and ours["protocol_data"]) and kafka["protocol_data"] != ours["protocol_data"]
-    ) or (all(names) and names[0] != names[1])
+    shown = [group.get("protocol_data") for group in (kafka, ours)]
+    return (all(shown) and shown[0] != shown[1]) or (all(names) and names[0] != names[1])
 
 
 def another_owner(scene: Scene, one: Found) -> bool:
@@ -156,7 +153,7 @@ def shown_to_old_eyes(scene: Scene, one: Found) -> bool:
         call is not None
         and call.api == "DescribeGroups"
         and call.version < 6
-        and scene.group(scene.kafka, "consumer")["error"] == "NONE"
+        and scene.group(scene.kafka, "consumer").get("error") == "NONE"
     )
 
 

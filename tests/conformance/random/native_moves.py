@@ -6,7 +6,8 @@ It knows the calls' usual fields, and must not know what is answered.
 from dataclasses import replace
 from random import Random
 
-from tests.conformance.random.cast import LONG_MS, SHORT_MS, TOPICS, Member
+from tests.conformance.random.cast import LONG_MS, SHORT_MS, TOPICS
+from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import OWN_TOPIC, Grow, Move
 from tests.support.conformance.calls import chb
 from tests.support.conformance.steps import Call, Close, Owned, Part, Pause

@@ -4,9 +4,10 @@ It knows the forms only, and must not know how sequences are drawn, played or ju
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tests.conformance.random.members import Member
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Close, Pause
 
@@ -24,7 +25,14 @@ class Grow:
     partitions: int
 
 
-Move: TypeAlias = Call | Close | Pause | Grow
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Clients of these members do what their protocol wants until the group is quiet; what it then is, is compared."""
+
+    members: tuple[Member, ...]
+
+
+Move: TypeAlias = Call | Close | Pause | Grow | Settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,7 @@ class Seen:
     answers: tuple[Answered, ...]
     classic: Mapping[str, Value]
     consumer: Mapping[str, Value]
+    settled: Mapping[str, Value] = field(default_factory=dict)
 
 
 Course: TypeAlias = Sequence[Seen]

@@ -5,7 +5,7 @@ It knows the calls' usual fields, and must not know what is answered.
 
 from random import Random
 
-from tests.conformance.random.cast import Member
+from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import Move
 from tests.support.conformance.calls import (
     call,

@@ -1,0 +1,257 @@
+"""Clients that do what their protocol asks of them until the group is quiet, and what the group then is.
+
+It knows how each kind of client answers each code, and must not know which coordinator it talks to.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.conformance.random.members import Member
+from tests.conformance.random.playing import RandomPlay, Raw, RawSeen, errors
+from tests.conformance.random.sequences import Move, Settle
+from tests.support.conformance import protocol
+from tests.support.conformance.calls import beat, chb, join, leave_all, rejoin, sync
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import TOPICS, Assignment, Call, Owned, Part
+from translators.dialects.errors import ErrorCode as E
+
+ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S = 60, 3, 0.15
+AGAIN = {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
+FORGOTTEN = {E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND}
+
+
+@dataclass(slots=True, kw_only=True)
+class Client:
+    """One member as its library would play it: what it does next, and the code that ended it."""
+
+    member: Member
+    phase: str = "beat"
+    ended: str = ""
+    waits: bool = False
+    assigned: Mapping[str, Mapping[str, list[int]]] = field(default_factory=dict)
+
+
+class Settling:
+    """All clients of one side."""
+
+    def __init__(self, play: RandomPlay, members: Sequence[Member]) -> None:
+        self._play = play
+        self._clients = {one.name: Client(member=one) for one in members}
+        self._sent: dict[int, Call] = {}
+        self._number = 0
+        self._last: dict[str, str] = {}
+
+    def run(self) -> dict[str, Value]:
+        """Let them act in turns until nothing changes any more.
+
+        Gives whether it became quiet, the requests that nobody answered, how each client ended, and the group.
+        """
+        self._dismiss_strangers()
+        quiet = 0
+        for _ in range(ROUNDS_MAX):
+            changed = any([self._turn(one) for one in self._clients.values()])
+            quiet = 0 if changed or self._waiting() else quiet + 1
+            if quiet == QUIET_ROUNDS:
+                break
+            time.sleep(ROUND_PAUSE_S)
+        unanswered: list[Value] = list(self._waiting())
+        ended = {name: one.ended for name, one in self._clients.items()}
+        return {"quiet": quiet == QUIET_ROUNDS, "unanswered": unanswered, "ended": ended, **self._group()}
+
+    def _waiting(self) -> list[str]:
+        own = [number for asked in self._play.waiting for number in asked.steps if number < 0]
+        return [f"{self._sent[number].api} of {self._sent[number].who}" for number in own]
+
+    def _dismiss_strangers(self) -> None:
+        """Who no client stands behind any more is removed, as an admin would; old requests are given up."""
+        self._play.give_up_waiting()
+        known = {self._id_of(one.member) for one in self._clients.values()}
+        strangers = sorted(set(self._member_ids()) - known)
+        if strangers:
+            self._play.ask_aside("LeaveGroup", 5, leave_all("admin", *((one, None) for one in strangers)).fields)
+
+    def _id_of(self, member: Member) -> str:
+        return f"member-{member.name}" if member.native else self._play.told.members.get(member.name, "")
+
+    def _member_ids(self) -> list[str]:
+        return [str(row["member_id"]) for view in self._views() for row in _rows(view["members"])]
+
+    def _views(self) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
+        """The group as DescribeGroups and as ConsumerGroupDescribe has it."""
+        asked: dict[str, Part] = {"groups": ["$g"]}
+        classic = self._play.ask_aside("DescribeGroups", 6, asked)
+        consumer = self._play.ask_aside("ConsumerGroupDescribe", 1, asked)
+        return _rows(classic["groups"])[0], _rows(consumer["groups"])[0]
+
+    def _turn(self, client: Client) -> bool:
+        """One client does its next thing; whether anything changed."""
+        if client.ended:
+            return False
+        changed = self._take(client)
+        if client.waits or client.ended:
+            return changed
+        call = self._next_call(client)
+        self._send(client, call)
+        return self._take(client, within_s=0.4) or changed
+
+    def _next_call(self, client: Client) -> Call:
+        member = client.member
+        if member.native:
+            usual: dict[str, Part] = {**member.fields, "topic_partitions": Owned(who=member.name)}
+            if client.phase == "join" or member.name not in self._play.told.members:
+                return chb(member.name, 0, **member.fields)
+            return chb(member.name, f"#{member.name}", **usual)
+        if client.phase == "sync":
+            assign: dict[str, Part] = {who: Assignment(partitions=share) for who, share in client.assigned.items()}
+            return sync(member.name, member.sync, assign=assign, **member.static())
+        if client.phase == "join" or member.name not in self._play.told.members:
+            make = rejoin if member.name in self._play.told.members else join
+            return make(member.name, member.join, **member.fields)
+        return beat(member.name, member.beat, **member.static())
+
+    def _send(self, client: Client, call: Call) -> None:
+        self._number -= 1
+        self._sent[self._number] = call
+        client.waits = True
+        self._play.send(self._number, call)
+
+    def _take(self, client: Client, within_s: float = 0.0) -> bool:
+        """Take answers, of anybody, and act on them."""
+        give_up = time.monotonic() + within_s
+        changed = False
+        while True:
+            for raw in self._play.take_ready(max(0.0, give_up - time.monotonic())):
+                changed = self._hear(raw) or changed
+            if not client.waits or time.monotonic() >= give_up:
+                return changed
+
+    def _hear(self, raw: Raw) -> bool:
+        call = self._sent.get(raw.asked)
+        if call is None:
+            return False
+        client = self._clients[call.who]
+        client.waits = False
+        if not raw.api:
+            client.ended = "closed"
+            return True
+        code = E(next(iter(errors(raw.answer)), 0))
+        if code is E.NONE:
+            return self._go_on(client, call, raw.answer)
+        return self._stumble(client, code)
+
+    def _go_on(self, client: Client, call: Call, answer: Mapping[str, Value]) -> bool:
+        if call.api == "ConsumerGroupHeartbeat":
+            joined, client.phase = client.phase == "join", "beat"
+            return joined or (answer["assignment"] is not None and self._differs(client.member.name, answer))
+        if call.api == "JoinGroup":
+            client.phase = "sync"
+            client.assigned = _dealt(answer) if answer["leader"] == answer["member_id"] else {}
+            return True
+        client.phase = "beat"
+        return call.api == "SyncGroup"
+
+    def _differs(self, who: str, answer: Mapping[str, Value]) -> bool:
+        before = self._last.get(who)
+        self._last[who] = str(answer["assignment"])
+        return before != self._last[who]
+
+    def _stumble(self, client: Client, code: E) -> bool:
+        if code in FORGOTTEN and not (client.member.native and code is E.GROUP_ID_NOT_FOUND and client.phase == "join"):
+            client.phase = "join"
+            if not client.member.native:
+                self._play.told.members.pop(client.member.name, None)
+        elif code in AGAIN or code is E.MEMBER_ID_REQUIRED:
+            client.phase = "join"
+        else:
+            client.ended = code.name
+        return True
+
+    def _group(self) -> dict[str, Value]:
+        """What must be equal: kind, state, who is in, how much each has, what nobody or more than one has."""
+        classic, consumer = self._views()
+        is_consumer = consumer["error"] == E.NONE
+        owned = _owned_by_consumer(consumer) if is_consumer else _owned_by_classic(classic)
+        words = {self._id_of(one.member): name for name, one in self._clients.items()}
+        shares = {words.get(member, "?"): partitions for member, partitions in owned.items()}
+        everything = [one for partitions in shares.values() for one in partitions]
+        return {
+            "kind": "consumer" if is_consumer else "classic",
+            "state": (consumer if is_consumer else classic)["state"],
+            "shares": {who: len(partitions) for who, partitions in sorted(shares.items())},
+            "owned": sorted(set(everything)),
+            "owned twice": sorted({one for one in everything if everything.count(one) > 1}),
+            "told otherwise": sorted(
+                who for who, partitions in shares.items() if sorted(partitions) != self._told(who)
+            ),
+        }
+
+    def _told(self, who: str) -> list[str]:
+        owned = self._play.told.owned.get(who, {})
+        return sorted(
+            f"{topic.replace(self._play.group, '$g')} {number}" for topic, own in owned.items() for number in own
+        )
+
+
+class SettlingPlay(RandomPlay):
+    """A sequence on one side whose clients may be let go on by themselves."""
+
+    def _seen(self, number: int, move: Move) -> RawSeen:
+        if not isinstance(move, Settle):
+            return super()._seen(number, move)
+        settled = Settling(self, move.members).run()
+        return RawSeen(answers=(), classic=NOTHING, consumer=NOTHING, settled=settled)
+
+
+NOTHING: Mapping[str, Value] = {"groups": []}
+
+
+def _owned_by_consumer(group: Mapping[str, Value]) -> dict[str, list[str]]:
+    owned: dict[str, list[str]] = {}
+    for row in _rows(group["members"]):
+        assignment = row["assignment"]
+        assert isinstance(assignment, Mapping)
+        owned[str(row["member_id"])] = _names(_rows(assignment["topic_partitions"]), "topic_name")
+    return owned
+
+
+def _owned_by_classic(group: Mapping[str, Value]) -> dict[str, list[str]]:
+    owned: dict[str, list[str]] = {}
+    for row in _rows(group["members"]):
+        data = row["assignment"]
+        assert isinstance(data, bytes)
+        decoded = protocol.decode(protocol.ASSIGNMENT, data)
+        owned[str(row["member_id"])] = [] if decoded is None else _names(_rows(decoded["partitions"]), "topic")
+    return owned
+
+
+def _names(rows: Sequence[Mapping[str, Value]], key: str) -> list[str]:
+    names = []
+    for row in rows:
+        numbers = row["partitions"]
+        assert isinstance(numbers, list)
+        names += [f"{row[key]!s} {number}" for number in numbers]
+    return names
+
+
+def _rows(value: Value) -> list[Mapping[str, Value]]:
+    assert isinstance(value, list)
+    return [row for row in value if isinstance(row, Mapping)]
+
+
+def _dealt(answer: Mapping[str, Value]) -> dict[str, dict[str, list[int]]]:
+    """What a leader assigns: each topic dealt out in ranges among those who want it."""
+    wants: dict[str, list[str]] = {}
+    for row in _rows(answer["members"]):
+        data = row["metadata"]
+        assert isinstance(data, bytes)
+        decoded = protocol.decode(protocol.SUBSCRIPTION, data)
+        topics = [] if decoded is None else decoded["topics"]
+        assert isinstance(topics, list)
+        for topic in topics:
+            wants.setdefault(str(topic), []).append(str(row["member_id"]))
+    shares: dict[str, dict[str, list[int]]] = {str(row["member_id"]): {} for row in _rows(answer["members"])}
+    for topic, members in wants.items():
+        for partition in range(TOPICS.get(topic, 0)):
+            shares[sorted(members)[partition % len(members)]].setdefault(topic, []).append(partition)
+    return shares
