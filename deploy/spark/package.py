@@ -11,8 +11,9 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import click
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKED = ("bridge/analytics", "bridge/telemetry/schema", "bridge/engine", "translators/dialects")
-"""The room, the words of the event log, and the engine for what-if runs."""
+OF_REPLAYS = ("bridge/whatif", "bridge/engine", "bridge/telemetry/following", "bridge/telemetry/cause")
+PACKED = ("bridge/analytics", "bridge/telemetry/schema", "translators/dialects", *OF_REPLAYS)
+"""The room, the words of the event log and of the protocols, and what plays a group again."""
 FIXED_TIME = (2020, 1, 1, 0, 0, 0)
 
 

@@ -21,6 +21,7 @@ PURE_ROOMS = (
     "bridge/telemetry/cause",
     "bridge/telemetry/rebalances",
     "bridge/telemetry/schema",
+    "bridge/whatif",
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
