@@ -1,12 +1,11 @@
 """Stories with a known cause and a known slow member, told by real clients on a real Kafka."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from bridge.telemetry.rebalances.stories import Rebalance
 from tests.support.causes.cast import Case, cases_of, picked_cases
+from tests.support.causes.judging import describe, faults, read
 from tests.support.causes.plots import PLOTS
 from tests.support.causes.theatre import Told, open_theatre
 
@@ -31,21 +30,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("case", cases, ids=["-".join(case) for case in cases])
 
 
-def test_story_is_labelled_rightly(told: dict[Case, Told], case: Case) -> None:
+def test_story_is_labelled_rightly(
+    told: dict[Case, Told], case: Case, record_property: Callable[[str, object], None]
+) -> None:
     """The cause, whose it was, who was waited for in which phase, and who was disturbed, as the story was made."""
     result = told[case]
     if result.fault is not None:
         raise result.fault
-    print()
-    for one in result.rebalances:
-        print(_words(one))
-        print("   ", one.explained.sentence)
-
-
-def _words(one: Rebalance) -> str:
-    e = one.explained
-    seats = {m.member_id: m.client_id for m in one.members}
-    return (
-        f"{e.cause} by {''.join(sorted(seats.get(m, m) for m in e.caused_by))} critical {seats.get(e.critical_member, e.critical_member)} {e.critical_phase} "
-        f"{e.waited_us / 1e6:.2f} disturbed {one.disturbed_count} {[seats[m.member_id] for m in one.members if m.is_disturbed]} outcome {one.outcome} sup {one.supersedes[-4:]} dur {one.duration_us / 1e6:.2f}"
-    )
+    said = read(case, result)
+    for name, value in (*zip(("broker", "road", "clients", "cause of"), case, strict=True),):
+        record_property(name, value)
+    record_property("causes", ", then ".join(f"{cause} ({seats})" if seats else cause for cause, seats in said.causes))
+    waited = f"{said.slow} ({said.phase}, {said.waited_us / 1_000_000:.1f} s)" if said.waited_us >= 200_000 else ""
+    record_property("waited for", waited)
+    record_property("disturbed", said.disturbed)
+    print(describe(result.rebalances))
+    assert [*faults(case, said)] == []

@@ -17,6 +17,7 @@ from bridge.telemetry.schema.facts import (
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
+    TargetComputed,
     TopicsChanged,
 )
 from bridge.telemetry.schema.stamps import Event
@@ -33,6 +34,7 @@ CHANGES = (
     | OperatorActed
     | RebalanceBegan
     | RebalanceEnded
+    | TargetComputed
     | TopicsChanged
 )
 CHANGES_MAX = 64

@@ -12,6 +12,7 @@ from bridge.telemetry.cause.waits import find_critical
 from bridge.telemetry.cause.words import Introduced
 from bridge.telemetry.schema.facts import MemberInputs, RebalanceExplained
 from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Cause
 
 
 def nobody(_member_id: str) -> None:
@@ -29,8 +30,8 @@ def explain(events: Sequence[Event], introduced: Introduced = nobody) -> Rebalan
     if scene is None:
         return None
     told = introductions(events)
-    finding, critical = find_cause(scene), find_critical(scene)
-    fact = scene.fact
+    finding, fact = find_cause(scene), scene.fact
+    critical = find_critical(scene, members_behind(finding) if finding.cause is Cause.SESSION_EXPIRED else ())
     return RebalanceExplained(
         group_id=fact.group_id,
         road=fact.road,

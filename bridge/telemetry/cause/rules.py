@@ -3,11 +3,12 @@
 It must not know how a cause is told to people.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bridge.telemetry.cause.limits import WAVE_CHANGES_MIN, WAVE_WINDOW_US
-from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.cause.scene import Scene, set_scene
+from bridge.telemetry.cause.topics import find_movers, find_topics
 from bridge.telemetry.schema.facts import (
     CoordinatorMoved,
     Fact,
@@ -15,7 +16,6 @@ from bridge.telemetry.schema.facts import (
     GroupCreated,
     GroupRevived,
     MemberFact,
-    MemberInputs,
     MemberJoined,
     MemberLeft,
     MemberRejoined,
@@ -23,12 +23,15 @@ from bridge.telemetry.schema.facts import (
     OperatorActed,
     PartitionsAssigned,
     PartitionsReleased,
+    PhaseBegan,
+    PhaseEnded,
+    RebalanceBegan,
     RebalanceEnded,
     TargetComputed,
     TopicsChanged,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Cause, Conversion, Departure, Outcome
+from bridge.telemetry.schema.terms import Cause, Conversion, Departure, Outcome, Phase, Road
 
 Events = Sequence[Event]
 Find = Callable[[Scene, Events], tuple[Event, ...]]
@@ -53,20 +56,60 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A cause and the events that show it, oldest first."""
+    """A cause and the events that show it, oldest first; `is_again`: it had a rebalance already, and needs another."""
 
     cause: Cause
     evidence: tuple[Event, ...]
+    is_again: bool = False
 
 
 def find_cause(scene: Scene) -> Finding:
     """What caused the rebalance; what happened before it counts first, then what came while members met."""
-    for candidates in (scene.at_first, scene.later):
-        for rule in RULES:
-            evidence = rule.find(scene, candidates)
-            if evidence:
-                return Finding(rule.cause, tuple(sorted(evidence, key=lambda event: event.stamp.mono_us)))
-    return _find_seat_expired(scene) or _find_dropped(scene) or Finding(Cause.UNKNOWN, ())
+    return (
+        _apply(CHANGES, scene, scene.at_first)
+        or _find_round(scene)
+        or _apply(NOTICES, scene, scene.at_first)
+        or _apply((*CHANGES, *NOTICES), scene, scene.later)
+        or _find_seat_expired(scene)
+        or _find_dropped(scene)
+        or Finding(Cause.UNKNOWN, ())
+    )
+
+
+def _apply(rules: Sequence["Rule"], scene: Scene, candidates: Events) -> Finding | None:
+    for rule in rules:
+        evidence = rule.find(scene, candidates)
+        if evidence:
+            together = (*evidence, *_joined_meanwhile(scene, rule.cause, evidence))
+            return Finding(rule.cause, tuple(sorted(together, key=lambda event: event.stamp.mono_us)))
+    return None
+
+
+def _joined_meanwhile(scene: Scene, cause: Cause, evidence: Events) -> Iterator[Event]:
+    """Those who came while the others were still meeting because somebody had come."""
+    if cause in (Cause.JOIN, Cause.FIRST_JOIN):
+        yield from (event for event in scene.later if isinstance(event.fact, MemberJoined) and event not in evidence)
+
+
+def _find_round(scene: Scene) -> Finding | None:
+    """A cooperative member gave up what it lost in a rebalance and joins again, so that others get it (KIP-429)."""
+    movers = {member_of(event) for event in find_movers(scene, scene.own)} if scene.is_barrier else set[str]()
+    if not any(_gave_up_before(scene, event) and member_of(event) in movers for event in scene.own):
+        return None
+    former = set_scene(scene.past)
+    found = None if former is None else find_cause(former)
+    return None if found is None or found.cause is Cause.UNKNOWN else replace(found, is_again=True)
+
+
+def _gave_up_before(scene: Scene, event: Event) -> bool:
+    """Whether a member ends what an earlier rebalance told it to give up."""
+    fact = event.fact
+    is_revoking = isinstance(fact, PhaseEnded) and fact.phase is Phase.REVOKING
+    return is_revoking and event.stamp.mono_us <= scene.begin_us and _is_earlier(scene, fact)
+
+
+def _is_earlier(scene: Scene, fact: Fact) -> bool:
+    return isinstance(fact, PhaseEnded) and fact.rebalance_id not in ("", scene.fact.rebalance_id)
 
 
 def _of(kind: type[object]) -> Find:
@@ -95,12 +138,27 @@ def _is_operators(event: Event) -> bool:
     return isinstance(fact, OperatorActed) or _left(event) is Departure.REMOVED
 
 
-def _find_restart(_: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_restart(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     """A group that goes on after a restart, and nothing has happened to it since."""
     revivals = [place for place, event in enumerate(candidates) if isinstance(event.fact, GroupRevived)]
-    if not revivals or any(_is_change(event) for event in candidates[revivals[-1] :]):
+    if not revivals:
+        return () if any(_is_change(event) for event in candidates) else _left_open(scene)
+    return () if any(_is_change(event) for event in candidates[revivals[-1] :]) else (candidates[revivals[-1]],)
+
+
+def _left_open(scene: Scene) -> tuple[Event, ...]:
+    """On road `pass`: the run before ended in the middle of a rebalance, and this is the first one of this run."""
+    run = [event for event in scene.past if event.stamp.boot == scene.opening.stamp.boot]
+    if scene.fact.road is Road.EMBEDDED or any(isinstance(event.fact, RebalanceBegan) for event in run):
         return ()
-    return (candidates[revivals[-1]],)
+    return tuple(event for event in run if _is_interruption(scene, event))
+
+
+def _is_interruption(scene: Scene, event: Event) -> bool:
+    fact = event.fact
+    if not isinstance(fact, RebalanceEnded) or fact.group_id != scene.fact.group_id:
+        return False
+    return fact.outcome is Outcome.INTERRUPTED
 
 
 def _is_change(event: Event) -> bool:
@@ -174,31 +232,32 @@ def _departures_of(events: Iterable[Event], instance_id: str) -> list[Event]:
     return [event for event in events if isinstance(event.fact, MemberLeft) and event.fact.instance_id == instance_id]
 
 
+def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """The coordinator moved since the rebalance before began; members join again at the new one."""
+    opening = scene.opening.stamp.number
+    former = max((event.stamp.number for event in scene.past if _is_former(scene, event)), default=-1)
+    since_us = scene.begin_us - scene.reach_us
+    return tuple(
+        event
+        for event in dict.fromkeys((*scene.past, *candidates))
+        if isinstance(event.fact, CoordinatorMoved)
+        and event.stamp.boot == scene.opening.stamp.boot
+        and (former < event.stamp.number < opening or event in candidates)
+        and event.stamp.mono_us >= since_us
+    )
+
+
+def _is_former(scene: Scene, event: Event) -> bool:
+    return isinstance(event.fact, RebalanceBegan) and event.stamp.boot == scene.opening.stamp.boot
+
+
 def _find_leader(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     """The leader of a classic group joined again before anybody was called."""
-    return tuple(event for event in candidates if _is_leaders(event) and event.stamp.mono_us <= scene.begin_us)
+    return tuple(event for event in find_movers(scene, candidates) if _is_leaders(event))
 
 
 def _is_leaders(event: Event) -> bool:
     return isinstance(event.fact, MemberRejoined) and event.fact.is_leader
-
-
-def _find_topics(scene: Scene, candidates: Events) -> tuple[Event, ...]:
-    """Topics that the group reads; in a classic group those that changed count only once a leader has noticed."""
-    changes = tuple(event for event in candidates if _concerns(scene, event.fact))
-    if not changes or not scene.is_barrier:
-        return changes
-    noticed = (*_find_leader(scene, candidates), *_of(MemberSubscribed)(scene, candidates))
-    return (*changes, *noticed) if noticed else ()
-
-
-def _concerns(scene: Scene, fact: Fact) -> bool:
-    """Whether topics changed that a member may read, as far as is known what they read."""
-    if not isinstance(fact, TopicsChanged):
-        return False
-    told = [event.fact for event in (*scene.past, *scene.own) if isinstance(event.fact, MemberInputs)]
-    wanted = {topic for inputs in told for topic in inputs.topics}
-    return not wanted or any(inputs.pattern for inputs in told) or not wanted.isdisjoint(fact.topics)
 
 
 def _find_seat_expired(scene: Scene) -> Finding | None:
@@ -228,13 +287,21 @@ def _find_dropped(scene: Scene) -> Finding | None:
         name for event in scene.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
     ]
     lost = {had[name].stamp.event_id: had[name] for name in taken if name in had and member_of(had[name]) not in alive}
-    return Finding(Cause.SESSION_EXPIRED, tuple(lost.values())) if lost else None
+    if not lost:
+        return None
+    was_called = {member_of(event) for event in lost.values()} <= _giving_up(scene.past)
+    return Finding(Cause.REBALANCE_TIMED_OUT if was_called else Cause.SESSION_EXPIRED, tuple(lost.values()))
 
 
-RULES: tuple[Rule, ...] = (
+def _giving_up(events: Events) -> set[str]:
+    """Members that were told to give something up, and did not say that they have."""
+    phases = {member_of(event): event.fact.phase for event in events if isinstance(event.fact, PhaseBegan)}
+    return {member_id for member_id, phase in phases.items() if phase is Phase.REVOKING}
+
+
+CHANGES: tuple[Rule, ...] = (
     Rule(Cause.BRIDGE_RESTARTED, _find_restart),
     Rule(Cause.OPERATOR, _find_operator),
-    Rule(Cause.COORDINATOR_MOVED, _of(CoordinatorMoved)),
     Rule(Cause.FIRST_JOIN, _find_first_join),
     Rule(Cause.SESSION_EXPIRED, _departed(EXPIRED)),
     Rule(Cause.REBALANCE_TIMED_OUT, _departed(TIMED_OUT)),
@@ -242,10 +309,15 @@ RULES: tuple[Rule, ...] = (
     Rule(Cause.DEPLOY_WAVE, _find_wave),
     Rule(Cause.LEAVE, _departed(CLEAN)),
     Rule(Cause.JOIN, _of(MemberJoined)),
-    Rule(Cause.TOPICS_CHANGED, _find_topics),
+)
+"""Somebody came, went or gave an order."""
+NOTICES: tuple[Rule, ...] = (
+    Rule(Cause.TOPICS_CHANGED, find_topics),
     Rule(Cause.SUBSCRIPTION_CHANGED, _of(MemberSubscribed)),
+    Rule(Cause.COORDINATOR_MOVED, _find_moved),
     Rule(Cause.LEADER_REJOINED, _find_leader),
 )
+"""Members that were there want or see something else."""
 
 
 def member_of(event: Event) -> str:

@@ -34,6 +34,7 @@ class Scene:
     still coming together, and has caused it if nothing else has: an expiry is noticed when the others are counted.
 
     `is_barrier`: all members stop and meet, as in a classic group; otherwise each epoch has a rebalance of its own.
+    `reach_us` is how long before the beginning a cause may lie; only topics are noticed later.
     """
 
     opening: Event
@@ -43,6 +44,7 @@ class Scene:
     at_first: tuple[Event, ...]
     later: tuple[Event, ...]
     is_barrier: bool
+    reach_us: int
     begin_us: int
     end_us: int
 
@@ -69,11 +71,10 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
     is_barrier = _is_barrier(past, own)
     meeting = _meeting(own) if is_barrier else frozenset[int]()
     reach_us = SAME_TURN_US if fact.road is Road.EMBEDDED and not is_barrier else SHORTLY_BEFORE_US
-    noticed_us = METADATA_AGE_US if is_barrier else reach_us
     at_first = [
         event
         for event in _open_past(past, is_barrier=is_barrier)
-        if _is_recent(event, begin_us, noticed_us if isinstance(event.fact, TopicsChanged) else reach_us)
+        if _is_recent(event, begin_us, METADATA_AGE_US if isinstance(event.fact, TopicsChanged) else reach_us)
     ]
     at_first += (event for event in own if event.stamp.mono_us <= begin_us)
     return Scene(
@@ -84,6 +85,7 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
         at_first=tuple(at_first),
         later=tuple(event for event in own if event.stamp.number in meeting and event.stamp.mono_us > begin_us),
         is_barrier=is_barrier,
+        reach_us=reach_us,
         begin_us=begin_us,
         end_us=max(begin_us, _end_us(own, rebalance_id)),
     )

@@ -27,6 +27,7 @@ from bridge.telemetry.schema.facts import (
     MemberLeft,
     MemberTold,
     OperatorActed,
+    TargetComputed,
     TopicsChanged,
 )
 from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Phase
@@ -40,6 +41,7 @@ def tell(scene: Scene, finding: Finding, critical: Critical | None, introduced: 
         why = f"rebalanced, and nothing shows why: {_known(scene)}"
     else:
         why = CLAUSES[finding.cause](finding, introduced)
+        why = why.replace("rebalanced", "rebalanced again", 1) if finding.is_again else why
     return f"{scene.fact.group_id} {why}{_waiting(critical, introduced)}"
 
 
@@ -90,6 +92,8 @@ def _timed_out(finding: Finding, introduced: Introduced) -> str:
     within = "in time"
     if inputs is not None and inputs.rebalance_timeout_ms > 0:
         within = f"within {tell_duration(inputs.rebalance_timeout_ms * 1_000)}"
+    if not facts:
+        within = "in time"
     is_sync = any(fact.departure is Departure.SYNC_TIMED_OUT for fact in facts if fact.departure in TIMED_OUT)
     did = "did not ask for its assignment" if is_sync else "did not give up its partitions or join again"
     return f"rebalanced because {who} {did} {within}"
@@ -107,10 +111,15 @@ def _topics(finding: Finding, introduced: Introduced) -> str:
     for event in finding.evidence:
         if isinstance(event.fact, TopicsChanged):
             changes.update(zip(event.fact.topics, event.fact.partition_counts, strict=False))
-    told = [f"{topic} {_has(count)}" for topic, count in changes.items()]
+    told = [f"{topic} {_has(count)}" for topic, count in changes.items()] or [_grown(finding)]
     noticed = members_behind(finding)
     end = f", which {introduce_all(noticed, introduced)} noticed" if noticed else ""
     return f"rebalanced because topics changed: {enumerate_words(told)}{end}"
+
+
+def _grown(finding: Finding) -> str:
+    counts = [event.fact.partition_count for event in finding.evidence if isinstance(event.fact, TargetComputed)]
+    return f"{counts[-1]} partitions are read now, {counts[0]} before"
 
 
 def _has(count: int) -> str:

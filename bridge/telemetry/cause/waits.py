@@ -3,12 +3,13 @@
 It must not know causes or words; all times are of the run's monotonic clock.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.cause.spans import Span, pair_spans
 from bridge.telemetry.schema.facts import (
+    Fact,
     MemberJoined,
     MemberLeft,
     MemberRejoined,
@@ -49,12 +50,15 @@ class Critical:
     is_by_all: bool = False
 
 
-def find_critical(scene: Scene) -> Critical | None:
-    """The member that was waited for longest, None if nobody was."""
+def find_critical(scene: Scene, gone_before: Collection[str] = ()) -> Critical | None:
+    """The member that was waited for longest, None if nobody was.
+
+    `gone_before` are members whose absence made the rebalance: it began without them.
+    """
     spans = pair_spans((*scene.past, *scene.own), scene.begin_us, scene.end_us)
     spans = [span for span in spans if span.end_us > scene.begin_us and span.begin_us < scene.end_us]
     waits_of: dict[str, list[Wait]] = {}
-    for wait in find_waits(scene, spans):
+    for wait in find_waits(scene, spans, gone_before):
         waits_of.setdefault(wait.holder, []).append(wait)
     lengths = {holder: union_us((wait.begin_us, wait.end_us) for wait in waits) for holder, waits in waits_of.items()}
     held = sorted((-length, holder) for holder, length in lengths.items() if length >= NOTICEABLE_US)
@@ -73,10 +77,10 @@ def find_critical(scene: Scene) -> Critical | None:
     )
 
 
-def find_waits(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+def find_waits(scene: Scene, spans: Sequence[Span], gone_before: Collection[str] = ()) -> Iterator[Wait]:
     """Every wait of the rebalance, given the phases that touch it."""
     if scene.is_barrier:
-        yield from _waits_for_last(scene, spans)
+        yield from _waits_for_last(scene, spans, gone_before)
         yield from _waits_for_leader(scene, spans)
     else:
         yield from _waits_for_release(scene, spans)
@@ -96,7 +100,7 @@ def union_us(intervals: Iterable[tuple[int, int]]) -> int:
 # ---------------------------------------------------------------------------------------------- classic groups
 
 
-def _waits_for_last(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+def _waits_for_last(scene: Scene, spans: Sequence[Span], gone_before: Collection[str]) -> Iterator[Wait]:
     """Members that have joined wait for the last one to do so, or to be given up."""
     spans_of = _by_member(spans)
     joins = {span.member_id: span for span in spans if span.phase is Phase.JOINING and span.has_begin}
@@ -108,6 +112,7 @@ def _waits_for_last(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
         event.fact.member_id
         for event in scene.own
         if isinstance(event.fact, MemberLeft) and event.fact.departure in MISSED
+        if event.fact.member_id not in gone_before
     ]
     if missed:
         holder, until_us = missed[-1], max(span.end_us for span in joins.values())
@@ -146,10 +151,24 @@ def _waits_for_release(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     spans_of = _by_member(spans)
     for span in spans:
         if span.phase is Phase.AWAITING_RELEASE:
-            begin_us, end_us = max(span.begin_us, scene.begin_us), min(span.end_us, scene.end_us)
+            begin_us, limit_us = max(span.begin_us, scene.begin_us), min(span.end_us, scene.end_us)
             for holder in span.waits_on:
-                phase = _phase_at(spans_of, holder, begin_us, end_us)
-                yield Wait(holder=holder, waiter=span.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
+                # Who waits for several goes on waiting when one of them has given up what it had.
+                is_one_of_many = len(span.waits_on) > 1
+                end_us = _released_us(scene, holder, limit_us) if is_one_of_many else limit_us
+                if end_us > begin_us:
+                    phase = _phase_at(spans_of, holder, begin_us, end_us)
+                    yield Wait(holder=holder, waiter=span.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
+
+
+def _released_us(scene: Scene, holder: str, limit_us: int) -> int:
+    """When a member gave up the last of what it gave up in this rebalance, the limit if it gave up nothing."""
+    facts = ((event.fact, event.stamp.mono_us) for event in scene.own)
+    return max((at for fact, at in facts if _releases(fact, holder) and at <= limit_us), default=limit_us)
+
+
+def _releases(fact: Fact, holder: str) -> bool:
+    return isinstance(fact, PartitionsReleased) and fact.member_id == holder
 
 
 def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
@@ -169,7 +188,22 @@ def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
                     yield Wait(holder=holder, waiter=fact.member_id, begin_us=begin_us, end_us=end_us, phase=phase)
             for name in fact.partitions:
                 released.pop(name, None)
-    yield from _waits_of_newcomers(scene, spans_of, set(released.values()))
+    yield from _waits_of_newcomers(scene, spans_of, set(released.values()) | _never_released(scene))
+
+
+def _never_released(scene: Scene) -> set[tuple[str, int]]:
+    """Members that were told to give something up and had not done so when the rebalance ended, with that time."""
+    told: dict[str, str] = {}
+    for event in scene.own:
+        fact = event.fact
+        if event.stamp.mono_us > scene.end_us:
+            break
+        if isinstance(fact, PartitionsTold):
+            told.update(dict.fromkeys(fact.partitions, fact.member_id))
+        elif isinstance(fact, PartitionsReleased | PartitionsAssigned):
+            for name in fact.partitions:
+                told.pop(name, None)
+    return {(holder, scene.end_us) for holder in told.values()}
 
 
 def _waits_of_newcomers(scene: Scene, spans_of: SpansOf, unclaimed: set[tuple[str, int]]) -> Iterator[Wait]:

@@ -15,6 +15,7 @@ from types import FrameType
 
 import confluent_kafka
 import kafka
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from bridge.demo.events_clock import now_ns
 from bridge.demo.events_writer import EventWriter
@@ -26,10 +27,13 @@ from bridge.demo.members.stop_signal import StopSignal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """How a member plays: the library, seconds in its revoked callback, and what it does on SIGUSR1 ("" nothing)."""
+    """How a member plays: the library, seconds in its revoked callback and as a leader that assigns, and what it does
+    on SIGUSR1 ("" nothing).
+    """
 
     library: str
     revoke_s: float
+    assign_s: float
     rest_s: float
     subscribe: str
     rejoins: bool
@@ -57,11 +61,23 @@ class ConfluentActor(confluent.Member):
         super()._revoked(consumer, partitions)
 
 
+def assign_late(wait_s: float) -> None:
+    """Let kafka-python's range assignor, which runs in the leader, take so long."""
+    assign = RangePartitionAssignor.assign
+
+    def assign_then(cluster: object, members: object) -> object:
+        time.sleep(wait_s)
+        return assign(cluster, members)
+
+    RangePartitionAssignor.assign = staticmethod(assign_then)
+
+
 class KafkaPythonActor(kafka_python.Member):
     """kafka-python's member."""
 
     def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
         super().__init__(options, diary)
+        assign_late(part.assign_s)
         self._part = part
         self._topics = list(options.topics)
 
@@ -77,8 +93,11 @@ class KafkaPythonActor(kafka_python.Member):
 
     async def on_partitions_revoked(self, partitions: Iterable[kafka.TopicPartition]) -> None:
         """kafka-python's callback; it blocks the library's thread as an application's would."""
-        time.sleep(self._part.revoke_s)
+        self._take_time()
         await super().on_partitions_revoked(partitions)
+
+    def _take_time(self) -> None:
+        time.sleep(self._part.revoke_s)
 
 
 Actor = ConfluentActor | KafkaPythonActor
@@ -93,6 +112,7 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--library", choices=tuple(LIBRARIES), default="confluent-kafka")
     parser.add_argument("--revoke-s", type=float, default=0.0)
+    parser.add_argument("--assign-s", type=float, default=0.0)
     parser.add_argument("--rest-s", type=float, default=0.0)
     parser.add_argument("--subscribe", default="")
     parser.add_argument("--rejoins", action="store_true")
@@ -100,6 +120,7 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
     part = Part(
         library=parsed.library,
         revoke_s=parsed.revoke_s,
+        assign_s=parsed.assign_s,
         rest_s=parsed.rest_s,
         subscribe=parsed.subscribe,
         rejoins=parsed.rejoins,

@@ -4,33 +4,31 @@ It must not know how they are told.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bridge.telemetry.schema.terms import Cause, Phase
 from tests.support.causes import tales
 from tests.support.causes.cast import CLASSIC, Case, Limits, Name
 from tests.support.causes.stage import Stage
 
+ANYBODY = "*"
+NOBODY = ""
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What is to be said of one rebalance: the cause, whose, who was waited for in which phase, who was disturbed."""
 
-    cause: Cause
-    seats: str = ""
-    critical: str = ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Right:
+    """What is to be said: causes in their order with the seats behind them, each as often as it has rebalances; those
+    that may be among them, by what clients do on their own account; who was slow, in which phase; how many disturbed.
+    """
+
+    causes: tuple[tuple[Cause, str], ...]
+    maybe: frozenset[tuple[Cause, str]] = frozenset()
+    slow: str = NOBODY
     phase: Phase | None = None
     disturbed: int = 0
 
 
-def one_topic(group: str) -> tuple[str, ...]:
-    """What members read as a rule."""
-    return (f"{group}-topic",)
-
-
-def two_topics(group: str) -> tuple[str, ...]:
-    """One that is there, and one that is not yet."""
-    return (f"{group}-topic", f"{group}-later")
+Say = Callable[[Case], Right]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,63 +36,141 @@ class Plot:
     """A story."""
 
     tell: Callable[[Stage], Awaitable[None]]
-    says: Callable[[Case], tuple[Said, ...]]
+    says: Say
     limits: Limits = field(default_factory=Limits)
-    topics: Callable[[str], tuple[str, ...]] = one_topic
+    topics: Callable[[str], tuple[str, ...]] = lambda group: (f"{group}-topic",)
 
 
-def waiting(seat: str, phase: Phase = Phase.REVOKING) -> dict[str, str | Phase]:
-    return {"critical": seat, "phase": phase}
+POLLING = (Name.RANGE, Name.COOPERATIVE, Name.CONSUMER)
+"""kafka-python's callbacks hold up its heartbeats, and it neither waits for topics nor takes subscriptions back."""
 
 
-def first_join(_: Case) -> tuple[Said, ...]:
-    return (Said(Cause.FIRST_JOIN, "a"),)
+def right(*causes: tuple[Cause, str]) -> Right:
+    """Causes, and nobody slow."""
+    return Right(causes=causes)
 
 
-def say(*said: Said) -> Callable[[Case], tuple[Said, ...]]:
+def slow(said: Right, seat: str, phase: Phase = Phase.REVOKING) -> Right:
+    """The same, with a slow member."""
+    return replace(said, slow=seat, phase=phase)
+
+
+def always(said: Right) -> Say:
+    """The same on each road and for each client."""
     return lambda _: said
 
 
+def is_eager_meeting(case: Case) -> bool:
+    """Whether everybody stops, and so everybody waits for whoever stops last."""
+    return case.is_met and case.kind is not Name.COOPERATIVE
+
+
+def if_met(said: Right, seat: str, disturbed: int = 0) -> Say:
+    """Slow, and others disturbed, only where all have to stop: elsewhere the story asks nothing of that member."""
+    return lambda case: replace(slow(said, seat), disturbed=disturbed) if is_eager_meeting(case) else said
+
+
+def say_timeout(case: Case) -> Right:
+    """A meeting goes on without the member that is late; elsewhere its expulsion makes a rebalance of its own."""
+    out = () if case.is_met else ((Cause.REBALANCE_TIMED_OUT, "b"),)
+    said = slow(right((Cause.JOIN, "c"), *out, (Cause.JOIN, "b")), "b")
+    return replace(said, disturbed=1) if is_eager_meeting(case) else said
+
+
+def say_leader(case: Case) -> Right:
+    """The bridge gives a leader its generation back, and nobody hears of it."""
+    if not case.is_met:
+        return right()
+    return replace(slow(right((Cause.LEADER_REJOINED, "a")), "b"), disturbed=1)
+
+
+def say_topics(case: Case) -> Right:
+    """Members of a classic group notice by themselves; librdkafka's subscribe only to topics that are there."""
+    maybe = frozenset({(Cause.SUBSCRIPTION_CHANGED, ANYBODY)}) if case.is_met else frozenset[tuple[Cause, str]]()
+    said = replace(right((Cause.TOPICS_CHANGED, ANYBODY)), maybe=maybe)
+    return slow(said, "b") if is_eager_meeting(case) else said
+
+
+def say_removal(case: Case) -> Right:
+    """Whoever is removed and still runs comes back: at once in a meeting, otherwise with a rebalance of its own."""
+    maybe = frozenset({(Cause.JOIN, "b"), (Cause.STATIC_RETURN, "b")})
+    said = replace(right((Cause.OPERATOR, "b")), maybe=maybe)
+    if is_eager_meeting(case):
+        return replace(slow(said, "a"), disturbed=1)
+    return slow(said, "a") if case.is_consumer else said
+
+
+def say_restart(case: Case) -> Right:
+    """What was under way goes on; on road `pass` only for those who have to do something yet."""
+    said = right((Cause.JOIN, "c"), (Cause.BRIDGE_RESTARTED, NOBODY))
+    return slow(said, "a")
+
+
+def say_move(case: Case) -> Right:
+    """A classic group's new coordinator has not heard of the last generation: it comes again, then the newcomer."""
+    if not case.is_met:
+        return slow(right((Cause.JOIN, "c")), "a")
+    again = right((Cause.JOIN, "c"), (Cause.COORDINATOR_MOVED, NOBODY), (Cause.JOIN, "c"))
+    return slow(again, "a", Phase.SYNCING)
+
+
+def say_overlap(case: Case) -> Right:
+    """The second one may be gone before the first meeting is over."""
+    if case.is_met:
+        return replace(slow(right((Cause.JOIN, "c")), "a"), maybe=frozenset({(Cause.LEAVE, "b")}))
+    said = right((Cause.JOIN, "c"), (Cause.LEAVE, "b"))
+    return said if case.road == "pass" else slow(said, "a")
+
+
+JOIN_C = right((Cause.JOIN, "c"))
+BY_A, BY_B = always(slow(JOIN_C, "a")), always(slow(JOIN_C, "b"))
+
 PLOTS: Mapping[str, Plot] = {
-    "first-join": Plot(tell=tales.tell_first_join, says=first_join),
-    "join": Plot(tell=tales.tell_join, says=say(Said(Cause.JOIN, "c", "a", Phase.REVOKING))),
-    "leave": Plot(tell=tales.tell_leave, says=say(Said(Cause.LEAVE, "c"))),
-    "expiry": Plot(tell=tales.tell_expiry, says=say(Said(Cause.SESSION_EXPIRED, "c"))),
-    "rebalance-timeout": Plot(
-        tell=tales.tell_timeout,
-        says=say(Said(Cause.JOIN, "c", "b", Phase.REVOKING)),
-        limits=Limits((Name.RANGE, Name.COOPERATIVE, Name.CONSUMER)),
+    "first-join": Plot(tell=tales.tell_first_join, says=always(right((Cause.FIRST_JOIN, "a")))),
+    "join": Plot(tell=tales.tell_join, says=BY_A),
+    "leave": Plot(tell=tales.tell_leave, says=if_met(right((Cause.LEAVE, "c")), "a")),
+    "expiry": Plot(tell=tales.tell_expiry, says=if_met(right((Cause.SESSION_EXPIRED, "c")), "a")),
+    "rebalance-timeout": Plot(tell=tales.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
+    "subscription": Plot(
+        tell=tales.tell_subscription,
+        says=if_met(right((Cause.SUBSCRIPTION_CHANGED, "b")), "a", disturbed=1),
+        limits=Limits(POLLING),
     ),
-    "subscription": Plot(tell=tales.tell_subscription, says=say(Said(Cause.SUBSCRIPTION_CHANGED, "b"))),
-    "new-partitions": Plot(tell=tales.tell_partitions, says=say(Said(Cause.TOPICS_CHANGED))),
-    "new-topic": Plot(tell=tales.tell_topic, says=say(Said(Cause.TOPICS_CHANGED)), topics=two_topics),
-    "topic-by-pattern": Plot(
+    "new-partitions": Plot(tell=tales.tell_partitions, says=say_topics),
+    "new-topic": Plot(
         tell=tales.tell_topic,
-        says=say(Said(Cause.TOPICS_CHANGED)),
-        topics=lambda group: (f"^{group}-.*",),
-        limits=Limits((Name.RANGE, Name.COOPERATIVE, Name.CONSUMER)),
+        says=say_topics,
+        limits=Limits(POLLING),
+        topics=lambda group: (f"{group}-topic", f"{group}-later"),
     ),
-    "static-return": Plot(tell=tales.tell_static_return, says=say(Said(Cause.STATIC_RETURN, "b", "a", Phase.REVOKING))),
-    "leader-rejoin": Plot(
-        tell=tales.tell_leader_rejoin,
-        says=say(Said(Cause.LEADER_REJOINED, "a", "b", Phase.REVOKING)),
-        limits=Limits((Name.PYTHON,)),
+    "topic-by-pattern": Plot(
+        tell=tales.tell_topic, says=say_topics, limits=Limits(POLLING), topics=lambda group: (f"^{group}-.*",)
     ),
-    "deployment": Plot(tell=tales.tell_deployment, says=say(Said(Cause.DEPLOY_WAVE, "ab"))),
+    "static-return": Plot(tell=tales.tell_static_return, says=always(slow(right((Cause.STATIC_RETURN, "b")), "a"))),
+    "leader-rejoin": Plot(tell=tales.tell_leader_rejoin, says=say_leader, limits=Limits((Name.PYTHON,))),
+    "deployment": Plot(tell=tales.tell_deployment, says=always(slow(right((Cause.DEPLOY_WAVE, "ab")), "s"))),
     "convert-order": Plot(
-        tell=tales.tell_conversion_by_order, says=say(Said(Cause.OPERATOR)), limits=Limits(CLASSIC, ("embedded",))
+        tell=tales.tell_conversion_by_order, says=always(right()), limits=Limits(CLASSIC, ("embedded",))
     ),
-    "remove-order": Plot(tell=tales.tell_removal, says=say(Said(Cause.OPERATOR, "b"))),
-    "bridge-restart": Plot(tell=tales.tell_restart, says=say(Said(Cause.JOIN, "c"))),
-    "coordinator-move": Plot(tell=tales.tell_coordinator_move, says=say(Said(Cause.JOIN, "c"))),
+    "remove-order": Plot(tell=tales.tell_removal, says=say_removal),
+    "bridge-restart": Plot(tell=tales.tell_restart, says=say_restart),
+    "coordinator-move": Plot(
+        tell=tales.tell_coordinator_move, says=say_move, limits=Limits((Name.PYTHON, Name.CONSUMER))
+    ),
     "first-consumer": Plot(
         tell=tales.tell_conversion_by_join,
-        says=say(Said(Cause.JOIN, "c", "a", Phase.REVOKING)),
-        limits=Limits(CLASSIC, new_on_pass=True),
+        says=BY_A,
+        limits=Limits(CLASSIC, pass_kinds=(Name.RANGE, Name.PYTHON), new_on_pass=True),
     ),
-    "slow-revoke": Plot(tell=tales.tell_slow_revoke, says=say(Said(Cause.JOIN, "c", "b", Phase.REVOKING))),
-    "slow-processing": Plot(tell=tales.tell_slow_processing, says=say(Said(Cause.JOIN, "c", "b", Phase.REVOKING))),
-    "frozen": Plot(tell=tales.tell_frozen, says=say(Said(Cause.JOIN, "c", "b"))),
-    "double-join": Plot(tell=tales.tell_double_join, says=say(Said(Cause.JOIN, "cd", "a", Phase.REVOKING))),
-    "overlap": Plot(tell=tales.tell_overlap, says=say(Said(Cause.JOIN, "c", "a"))),
+    "slow-revoke": Plot(tell=tales.tell_slow_revoke, says=BY_B),
+    "slow-processing": Plot(tell=tales.tell_slow_processing, says=BY_B),
+    "slow-assignment": Plot(
+        tell=tales.tell_slow_assignment,
+        says=always(slow(JOIN_C, "a", Phase.SYNCING)),
+        limits=Limits((Name.PYTHON,), ("pass",)),
+    ),
+    "frozen": Plot(tell=tales.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
+    "double-join": Plot(tell=tales.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
+    "overlap": Plot(tell=tales.tell_overlap, says=say_overlap),
 }
+"""By the names that tests and the page of causes show."""

@@ -3,6 +3,7 @@
 It must not know any story.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import trio
 from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from bridge.admin.client import give_order
+from bridge.demo.events import Partition
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
 from bridge.demo.fleet_topics import create_topics, grow_topic
@@ -22,8 +24,6 @@ from tests.support.causes.acting_member import __name__ as program
 from tests.support.causes.cast import KINDS, Case, Name
 from tests.support.mortal_bridge import MortalBridge
 
-import sys
-
 PARTITIONS = 6
 SESSION_MS = 6_000
 HEARTBEAT_MS = 400
@@ -31,7 +31,7 @@ SLOW_S = 1.5
 FOREVER_US = 10**15
 STABLE_MS = 1_000
 LOOK_S = 0.1
-WAIT_S = 30.0
+WAIT_S = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class Stage:
     case: Case
     fleet: Fleet
     place: Place
+    session_ms: int = SESSION_MS
     began_us: list[int] = field(default_factory=list)
 
     def member(
@@ -65,9 +66,9 @@ class Stage:
         poll_ms: int | None = None,
         kind: Name | None = None,
     ) -> MemberSpec:
-        """A member; one that may go without poll for `poll_ms` only has a session as short as that."""
+        """A member; with `poll_ms` it has no more time for a rebalance than that, and a session no longer."""
         chosen = KINDS[self.case.kind if kind is None else kind]
-        session_ms = SESSION_MS if poll_ms is None else poll_ms
+        session_ms = self.session_ms if poll_ms is None else poll_ms
         polls = () if poll_ms is None else ("--max-poll-interval-ms", str(poll_ms))
         part = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
         return MemberSpec(
@@ -86,14 +87,31 @@ class Stage:
         return self.member(seat, revoke_s=revoke_s)
 
     async def form(self, *specs: MemberSpec) -> None:
-        """Members come, one after the other."""
-        for spec in specs:
-            await self.fleet.start(spec)
+        """Members come: the first alone, so that it leads a classic group, then the others together."""
+        first, *others = specs
+        await self.fleet.start(first)
+        if others:
             await self.settle()
+        for spec in others:
+            await self.fleet.start(spec)
+        await self.settle()
 
     async def settle(self) -> None:
-        """Until nothing moves."""
-        await self.fleet.wait_settled(stable_ms=STABLE_MS)
+        """Until nothing moves, and no rebalance is under way that the event has caused."""
+        with trio.fail_after(WAIT_S):
+            await self.fleet.wait_settled(stable_ms=STABLE_MS)
+            while self.began_us and any(one.outcome is None for one in await self.told()):
+                await trio.sleep(STABLE_MS / 1_000)
+                await self.fleet.wait_settled(stable_ms=STABLE_MS)
+
+    async def start(self, spec: MemberSpec) -> None:
+        """Start a member, and return when its program runs and is about to join."""
+        member = await self.fleet.start(spec)
+        with trio.fail_after(WAIT_S):
+            is_silent = True
+            while is_silent:
+                is_silent = not member.events
+                await trio.sleep(LOOK_S if is_silent else 0)
 
     def begin(self) -> None:
         """What follows is the story's event."""
@@ -102,23 +120,28 @@ class Stage:
     async def wait_begun(self) -> None:
         """Until a rebalance is under way since `begin`."""
         with trio.fail_after(WAIT_S):
-            while not any(one.outcome is None for one in await self.told()):
-                await trio.sleep(LOOK_S)
+            is_quiet = True
+            while is_quiet:
+                is_quiet = not any(one.outcome is None for one in await self.told())
+                await trio.sleep(LOOK_S if is_quiet else 0)
 
     async def told(self) -> list[Rebalance]:
-        """What the log says of the rebalances that began since `begin`."""
+        """What the log says of the rebalances that began since the event."""
+        return [one for one in await self.history() if one.began_wall_us >= self.began_us[-1]]
+
+    async def history(self) -> list[Rebalance]:
+        """What the log says of all the group's rebalances."""
         find = Wanted(group_id=self.case.group, since_us=FOREVER_US)
         try:
-            found = await trio.to_thread.run_sync(find_rebalances, self.place.events, find)
+            return await trio.to_thread.run_sync(find_rebalances, self.place.events, find)
         except NothingToShow:
             return []
-        return [one for one in found if one.began_wall_us >= self.began_us[-1]]
 
     # ------------------------------------------------------------------ the world around
 
-    async def create_topic(self, name: str, partitions: int) -> None:
-        """One more topic, to be read as well."""
-        self.fleet.partitions |= await trio.to_thread.run_sync(create_topics, self.place.broker, (name,), partitions)
+    async def create_topic(self, name: str, partitions: int) -> frozenset[Partition]:
+        """One more topic; its partitions are not waited for yet."""
+        return await trio.to_thread.run_sync(create_topics, self.place.broker, (name,), partitions)
 
     async def grow_topic(self, name: str, partitions: int) -> None:
         """More partitions."""

@@ -6,14 +6,14 @@ It must not know what is to be said of it.
 import trio
 
 from tests.support.causes.cast import Name
-from tests.support.causes.stage import Stage
+from tests.support.causes.stage import SLOW_S, Stage
 
 GROWN = 9
 SLOWER_S = 3.0
 SHORT_POLL_MS = 3_000
 TOO_SLOW_S = 6.0
-REST_S = 4.0
-FROZEN_S = 2.5
+REST_S = 3.0
+FROZEN_S = 2.0
 SLOWEST_S = 5.0
 
 
@@ -40,17 +40,19 @@ async def tell_slow_revoke(stage: Stage) -> None:
 async def tell_slow_processing(stage: Stage) -> None:
     """A third one, while the second does not poll for some seconds."""
     await stage.form(stage.member("a"), stage.member("b", acts=("--rest-s", str(REST_S))))
-    stage.fleet.nudge("b")
     stage.begin()
-    await stage.form(stage.member("c"))
+    await stage.start(stage.member("c"))
+    stage.fleet.nudge("b")
+    await stage.settle()
 
 
 async def tell_frozen(stage: Stage) -> None:
     """A third one, while the second hears nothing at all."""
     await stage.form(stage.member("a"), stage.member("b"))
-    stage.fleet.freeze("b")
     stage.begin()
-    await stage.fleet.start(stage.member("c"))
+    await stage.start(stage.member("c"))
+    stage.fleet.freeze("b")
+    await stage.wait_begun()
     await trio.sleep(FROZEN_S)
     stage.fleet.thaw("b")
     await stage.settle()
@@ -83,10 +85,11 @@ async def tell_timeout(stage: Stage) -> None:
 async def tell_subscription(stage: Stage) -> None:
     """The second one wants one more topic."""
     more = f"{stage.case.group}-more"
+    wanted = await stage.create_topic(more, 3)
     await stage.form(stage.slow("a"), stage.member("b", revoke_s=0.5, acts=("--subscribe", more)))
-    await stage.create_topic(more, 3)
     stage.begin()
     stage.fleet.nudge("b")
+    stage.fleet.partitions |= wanted
     await stage.settle()
 
 
@@ -102,7 +105,7 @@ async def tell_topic(stage: Stage) -> None:
     """A topic that all have wanted from the beginning is there at last."""
     await stage.form(stage.member("a"), stage.slow("b"))
     stage.begin()
-    await stage.create_topic(f"{stage.case.group}-later", 3)
+    stage.fleet.partitions |= await stage.create_topic(f"{stage.case.group}-later", 3)
     await stage.settle()
 
 
@@ -166,12 +169,21 @@ async def tell_restart(stage: Stage) -> None:
 
 async def tell_coordinator_move(stage: Stage) -> None:
     """The group's coordinator moves to another broker while a third one waits for the first."""
-    await stage.form(stage.slow("a", SLOWER_S), stage.member("b"))
+    leads = stage.member("a", revoke_s=SLOW_S, acts=("--assign-s", str(REST_S)))
+    await stage.form(leads if stage.case.is_met else stage.slow("a", SLOWEST_S), stage.member("b"))
     stage.begin()
     await stage.fleet.start(stage.member("c"))
     await stage.wait_begun()
+    await trio.sleep(SLOW_S)
     await stage.move_coordinator()
     await stage.settle()
+
+
+async def tell_slow_assignment(stage: Stage) -> None:
+    """A third one comes, and the leader takes its time to say who gets what."""
+    await stage.form(stage.member("a", acts=("--assign-s", str(SLOW_S))), stage.member("b"))
+    stage.begin()
+    await stage.form(stage.member("c"))
 
 
 async def tell_conversion_by_join(stage: Stage) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
+from confluent_kafka import KafkaException
 
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import Target
@@ -17,14 +18,14 @@ from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.trace.page import draw_page
-from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcessError, bridge_process
 from tests.support.causes.cast import Case
 from tests.support.causes.plots import PLOTS
-from tests.support.causes.stage import PARTITIONS, Place, Stage, place_of
+from tests.support.causes.stage import PARTITIONS, SESSION_MS, Place, Stage, place_of
 from tests.support.mortal_bridge import MortalBridge
 from tests.support.two_brokers import two_brokers
 
-AT_A_TIME = 5
+AT_A_TIME = 8
 EMBEDDED = "embedded-*"
 QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
@@ -35,17 +36,22 @@ QUICK_GROUPS = {
     "group.consumer.heartbeat.interval.ms": "400",
 }
 LINGER_S = 0.5
+PAGE = "trace.html"
+PATIENT_MS = 30_000
+"""A session that outlasts a restart of the bridge among other stories."""
 RESTARTS, MOVES = "bridge-restart", "coordinator-move"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What the bridge says of the rebalances since the event; `fault` if the story could not be told to its end."""
+    """What the bridge says of the rebalances since the event, and the seats of members.
+
+    `fault` if the story could not be told to its end.
+    """
 
     rebalances: tuple[Rebalance, ...] = ()
-    before: tuple[Rebalance, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
     fault: Exception | None = None
-    page: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,28 +76,41 @@ class Theatre:
         async with limiter:
             try:
                 self.told[case] = await self._play(case)
-            except Exception as fault:
+            except (ExceptionGroup, KafkaException, BridgeProcessError) as fault:
                 # It belongs to the test of this story, which raises it again.
                 self.told[case] = Told(fault=fault)
 
     async def _play(self, case: Case) -> Told:
-        plot = PLOTS[case.story]
-        place = self.places.get((case.version, case.story), self.places[case.version, ""])
         directory = self.directory / "-".join(case)
         directory.mkdir()
+        with ExitStack() as running:
+            place = self.places.get((case.version, case.story)) or self.places[case.version, ""]
+            if case.story == RESTARTS:
+                place = await trio.to_thread.run_sync(_mortal, running, place.broker, directory)
+            return await self._play_at(place, case, directory)
+
+    @staticmethod
+    async def _play_at(place: Place, case: Case, directory: Path) -> Told:
+        plot = PLOTS[case.story]
         topics = (f"{case.group}-topic",)
         partitions = await trio.to_thread.run_sync(create_topics, place.broker, topics, PARTITIONS)
         async with trio.open_nursery() as nursery:
             target = Target(bootstrap=place.bridge, group=case.group, topics=plot.topics(case.group))
-            stage = Stage(case=case, fleet=Fleet(nursery, target, partitions, directory), place=place)
+            fleet = Fleet(nursery, target, partitions, directory)
+            session_ms = PATIENT_MS if case.story == RESTARTS else SESSION_MS
+            stage = Stage(case=case, fleet=fleet, place=place, session_ms=session_ms)
             await plot.tell(stage)
             await trio.sleep(LINGER_S)
-            rebalances = await stage.told()
+            told, history = await stage.told(), await stage.history()
             await stage.fleet.stop_all()
-        page = directory / "trace.html"
-        if rebalances:
-            page.write_text(draw_page(rebalances), encoding="utf-8")
-        return Told(rebalances=tuple(rebalances), page=page)
+        if told:
+            (directory / PAGE).write_text(draw_page(told), encoding="utf-8")
+        return Told(rebalances=tuple(told), names=_seats(history))
+
+
+def _seats(rebalances: Iterable[Rebalance]) -> dict[str, str]:
+    """Members by their ids; clients are called as their seats."""
+    return {member.member_id: member.client_id for one in rebalances for member in one.members}
 
 
 @contextmanager
@@ -108,7 +127,7 @@ def open_theatre(cases: Iterable[Case], directory: Path) -> Iterator[Theatre]:
 
 
 def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> Iterator[tuple[str, Place]]:
-    for name in ("kafka", "bridge", "events", "mortal", "mortal-events", "moved-events"):
+    for name in ("kafka", "bridge", "events", "moved-events"):
         (root / name).mkdir(parents=True)
     settings = BrokerSettings(version=version, properties=QUICK_GROUPS)
     if stories - {MOVES}:
@@ -118,10 +137,9 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
             bridge_process(kafka.bootstrap, [EMBEDDED], root / "bridge", quick, has_admin=True)
         )
         yield "", place_of(bridge, kafka.bootstrap, root / "events")
-        if RESTARTS in stories:
-            yield RESTARTS, _mortal(running, kafka.bootstrap, root)
     if MOVES in stories:
-        brokers = running.enter_context(two_brokers(version, root / "pair", QUICK_GROUPS))
+        many = {**QUICK_GROUPS, "offsets.topic.num.partitions": "50"}
+        brokers = running.enter_context(two_brokers(version, root / "pair", many))
         quick = {**QUICK_SETTINGS, "events.path": str(root / "moved-events")}
         bridge = running.enter_context(
             bridge_process(brokers.bootstrap.partition(",")[0], [EMBEDDED], root / "moved", quick)
@@ -137,9 +155,9 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
             yield "", place
 
 
-def _mortal(running: ExitStack, upstream: str, root: Path) -> Place:
-    quick = {**QUICK_SETTINGS, "events.path": str(root / "mortal-events")}
-    mortal = MortalBridge(upstream, EMBEDDED, root / "mortal", quick)
-    mortal.start()
+def _mortal(running: ExitStack, upstream: str, directory: Path) -> Place:
+    quick = {**QUICK_SETTINGS, "events.path": str(directory / "events")}
+    mortal = MortalBridge(upstream, EMBEDDED, directory, quick)
     running.callback(mortal.kill)
-    return Place(broker=upstream, bridge=mortal.bootstrap, events=root / "mortal-events", mortal=mortal)
+    mortal.start()
+    return Place(broker=upstream, bridge=mortal.bootstrap, events=directory / "events", mortal=mortal)

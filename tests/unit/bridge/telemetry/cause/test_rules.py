@@ -2,8 +2,8 @@
 
 from bridge.telemetry.cause.rules import find_cause, members_behind
 from bridge.telemetry.cause.scene import set_scene
-from bridge.telemetry.schema.facts import TopicsChanged
-from bridge.telemetry.schema.terms import Cause, Departure, News, Phase, Protocol, Road
+from bridge.telemetry.schema.facts import CoordinatorMoved, RebalanceBegan, RebalanceEnded, TopicsChanged
+from bridge.telemetry.schema.terms import Cause, Departure, News, Outcome, Phase, Protocol, Road
 from tests.support.event_stories import Story, eager_meeting
 
 
@@ -140,3 +140,81 @@ def test_first_member_of_a_group_that_passes_is_first() -> None:
     story.ended().at(4_000).began(2)
     story.joined("c2")
     assert cause_of(story.told("c1", News.ASSIGN)) == (Cause.JOIN, ("c2",))
+
+
+def test_second_round_of_cooperative_members_has_the_cause_of_the_first() -> None:
+    """KIP-429: whoever has given up what it lost joins again, so that the newcomer gets it."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c9")
+    story.began(4).target(3).told("c1", News.REVOKE).enters("c1", Phase.REVOKING).ended()
+    first = story.events[1].fact
+    assert isinstance(first, RebalanceBegan)
+    story.at(1_500).began(5).rejoined("c1", is_leader=True)
+    story.rebalance_id = first.rebalance_id
+    story.leaves("c1", Phase.REVOKING)
+    scene = set_scene(story.events)
+    assert scene is not None
+    finding = find_cause(scene)
+    assert (finding.cause, members_behind(finding), finding.is_again) == (Cause.JOIN, ("c9",), True)
+
+
+def test_two_that_come_to_one_meeting_are_both_named() -> None:
+    """The second came while the others were still on their way because of the first."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c8")
+    story.began(4).at(300).joined("c9")
+    assert cause_of(story.at(900).target(3)) == (Cause.JOIN, ("c8", "c9"))
+
+
+def moved_while_assigning() -> Story:
+    """A classic group's coordinator moves before the leader's assignment has come; its leader joins again."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c9")
+    story.began(4).enters("c9", Phase.JOINING).at(900).leaves("c9", Phase.JOINING).enters("c9", Phase.SYNCING)
+    story.at(2_000).tell(CoordinatorMoved(group_id="orders", road=Road.PASSING, broker="b2:9092"))
+    return story.at(1_990).ended(Outcome.SUPERSEDED).began(4)
+
+
+def test_members_that_join_again_at_a_new_coordinator_were_moved() -> None:
+    """It has not heard of their last generation."""
+    story = moved_while_assigning()
+    story.rejoined("c1", is_leader=True)
+    assert cause_of(story) == (Cause.COORDINATOR_MOVED, ())
+
+
+def test_newcomer_at_a_new_coordinator_is_a_newcomer() -> None:
+    """That the coordinator has moved shortly before is no reason to rebalance."""
+    story = moved_while_assigning()
+    story.at(5_000).ended().at(5_100).joined("c7")
+    assert cause_of(story.began(5)) == (Cause.JOIN, ("c7",))
+
+
+def left_open() -> Story:
+    """On road `pass` the run before ended in the middle of a rebalance of this group."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.tell(RebalanceEnded(**story.about(), outcome=Outcome.INTERRUPTED))
+    return story.at(500)
+
+
+def test_first_rebalance_after_a_restart_in_the_middle_of_one_is_the_restarts() -> None:
+    """Its members join again because their requests were lost."""
+    story = left_open().began(4)
+    story.rejoined("c1", is_leader=True)
+    assert cause_of(story) == (Cause.BRIDGE_RESTARTED, ())
+
+
+def test_newcomer_after_a_restart_is_a_newcomer() -> None:
+    """Somebody came: that is reason enough."""
+    story = left_open()
+    story.joined("c7")
+    assert cause_of(story.began(4).told("c1", News.REVOKE)) == (Cause.JOIN, ("c7",))
+
+
+def test_member_that_kept_what_it_was_to_give_up_was_late() -> None:
+    """A broker tells nobody that it has fenced a consumer member; others get what that was told to give up."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0").gets("c2", "orders-1")
+    story.at(9_000).began(4).loses("c2", "orders-1").enters("c2", Phase.REVOKING).ended()
+    story.at(40_000).began(5).told("c1", News.ASSIGN).gets("c1", "orders-1")
+    assert cause_of(story) == (Cause.REBALANCE_TIMED_OUT, ("c2",))

@@ -94,3 +94,42 @@ def test_nobody_waited_for_nobody() -> None:
 def test_union_counts_time_once(intervals: list[tuple[int, int]], expected: int) -> None:
     """Two that wait at the same time wait no longer than one."""
     assert union_us(intervals) == expected
+
+
+def test_of_several_holders_the_one_that_takes_longest_is_critical() -> None:
+    """Who has given up what it had is waited for no longer."""
+    story = Story().at(0)
+    story.joined("c9")
+    story.began(3).enters("c9", Phase.AWAITING_RELEASE, "c1", "c2")
+    story.at(100).enters("c1", Phase.REVOKING).enters("c2", Phase.REVOKING)
+    story.at(300).releases("c1", "orders-1").leaves("c1", Phase.REVOKING)
+    story.at(2_000).releases("c2", "orders-2").leaves("c2", Phase.REVOKING)
+    story.at(2_010).leaves("c9", Phase.AWAITING_RELEASE, "c1", "c2")
+    critical = critical_of(story.ended())
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c2", Phase.REVOKING, 2_000_000)
+
+
+def test_member_that_never_gives_up_was_waited_for_to_the_end() -> None:
+    """On road `pass` its coordinator fences it, and the next rebalance gives away what it had."""
+    story = Story(road=Road.PASSING).at(0)
+    story.joined("c9")
+    story.began(3).loses("c2", "orders-2").enters("c2", Phase.REVOKING)
+    critical = critical_of(story.at(3_000).ended())
+    assert critical is not None
+    assert (critical.member_id, critical.waiters, critical.waited_us) == ("c2", ("c9",), 3_000_000)
+
+
+def test_member_whose_expiry_made_the_rebalance_was_not_waited_for() -> None:
+    """A coordinator calls the others when it has given up on somebody, never before."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(3)
+    for member, at_ms in (("c1", 100), ("c2", 1_600)):
+        story.at(at_ms - 50).enters(member, Phase.REVOKING).at(at_ms).leaves(member, Phase.REVOKING)
+        story.enters(member, Phase.JOINING)
+    story.at(1_610).leaves("c1", Phase.JOINING).leaves("c2", Phase.JOINING).left("c3", Departure.SESSION_EXPIRED)
+    scene = set_scene(story.ended().events)
+    assert scene is not None
+    absent, late = find_critical(scene), find_critical(scene, ("c3",))
+    assert absent is not None
+    assert late is not None
+    assert (absent.member_id, late.member_id, late.waited_us) == ("c3", "c2", 1_500_000)

@@ -1,0 +1,146 @@
+"""Whether topics that a group reads have changed: as the bridge was told, or as is seen in what its members are given.
+
+It must not know any other cause.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from bridge.telemetry.cause.limits import SHORTLY_BEFORE_US
+from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.schema.facts import (
+    MemberInputs,
+    MemberRejoined,
+    MemberSubscribed,
+    PartitionsAssigned,
+    PartitionsReleased,
+    PartitionsTold,
+    TargetComputed,
+    TopicsChanged,
+    TopicsSeen,
+)
+from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.terms import Road
+
+Events = Sequence[Event]
+NAMING = PartitionsAssigned | PartitionsReleased | PartitionsTold
+
+
+def find_topics(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """The changes with whoever noticed them, only the topics that matter in them; none if topics are not the cause.
+
+    A classic group waits for a member to notice: by joining again, or by naming a topic that was not there before.
+    """
+    movers = find_movers(scene, candidates)
+    subscribed = [event for event in candidates if isinstance(event.fact, MemberSubscribed)]
+    found: dict[str, Event] = {}
+    # The bridge itself may hear of it a little later than the member that looks most often.
+    for event in dict.fromkeys((*candidates, *scene.later)):
+        if isinstance(event.fact, TopicsChanged):
+            for evidence in _noticed(scene, event, (*movers, *subscribed)):
+                found[evidence.stamp.event_id] = evidence
+    return tuple(found.values()) or (_find_growth(scene, movers) if scene.is_barrier else _find_unheard_of(scene))
+
+
+def find_movers(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """Members of a classic group that joined again before anybody was called."""
+    return tuple(
+        event
+        for event in candidates
+        if isinstance(event.fact, MemberRejoined) and event.stamp.mono_us <= scene.begin_us
+    )
+
+
+def _noticed(scene: Scene, change: Event, noticing: Events) -> tuple[Event, ...]:
+    """The change, cut to what matters, and those who noticed it."""
+    named = {event.stamp.event_id: names for event in noticing if (names := _names_it(scene, change, event.fact))}
+    wanted = _wanted(scene, change)
+    if named:
+        topics = wanted.union(*named.values())
+        return (_cut(change, topics), *(event for event in noticing if event.stamp.event_id in named))
+    if not wanted:
+        return ()
+    if scene.is_barrier:
+        return (_cut(change, wanted), *noticing) if noticing else ()
+    return (_cut(change, wanted),) if change.stamp.mono_us >= scene.begin_us - scene.reach_us else ()
+
+
+def _names_it(scene: Scene, change: Event, fact: object) -> frozenset[str]:
+    """Topics of the change that a member names now, and did not name before they were there: it has a pattern."""
+    if not isinstance(fact, MemberSubscribed) or not isinstance(change.fact, TopicsChanged):
+        return frozenset()
+    before = [inputs for inputs in _told_before(scene, change) if inputs.member_id == fact.member_id]
+    return frozenset(change.fact.topics) & (set(fact.topics) - set(before[-1].topics)) if before else frozenset()
+
+
+def _wanted(scene: Scene, change: Event) -> frozenset[str]:
+    """Topics of the change that members wanted when it happened, as far as is known what they want."""
+    assert isinstance(change.fact, TopicsChanged)
+    topics = frozenset(change.fact.topics)
+    latest = tuple({inputs.member_id: inputs for inputs in _told_before(scene, change)}.values())
+    if not latest:
+        latest = tuple(event.fact for event in scene.own if isinstance(event.fact, MemberInputs))
+    if not latest:
+        return topics
+    wanted = topics & {topic for inputs in latest for topic in inputs.topics}
+    return wanted | (topics & _handed_out(scene) if any(inputs.pattern for inputs in latest) else frozenset())
+
+
+def _told_before(scene: Scene, change: Event) -> Iterator[MemberInputs]:
+    for event in (*scene.past, *scene.own):
+        is_before = event.stamp.boot != change.stamp.boot or event.stamp.number < change.stamp.number
+        if is_before and isinstance(event.fact, MemberInputs):
+            yield event.fact
+
+
+def _handed_out(scene: Scene) -> frozenset[str]:
+    """Topics of the partitions that came or went in this rebalance."""
+    facts = (event.fact for event in scene.own)
+    return frozenset(name.rpartition("-")[0] for fact in facts if isinstance(fact, NAMING) for name in fact.partitions)
+
+
+def _cut(change: Event, topics: Iterable[str]) -> Event:
+    """The change without topics that don't matter; its id stays."""
+    fact = change.fact
+    assert isinstance(fact, TopicsChanged)
+    kept = [pair for pair in zip(fact.topics, fact.partition_counts, strict=False) if pair[0] in set(topics)]
+    cut = replace(fact, topics=tuple(name for name, _ in kept), partition_counts=tuple(count for _, count in kept))
+    return replace(change, fact=cut)
+
+
+def _find_growth(scene: Scene, movers: Events) -> tuple[Event, ...]:
+    """Members joined again for nothing else, and another number of partitions is given out than before."""
+    if not movers:
+        return ()
+    known = [event for event in (*scene.past, *scene.own) if isinstance(event.fact, TargetComputed)]
+    targets = known[: len([event for event in known if event.stamp.number < scene.opening.stamp.number]) + 1]
+    for former, target in reversed([*pairwise(targets)]):
+        if target.stamp.mono_us < scene.begin_us - SHORTLY_BEFORE_US:
+            break
+        if _count(former) != _count(target):
+            return (former, target, *movers)
+    return ()
+
+
+def _find_unheard_of(scene: Scene) -> tuple[Event, ...]:
+    """On road `pass` nobody tells the bridge when a topic grows; but members are given partitions beyond its end."""
+    known: dict[str, tuple[int, Event]] = {}
+    for event in scene.past:
+        if isinstance(event.fact, TopicsSeen | TopicsChanged):
+            pairs = zip(event.fact.topics, event.fact.partition_counts, strict=False)
+            known |= {name: (count, event) for name, count in pairs}
+    counts: dict[str, int] = {}
+    for event in scene.own:
+        if isinstance(event.fact, PartitionsAssigned):
+            for topic, _, index in (name.rpartition("-") for name in event.fact.partitions):
+                counts[topic] = max(counts.get(topic, 0), int(index) + 1)
+    grown = {topic: count for topic, count in counts.items() if 0 <= known.get(topic, (count,))[0] < count}
+    if scene.fact.road is Road.EMBEDDED or not grown:
+        return ()
+    seen = known[next(iter(grown))][1]
+    return (replace(seen, fact=TopicsChanged(topics=tuple(grown), partition_counts=tuple(grown.values()))),)
+
+
+def _count(event: Event) -> int:
+    return event.fact.partition_count if isinstance(event.fact, TargetComputed) else 0

@@ -1,0 +1,100 @@
+"""What the bridge said of a story's rebalances in the words of what is right, and where the two differ.
+
+It must not know how stories are told.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.schema.terms import Cause, Outcome, Phase
+from tests.support.causes.cast import Case, Name
+from tests.support.causes.plots import ANYBODY, NOBODY, PLOTS, Right
+from tests.support.causes.theatre import Told
+
+SLOW_US = 1_000_000
+"""Nobody is made to take less, and nothing takes as long by itself."""
+STIRRED_US = 200_000
+
+Label = tuple[Cause, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Causes with the seats behind them, one after the other; who was waited for longest; how many were disturbed."""
+
+    causes: tuple[Label, ...]
+    slow: str
+    phase: Phase | None
+    waited_us: int
+    disturbed: int
+
+
+def read(case: Case, told: Told) -> Said:
+    """What was said; of what clients do on their own account only that which is no part of the story is left out."""
+    right = PLOTS[case.story].says(case)
+    labels = [(one.explained.cause, _seats(told, one.explained.caused_by)) for one in told.rebalances]
+    longest = max(told.rebalances, key=lambda one: one.explained.waited_us, default=None)
+    critical = "" if longest is None else longest.explained.critical_member
+    done = [one for one in told.rebalances if one.outcome is Outcome.COMPLETED]
+    return Said(
+        causes=tuple(_merge(_without(labels, right, case))),
+        slow=told.names.get(critical, critical),
+        phase=None if longest is None else longest.explained.critical_phase,
+        waited_us=0 if longest is None else longest.explained.waited_us,
+        disturbed=sum(one.disturbed_count for one in done),
+    )
+
+
+def faults(case: Case, said: Said) -> Iterator[str]:
+    """Where what was said is not what is right."""
+    right = PLOTS[case.story].says(case)
+    if len(said.causes) != len(right.causes) or not all(map(_fits, said.causes, right.causes)):
+        yield f"causes {said.causes}, not {right.causes}"
+    if right.slow:
+        if (said.slow, said.phase) != (right.slow, right.phase) or said.waited_us < STIRRED_US:
+            yield f"{said.slow or 'nobody'} in {said.phase} waited for, not {right.slow} in {right.phase}"
+    elif said.waited_us >= SLOW_US:
+        yield f"{said.slow} in {said.phase} waited for {said.waited_us} us, though nobody was slow"
+    if said.disturbed != right.disturbed:
+        yield f"{said.disturbed} disturbed, not {right.disturbed}"
+
+
+def _fits(label: Label, right: Label) -> bool:
+    return label == right or (label[0] is right[0] and right[1] == ANYBODY)
+
+
+def _seats(told: Told, member_ids: Iterable[str]) -> str:
+    return "".join(sorted({told.names.get(member_id, member_id) for member_id in member_ids}))
+
+
+def _without(labels: Iterable[Label], right: Right, case: Case) -> Iterator[Label]:
+    maybe = set(right.maybe)
+    if case.kind is Name.PYTHON and case.is_met and case.story != "leader-rejoin":
+        # kafka-python's leader joins again by itself when Metadata comes while it assigns.
+        maybe.add((Cause.LEADER_REJOINED, "a"))
+    for label in labels:
+        if label not in maybe and (label[0], ANYBODY) not in maybe:
+            yield label
+
+
+def _merge(labels: Iterable[Label]) -> Iterator[Label]:
+    """One label for one cause, whether it took one rebalance or several rounds."""
+    last: Label | None = None
+    for label in labels:
+        if last is not None and last[0] is not label[0]:
+            yield last
+            last = None
+        seats = NOBODY if last is None else last[1]
+        last = (label[0], "".join(sorted({*seats, *label[1]})))
+    if last is not None:
+        yield last
+
+
+def describe(rebalances: Iterable[Rebalance]) -> str:
+    """What was said, for a failed test's message."""
+    return "\n".join(
+        f"{one.outcome}: {one.explained.sentence} (waited {one.explained.waited_us} us for "
+        f"{one.explained.critical_phase}; {one.disturbed_count} disturbed)"
+        for one in rebalances
+    )
