@@ -17,6 +17,7 @@ import psutil
 from tests.benchmarks.assignors import measure_assignors, measure_grid
 from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
+from tests.benchmarks.conversion import measure_conversion
 from tests.benchmarks.engine import measure_engine
 from tests.benchmarks.events import measure_events
 from tests.benchmarks.figures import Figure, table
@@ -35,6 +36,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "engine": measure_engine,
     "journal": measure_journal,
     "giant": measure_giant_group,
+    "conversion": measure_conversion,
     "assignors": measure_assignors,
     "assignor-grid": measure_grid,
 }
