@@ -7,167 +7,93 @@ import argparse
 import sys
 import tempfile
 import time
-import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Semaphore
 
-from confluent_kafka.admin import AdminClient
-
-from bridge.demo.kafka_broker import start_broker
-from bridge.demo.kafka_properties import BrokerSettings
+from tests.conformance.random.comparing import Found
 from tests.conformance.random.drawing import draw
-from tests.conformance.random.judging import Verdict, judge
-from tests.conformance.random.playing import CAREFUL, QUICK, Patience
-from tests.conformance.random.sequences import KINDS, Course, Drawn, settings_of
-from tests.conformance.random.settling import SettlingPlay
-from tests.conformance.random.topics import Topics
-from tests.conformance.random.writing import written
-from tests.support.bridge_process import bridge_process
-from tests.support.conformance.ground import find_ground, make_topics
-from tests.support.conformance.playing import Ground
-from tests.support.conformance.steps import Call
+from tests.conformance.random.judging import Verdict
+from tests.conformance.random.playing import CAREFUL
+from tests.conformance.random.restarts import restart_all
+from tests.conformance.random.sequences import KINDS, PROFILES, Drawn
+from tests.conformance.random.shrinking import shrink, signature
+from tests.conformance.random.sides import Sides, both_sides
+from tests.conformance.random.writing import scenario_of, written
 
-BRIDGE_SETTINGS = {
-    "journal": "memory",
-    "embedded.resume.grace.ms": "0",
-    "embedded.topics.refresh.ms": "500",
-    "embedded.initial.group.type": "classic",
-}
+LINES_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """Both sides of a profile."""
-
-    kafka: Ground
-    ours: Ground
-    topics: Topics
-
-    def play(self, drawn: Drawn, patience: Patience) -> Verdict:
-        """A sequence on both, each in a group of its own."""
-        with ThreadPoolExecutor(2) as pool:
-            kafka, ours = pool.map(lambda ground: self._play_on(ground, drawn, patience), (self.kafka, self.ours))
-        return judge(drawn, kafka, ours)
-
-    def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience) -> Course:
-        group = f"wire-{uuid.uuid4().hex[:8]}-x"
-        return SettlingPlay(ground=ground, group=group, patience=patience, topics=self.topics).course(drawn)
+def read_options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.random")
+    parser.add_argument("--seeds", default="1-50", help="first and last, or one")
+    parser.add_argument("--kind", choices=KINDS, help="of group; classic and consumer by turns unless given")
+    parser.add_argument("--profile", choices=tuple(PROFILES), default="plain", help="settings of both sides")
+    parser.add_argument("--at-once", type=int, default=24, help="sequences played side by side")
+    parser.add_argument("--shrink", type=int, default=10, help="differences to make short and print as scenarios")
+    parser.add_argument("--restarts", action="store_true", help="compare the bridge with itself, killed in the middle")
+    return parser.parse_args()
 
 
-@contextmanager
-def both_sides(profile: str, directory: Path) -> Iterator[Sides]:
-    """A broker with the bridge in front of it."""
-    settings = settings_of(profile)
-    with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
-        make_topics(broker.bootstrap)
-        with bridge_process(broker.bootstrap, ("wire-*",), directory, {**BRIDGE_SETTINGS, **settings}) as bridge:
-            yield Sides(
-                find_ground(broker.bootstrap),
-                find_ground(bridge.bootstrap),
-                Topics(AdminClient({"bootstrap.servers": broker.bootstrap})),
-            )
+def compare(sides: Sides, drawns: Sequence[Drawn], options: argparse.Namespace) -> int:
+    """Play all, print what differs and what was explained; give the number of sequences that differ."""
+    begun = time.monotonic()
+    with ThreadPoolExecutor(options.at_once) as pool:
+        verdicts = list(pool.map(sides.examine, drawns))
+    bad = [(drawn, verdict) for drawn, verdict in zip(drawns, verdicts, strict=True) if verdict.unexplained]
+    steps, compared = sum(len(one.moves) for one in drawns), sum(one.steps for one in verdicts)
+    print(f"{len(drawns)} sequences, {compared} of {steps} steps compared, {len(bad)} differ", end=", ")
+    print(f"{time.monotonic() - begun:.0f} s", flush=True)
+    rules: Counter[str] = Counter()
+    for verdict in verdicts:
+        rules.update(verdict.rules)
+    for title, count in rules.most_common():
+        print(f"  {count:5} times: {title}")
+    show_shrunk(sides, bad, options.shrink)
+    return len(bad)
 
 
-def examine(sides: Sides, drawn: Drawn, few: Semaphore) -> Verdict:
-    """What differs, every time."""
-    verdict = sides.play(drawn, QUICK)
-    if not verdict.unexplained:
-        return verdict
-    with few:
-        for _ in range(2):
-            if verdict.unexplained:
-                verdict = sides.play(drawn, CAREFUL)
-    return verdict
+def show_shrunk(sides: Sides, bad: Sequence[tuple[Drawn, Verdict]], shrunk_max: int) -> None:
+    """Print each kind of difference once, made short, as a scenario."""
+    seen: set[str] = set()
+    for drawn, verdict in bad:
+        print(f"seed {drawn.seed} ({drawn.kind}) at step {verdict.steps} of {len(drawn.moves)}", flush=True)
+        is_new = not signature(drawn, verdict) & seen
+        seen |= signature(drawn, verdict)
+        if not is_new or shrunk_max <= 0:
+            show(drawn, verdict.unexplained[:2])
+            continue
+        shrunk_max -= 1
+        small, its = shrink(sides.examine, drawn, verdict)
+        seen |= signature(small, its)
+        show(small, its.unexplained)
+        print(scenario_of(small, sides.courses(small, CAREFUL)[0]), flush=True)
 
 
-def shrink(sides: Sides, drawn: Drawn, verdict: Verdict) -> tuple[Drawn, Verdict]:
-    """Drop steps as long as something of the kind still differs."""
-    kind = signature(drawn, verdict)
-    drawn = replace(drawn, moves=drawn.moves[: verdict.steps])
-    size = max(1, len(drawn.moves) // 2)
-    while size:
-        tries = [
-            replace(drawn, moves=drawn.moves[:at] + drawn.moves[at + size :]) for at in range(0, len(drawn.moves), size)
-        ]
-        with ThreadPoolExecutor(12) as pool:
-            verdicts = list(pool.map(lambda one: sides.play(one, QUICK), tries))
-        kept = [(one, v) for one, v in zip(tries, verdicts, strict=True) if v.unexplained and signature(one, v) & kind]
-        if kept:
-            drawn, verdict = kept[-1]
-            drawn = replace(drawn, moves=drawn.moves[: verdict.steps])
-            size = min(size, max(1, len(drawn.moves) // 2))
-        else:
-            size //= 2
-    return drawn, verdict
-
-
-def signature(drawn: Drawn, verdict: Verdict) -> set[str]:
-    """What a difference is about, so that shrinking keeps to it."""
-    kinds = set()
-    for one in verdict.unexplained:
-        move = drawn.moves[one.asked - 1]
-        api = move.api if isinstance(move, Call) else type(move).__name__
-        kinds.add(f"{api if one.path.startswith('answer') else 'view'} {one.leaf()} {one.kafka!r} {one.ours!r}")
-    return kinds
-
-
-def show(drawn: Drawn, verdict: Verdict) -> None:
-    for number, move in enumerate(drawn.moves, 1):
-        print("   ", number, written(move))
-    for one in verdict.unexplained[:10]:
+def show(drawn: Drawn, found: Sequence[Found]) -> None:
+    """Print differences, and for answers what was asked."""
+    for one in found[:LINES_SHOWN]:
         print("  ", one.line())
+    print("   asked:", written(drawn.moves[found[0].asked - 1]))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", default="1-50")
-    parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--profile", default="plain")
-    parser.add_argument("--at-once", type=int, default=40)
-    parser.add_argument("--shrink", type=int, default=10)
-    options = parser.parse_args()
+    """Run; 0 if nothing is unexplained."""
+    options = read_options()
     first, _, last = options.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    begun = time.monotonic()
-    rules: Counter[str] = Counter()
-    compared = 0
-    seen: set[str] = set()
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        both_sides(options.profile, Path(directory)) as sides,
-        ThreadPoolExecutor(options.at_once) as pool,
-    ):
-        drawns = [draw(seed, options.kind, options.profile) for seed in seeds]
-        bad = []
-        few = Semaphore(12)
-        for drawn, verdict in zip(drawns, pool.map(lambda one: examine(sides, one, few), drawns), strict=True):
-            rules.update(verdict.rules)
-            compared += verdict.steps
-            if verdict.unexplained:
-                bad.append((drawn, verdict))
-        print(f"played: {time.monotonic() - begun:.0f} s", flush=True)
-        for drawn, verdict in bad:
-            print(f"seed {drawn.seed} ({drawn.kind}) at step {verdict.steps} of {len(drawn.moves)}", flush=True)
-            if signature(drawn, verdict) & seen or options.shrink <= 0:
-                print("   as above:", verdict.unexplained[0].line())
-                continue
-            options.shrink -= 1
-            seen |= signature(drawn, verdict)
-            small, small_verdict = shrink(sides, drawn, verdict)
-            seen |= signature(small, small_verdict)
-            show(small, small_verdict)
-    steps = sum(len(one.moves) for one in drawns)
-    print(
-        f"{len(seeds)} sequences, {compared} of {steps} steps compared, {len(bad)} differ, {time.monotonic() - begun:.0f} s"
-    )
-    for title, count in rules.most_common():
-        print(f"  {count:5} {title}")
-    return 1 if bad else 0
+    drawns = [draw(seed, options.kind, options.profile) for seed in range(int(first), int(last or first) + 1)]
+    with tempfile.TemporaryDirectory() as directory:
+        if options.restarts:
+            bad = restart_all(drawns, Path(directory))
+            for drawn, found in bad:
+                print(f"seed {drawn.seed} ({drawn.kind}):", flush=True)
+                show(drawn, found)
+            print(f"{len(drawns)} sequences with a kill, {len(bad)} differ")
+            return 1 if bad else 0
+        with both_sides(options.profile, Path(directory)) as sides:
+            return 1 if compare(sides, drawns, options) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The members of a drawn sequence: which versions they speak, what they propose, and where the generator thinks they are.
+"""The members of a drawn sequence: which versions they speak, what they propose, and what they share out.
 
 It knows chance and the usual fields, and must not know what any coordinator answers.
 """

@@ -1,4 +1,4 @@
-"""Two courses of one sequence compared: by the step whose call is answered, when the answer came, and the group's views.
+"""Two courses of one sequence compared: by the call answered, when the answer came, and the group's views.
 
 It knows the forms of answers, and must not know which of two is right.
 """

@@ -6,10 +6,10 @@ It knows connections and what members were told, and must not know what they sho
 import re
 import select
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.conformance.random.sequences import Answered, Course, Drawn, Grow, Move, Seen
+from tests.conformance.random.sequences import Answered, Course, Drawn, Grow, Move, Restart, Seen
 from tests.conformance.random.topics import Topics
 from tests.support.conformance.connection import Connection, NoAnswer
 from tests.support.conformance.normal import SHORT, UUID, Names, comparable
@@ -73,6 +73,10 @@ class RawSeen:
     settled: Answer = field(default_factory=dict)
 
 
+def _nothing() -> None:
+    """Nobody is killed."""
+
+
 @dataclass(slots=True, kw_only=True)
 class RandomPlay(Play):
     """One sequence on its way on one side.
@@ -84,6 +88,7 @@ class RandomPlay(Play):
     patience: Patience
     topics: Topics
     pipelined: bool = False
+    restart: Callable[[], None] = _nothing
     waiting: list[Asked] = field(default_factory=list)
 
     def course(self, drawn: Drawn) -> Course:
@@ -92,10 +97,7 @@ class RandomPlay(Play):
             self._wait_for_coordinator()
             raws = [self._seen(number, move) for number, move in enumerate(drawn.moves, 1)]
         finally:
-            for asked in self.waiting:
-                asked.connection.close()
-            for connection in self.connections.values():
-                connection.close()
+            self._end_all()
         self._name_the_untold(raws)
         return [self._comparable_seen(raw) for raw in raws]
 
@@ -110,6 +112,13 @@ class RandomPlay(Play):
                 if match is not None and member not in self.told.words:
                     counts[match[1]] = counts.get(match[1], 0) + 1
                     self.told.words[member] = f"<untold {match[1]} {counts[match[1]]}>"
+
+    def _end_all(self) -> None:
+        """All connections end."""
+        self.give_up_waiting()
+        for connection in self.connections.values():
+            connection.close()
+        self.connections = {}
 
     def _comparable_seen(self, raw: RawSeen) -> Seen:
         """Made comparable when all ids are known; an id that nobody was told goes by what it is named after."""
@@ -149,6 +158,9 @@ class RandomPlay(Play):
             case Close():
                 self._drop(move.who)
                 answers = self._take_for(self.patience.others_s)
+            case Restart():
+                self._end_all()
+                self.restart()
             case Grow():
                 self._grow(move)
                 answers = self._take_for(TOPICS_S)

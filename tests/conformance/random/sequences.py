@@ -32,7 +32,12 @@ class Settle:
     members: tuple[Member, ...]
 
 
-Move: TypeAlias = Call | Close | Pause | Grow | Settle
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """All connections end; of two runs on the bridge one is killed and started again there."""
+
+
+Move: TypeAlias = Call | Close | Pause | Grow | Settle | Restart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

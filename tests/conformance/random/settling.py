@@ -50,8 +50,8 @@ class Settling:
         self._dismiss_strangers()
         quiet = 0
         for _ in range(ROUNDS_MAX):
-            changed = any([self._turn(one) for one in self._clients.values()])
-            quiet = 0 if changed or self._waiting() else quiet + 1
+            turns = [self._turn(one) for one in self._clients.values()]
+            quiet = 0 if any(turns) or self._waiting() else quiet + 1
             if quiet == QUIET_ROUNDS:
                 break
             time.sleep(ROUND_PAUSE_S)

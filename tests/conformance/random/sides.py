@@ -1,0 +1,81 @@
+"""Kafka on one side, the bridge in front of it on the other, and a sequence played on both.
+
+It knows how both are started, and must not know what may differ.
+"""
+
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Semaphore
+
+from confluent_kafka.admin import AdminClient
+
+from bridge.demo.kafka_broker import start_broker
+from bridge.demo.kafka_properties import BrokerSettings
+from tests.conformance.random.judging import Verdict, judge
+from tests.conformance.random.playing import CAREFUL, QUICK, Patience
+from tests.conformance.random.sequences import Course, Drawn, settings_of
+from tests.conformance.random.settling import SettlingPlay
+from tests.conformance.random.topics import Topics
+from tests.support.bridge_process import bridge_process
+from tests.support.conformance.ground import find_ground, make_topics
+from tests.support.conformance.playing import Ground
+
+BRIDGE_SETTINGS = {
+    "journal": "memory",
+    "embedded.resume.grace.ms": "0",
+    "embedded.topics.refresh.ms": "500",
+    "embedded.initial.group.type": "classic",
+}
+CAREFUL_AT_ONCE, CAREFUL_TIMES = 8, 2
+
+
+def fresh_group() -> str:
+    """A name that nobody had before."""
+    return f"wire-{uuid.uuid4().hex[:8]}-x"
+
+
+class Sides:
+    """Both sides of a profile."""
+
+    def __init__(self, kafka: Ground, ours: Ground, topics: Topics) -> None:
+        self._kafka = kafka
+        self._ours = ours
+        self._topics = topics
+        self._few = Semaphore(CAREFUL_AT_ONCE)
+
+    def examine(self, drawn: Drawn) -> Verdict:
+        """What differs every time: a first difference is looked at again with patience, a few at once."""
+        verdict = self.play(drawn, QUICK)
+        for _ in range(CAREFUL_TIMES):
+            if verdict.unexplained:
+                with self._few:
+                    verdict = self.play(drawn, CAREFUL)
+        return verdict
+
+    def play(self, drawn: Drawn, patience: Patience) -> Verdict:
+        """A sequence on both at once, each in a group of its own."""
+        kafka, ours = self.courses(drawn, patience)
+        return judge(drawn, kafka, ours)
+
+    def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
+        """What both show."""
+        with ThreadPoolExecutor(2) as pool:
+            kafka, ours = pool.map(lambda ground: self._play_on(ground, drawn, patience), (self._kafka, self._ours))
+        return kafka, ours
+
+    def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience) -> Course:
+        return SettlingPlay(ground=ground, group=fresh_group(), patience=patience, topics=self._topics).course(drawn)
+
+
+@contextmanager
+def both_sides(profile: str, directory: Path) -> Iterator[Sides]:
+    """A broker with the bridge in front of it, and the topics that all sequences share."""
+    settings = settings_of(profile)
+    with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
+        make_topics(broker.bootstrap)
+        with bridge_process(broker.bootstrap, ("wire-*",), directory, {**BRIDGE_SETTINGS, **settings}) as bridge:
+            topics = Topics(AdminClient({"bootstrap.servers": broker.bootstrap}))
+            yield Sides(find_ground(broker.bootstrap), find_ground(bridge.bootstrap), topics)
