@@ -175,6 +175,7 @@ class EventWatch(Watch):
             if is_wanted or any(group.road is Road.PASSING for group in self._follower.groups.values()):
                 await self._look(broker)
             self._passing.learned()
+            self._guard.run(lambda: self._follower.expire(self._recorder.now_us()))
 
     def name_brokers(self, brokers: Mapping[int, Address]) -> None:
         """See `Watch`."""

@@ -84,7 +84,7 @@ REBALANCES = Dashboard(
         ),
         Panel(
             title="Members disturbed",
-            text="Members that were told to stop or to rejoin though their assignment stayed.",
+            text="Members that stopped what they did though their assignment stayed.",
             kind="stat",
             queries={"disturbed": f"sum(increase(epochbridge_members_disturbed_total{{{GROUP}}}[$__range]))"},
             width=6,

@@ -209,7 +209,7 @@ DAILY = Table(
         number("moved", "partitions moved"),
         number("forced_minimum", "partitions that had to move"),
         number("told", "times a member was told to rejoin or to revoke"),
-        number("disturbed", "of these, times without need"),
+        number("disturbed", "times a member gave something up without need"),
         number("stalls", "partitions that stood still"),
         number("stall_total_us", "sum of `stall_us`"),
         *_QUANTILES,

@@ -80,7 +80,7 @@ REBALANCES = _counter("rebalances", "Rebalances by their cause.", "group", "caus
 MOVED = _counter("partitions_moved", "Partitions that a rebalance gave another owner.", "group")
 FORCED = _counter("partitions_forced", "Those of them that no assignor could have left where they were.", "group")
 DISTURBED = _counter(
-    "members_disturbed", "Members told to stop or to rejoin though their assignment stayed.", "group", "protocol"
+    "members_disturbed", "Members that stopped what they did though their assignment stayed.", "group", "protocol"
 )
 EPOCH = _gauge("group_epoch", "Group epoch, or generation of a classic group, of its last rebalance.", "group")
 GENERATION = _gauge("group_generation", "Highest generation that the last rebalance showed a classic client.", "group")

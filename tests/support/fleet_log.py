@@ -201,7 +201,7 @@ class GroupLife:
             if after:
                 last_us = max(last_us, self._resume(words, after, synced_us, released_us))
         self._now_us = last_us
-        return len(self._members), [member for member in self._members if member not in {giver, taker}]
+        return len(self._members), [one for one in self._members if before[one] and one not in {giver, taker}]
 
     def _resume(self, words: MemberWords, after: list[str], synced_us: int, released_us: dict[str, int]) -> int:
         fetched_us = synced_us + self._draw.randrange(1_000, 50_000)

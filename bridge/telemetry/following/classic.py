@@ -6,8 +6,9 @@ It must not know who answers; where the engine tells of epochs (`is_led`) genera
 from collections.abc import Mapping
 
 from bridge.telemetry.following.reading import read_assignment, read_join
+from bridge.telemetry.following.targets import compare_shares
 from bridge.telemetry.following.telling import Teller, group_words, input_words, member_words
-from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Join, MemberTrack, Partitions
+from bridge.telemetry.following.tracks import GroupTrack, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
 from bridge.telemetry.schema.terms import Carrier, Departure, News, Phase, Protocol
 from translators.dialects.classic import (
@@ -20,10 +21,12 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, MemberId
+from translators.dialects.ids import ClientIdentity, MemberId, TopicPartition
 
 GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 """Answers after which a member is no more."""
+ISSUED_MAX = 1_000
+"""How many ids are remembered of members that are to join; whoever comes with another one counts as there before."""
 _AT_REST = frozenset((None, Phase.STABLE, Phase.AWAITING_RELEASE))
 
 
@@ -65,7 +68,11 @@ class ClassicFollower:
             member = MemberTrack(
                 member_id=member_id, protocol=join.protocol, instance_id=join.instance_id, inputs=join.inputs
             )
-            teller.join(group, member, self._replace(group, member, at_us), at_us)
+            member.joined_by_id = bool(join.member_id)
+            if self._was_there(group, member):
+                teller.revive(group, member, at_us)
+            else:
+                teller.join(group, member, self._replace(group, member, at_us), at_us)
         else:
             before, member.inputs = member.inputs, join.inputs
             words = member_words(group, member)
@@ -80,9 +87,19 @@ class ClassicFollower:
         group.settled.discard(member_id)
         return member
 
+    @staticmethod
+    def _was_there(group: GroupTrack, newcomer: MemberTrack) -> bool:
+        """Whether it joins by an id that nobody heard given: it was a member before anybody listened."""
+        is_known = newcomer.member_id in group.issued
+        group.issued.discard(newcomer.member_id)
+        is_classic = newcomer.protocol is Protocol.CLASSIC
+        return is_classic and group.is_resumed and newcomer.joined_by_id and not is_known
+
     def _replace(self, group: GroupTrack, newcomer: MemberTrack, at_us: int) -> str:
         """Who had the newcomer's static seat, "" for nobody; one that is still there is replaced."""
         former_id = None if newcomer.instance_id is None else group.seats.get(newcomer.instance_id)
+        if former_id is not None:
+            self._teller.replace_away(group, former_id, at_us)
         if former_id is None or former_id == newcomer.member_id:
             return ""
         former = group.members.get(former_id)
@@ -97,6 +114,8 @@ class ClassicFollower:
             self._joined(group, join, reply, at_us)
             return
         member = group.members.get(reply.member_id)
+        if group.is_resumed and reply.error is ErrorCode.MEMBER_ID_REQUIRED and len(group.issued) < ISSUED_MAX:
+            group.issued.add(reply.member_id)
         if member is None and join is not None:
             member = group.members.get(join.member_id)
         if member is not None and reply.error is not ErrorCode.MEMBER_ID_REQUIRED:
@@ -115,18 +134,33 @@ class ClassicFollower:
         group.leader, group.assignor = reply.leader, reply.protocol_name or ""
         self._teller.begin_phase(group, member, Phase.SYNCING, at_us)
         if reply.members and not group.is_led:
+            self._tell_listed_joins(group, {one.member_id for one in reply.members})
             self._reconcile(group, {one.member_id for one in reply.members}, at_us)
         self._teller.settle(group, member, at_us)
 
+    def _tell_listed_joins(self, group: GroupTrack, member_ids: set[MemberId]) -> None:
+        """Newcomers that the leader was told of are in, though their own answers are still on their way."""
+        for ref, join in tuple(group.joins.items()):
+            if join.member_id in member_ids and join.member_id not in group.members:
+                del group.joins[ref]
+                self.tell_join(group, join, join.member_id)
+
     def _reach(self, group: GroupTrack, generation: int, came_us: int) -> None:
-        """A generation was handed out; one that is not new belongs to no new rebalance (a static member's return)."""
-        if generation == group.epoch:
+        """A generation was handed out; one that is not new belongs to no new rebalance (a static member's return).
+
+        A new coordinator that has not heard of the last one hands its number out again.
+        """
+        rebalance = group.rebalance
+        is_again = group.is_moved and rebalance is not None and rebalance.is_joined
+        group.is_moved = False
+        if generation == group.epoch and not is_again:
             return
         if group.rebalance is None or group.rebalance.is_joined or group.natives:
             self._begin(group, came_us, generation)
         group.epoch = generation
         if group.rebalance is not None:
             group.rebalance.is_joined = not group.natives
+            group.rebalance.is_moved = is_again
         self.tell_known_joins(group)
 
     def _begin(self, group: GroupTrack, seen_us: int, generation: int | None = None) -> None:
@@ -138,9 +172,9 @@ class ClassicFollower:
         """The leader was told who is in the generation: whoever is not was dropped by the coordinator."""
         for member in tuple(group.members.values()):
             if member.member_id not in member_ids:
-                was_called = member.phase is Phase.REVOKING
-                departure = Departure.REBALANCE_TIMED_OUT if was_called else Departure.SESSION_EXPIRED
-                self._teller.leave(group, member, departure, at_us)
+                is_moved = group.rebalance is not None and group.rebalance.is_moved
+                departure = departure_of(ErrorCode.UNKNOWN_MEMBER_ID, member)
+                self._teller.leave(group, member, Departure.VANISHED if is_moved else departure, at_us)
 
     # ------------------------------------------------------------------ SyncGroup
 
@@ -154,15 +188,11 @@ class ClassicFollower:
                 self._tell_target(group, request.protocol_name or group.assignor, readable, at_us)
 
     def _tell_target(self, group: GroupTrack, assignor: str, shares: Mapping[MemberId, Partitions], at_us: int) -> None:
-        book = group.targets
-        for member_id in tuple(book.shares):
-            if member_id not in shares:
-                book.leave(member_id)
-        for member_id, share in shares.items():
-            book.assign(member_id, share)
-        owned = NO_PARTITIONS.union(*shares.values())
         topics = {group.members[member_id].inputs.topics for member_id in shares if member_id in group.members}
-        moves = book.turn(owned, len(owned), is_alike=len(topics) == 1)
+        moves = compare_shares(group.last_holders, shares, is_alike=len(topics) == 1)
+        owned = {partition: member_id for member_id, share in shares.items() for partition in share}
+        kept = {part: holder for part, holder in group.last_holders.items() if _has(group, holder, part)}
+        group.last_holders = kept | owned
         fact = TargetComputed(
             **group_words(group),
             assignor=assignor,
@@ -206,7 +236,7 @@ class ClassicFollower:
                 self._call(group, member, carrier, at_us)
         elif error in GONE:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
-            self._teller.leave(group, member, _departure(error, member), at_us)
+            self._teller.leave(group, member, departure_of(error, member), at_us)
             self._teller.look(group, at_us)
         elif error is ErrorCode.ILLEGAL_GENERATION:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
@@ -224,12 +254,13 @@ class ClassicFollower:
         teller.begin_phase(group, member, Phase.REVOKING, at_us)
         group.settled.discard(member.member_id)
 
-    def leave_came(self, group: GroupTrack, request: LeaveGroup) -> None:
-        """A LeaveGroup came: the reasons it gives are kept until its members are gone."""
+    def leave_came(self, group: GroupTrack, request: LeaveGroup, client: ClientIdentity) -> None:
+        """A LeaveGroup came: until its members are gone it is kept why, and whether somebody else wants it."""
         for entry in request.members:
             member = _leaver(group, entry)
             if member is not None:
                 member.parting_words = entry.reason
+                member.is_removed = not entry.member_id or client.client_id != member.inputs.client_id
 
     def leave_answered(self, group: GroupTrack, request: LeaveGroup, reply: LeaveGroupReply, at_us: int) -> None:
         """A LeaveGroup was answered."""
@@ -239,8 +270,7 @@ class ClassicFollower:
         for entry in request.members:
             member = _leaver(group, entry)
             if member is not None and (entry.member_id, entry.instance_id) not in refused:
-                departure = Departure.LEFT if entry.member_id else Departure.REMOVED
-                self._teller.leave(group, member, departure, at_us)
+                self._teller.leave(group, member, Departure.REMOVED if member.is_removed else Departure.LEFT, at_us)
         self._teller.look(group, at_us)
 
 
@@ -251,8 +281,16 @@ def _leaver(group: GroupTrack, entry: LeavingMember) -> MemberTrack | None:
     return group.members.get(member_id)
 
 
-def _departure(error: ErrorCode, member: MemberTrack) -> Departure:
+def _has(group: GroupTrack, member_id: MemberId, partition: TopicPartition) -> bool:
+    """Whether a member has a partition at this moment."""
+    member = group.members.get(member_id)
+    return member is not None and partition in member.assigned
+
+
+def departure_of(error: ErrorCode, member: MemberTrack) -> Departure:
     """What must have happened to a member that its coordinator does not know any more."""
+    if member.is_removed:
+        return Departure.REMOVED
     if error is ErrorCode.FENCED_INSTANCE_ID:
         return Departure.FENCED
     return Departure.REBALANCE_TIMED_OUT if member.phase is Phase.REVOKING else Departure.SESSION_EXPIRED

@@ -5,9 +5,10 @@ It must not know who answers; where the engine tells of epochs (`is_led`) those 
 
 from collections.abc import Callable
 
-from bridge.telemetry.following.classic import ClassicFollower
+from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_report
+from bridge.telemetry.following.silence import SilenceFollower
 from bridge.telemetry.following.telling import Teller, input_words, member_words
 from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberSubscribed
@@ -28,13 +29,19 @@ class ConsumerFollower:
     """Members that speak the consumer protocol."""
 
     def __init__(
-        self, teller: Teller, classic: ClassicFollower, topics: TopicBook, session_ms: Callable[[GroupTrack], int]
+        self,
+        teller: Teller,
+        classic: ClassicFollower,
+        topics: TopicBook,
+        session_ms: Callable[[GroupTrack], int],
+        silence: SilenceFollower,
     ) -> None:
         """`session_ms` tells the session timeout of a group's members, -1 where only the broker knows it."""
         self._teller = teller
         self._classic = classic
         self._topics = topics
         self._session_ms = session_ms
+        self._silence = silence
 
     def report_came(
         self, group: GroupTrack, ref: object, request: ConsumerGroupHeartbeat, client: ClientIdentity, at_us: int
@@ -120,6 +127,7 @@ class ConsumerFollower:
     def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
         teller = self._teller
         if assigned - member.assigned:
+            self._silence.taken(group, member, assigned - member.assigned, at_us)
             teller.inform(group, member, News.ASSIGN, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
         had_told = member.told
         lost = teller.swap(group, member, assigned, at_us)
@@ -129,5 +137,6 @@ class ConsumerFollower:
 
     def _fence(self, group: GroupTrack, member: MemberTrack, error: ErrorCode, at_us: int) -> None:
         self._teller.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
-        is_unknown = error is ErrorCode.UNKNOWN_MEMBER_ID
-        self._teller.leave(group, member, Departure.SESSION_EXPIRED if is_unknown else Departure.FENCED, at_us)
+        is_fenced = error is not ErrorCode.UNKNOWN_MEMBER_ID and not member.is_removed
+        departure = Departure.FENCED if is_fenced else departure_of(error, member)
+        self._teller.leave(group, member, departure, at_us)

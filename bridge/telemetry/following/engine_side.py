@@ -305,6 +305,7 @@ class EngineFollower:
         group = self._track(group_id)
         member = group.members.get(member_id)
         said = self.departing.pop((group_id, member_id), None)
+        self._teller.replace_away(group, member_id, at_us)
         if member is not None:
             departure = said or causes.get((group_id, member_id)) or Departure.LEFT
             if (group_id, member_id) in self.removing:

@@ -16,6 +16,7 @@ from bridge.telemetry.following.engine_side import EngineFollower
 from bridge.telemetry.following.fetches import FetchFollower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.following.reading import read_client
+from bridge.telemetry.following.silence import SilenceFollower
 from bridge.telemetry.following.telling import Explain, Log, Teller
 from bridge.telemetry.following.tracks import UNTOLD_MS, GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
@@ -46,6 +47,8 @@ NO_COORDINATOR = frozenset(
 """Answers of a broker that does not stand for the group, or not yet."""
 FOLLOWED = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat | OffsetCommit
 """Requests that may bring facts."""
+SPOKEN = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat
+"""Requests that a member makes for itself, over the connection to its coordinator."""
 
 
 class Opened(NamedTuple):
@@ -69,7 +72,8 @@ class Follower:
         self._settings = shard.settings
         self._open: dict[int, dict[RequestRef, Opened]] = {}
         self._classic = ClassicFollower(self.teller)
-        self._consumer = ConsumerFollower(self.teller, self._classic, topics, self._session_ms)
+        self._silence = SilenceFollower(self.teller, self.groups)
+        self._consumer = ConsumerFollower(self.teller, self._classic, topics, self._session_ms, self._silence)
         self._commits = CommitFollower(self.teller)
         self._fetches = FetchFollower(self.teller, self.groups)
         self.engine = EngineFollower(self.teller, self._classic, shard, topics, self.groups)
@@ -83,13 +87,14 @@ class Follower:
         group = self._group(request.group_id, road)
         if group is None:
             return False
+        self._hear(ref, group, request, request)
         match request:
             case JoinGroup():
                 self._classic.join_came(group, ref, request, client, at_us)
             case SyncGroup():
                 self._classic.sync_came(group, request, at_us)
             case LeaveGroup():
-                self._classic.leave_came(group, request)
+                self._classic.leave_came(group, request, client)
             case ConsumerGroupHeartbeat():
                 self._consumer.report_came(group, ref, request, client, at_us)
             case OffsetCommit():
@@ -121,6 +126,7 @@ class Follower:
                 self._consumer.report_answered(group, ref, request, reply, at_us)
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
+        self._hear(ref, group, request, reply)
         self._tidy(group)
 
     def served(self, ref: RequestRef, reply: GroupReply, broker_id: int, at_us: int) -> None:
@@ -134,9 +140,11 @@ class Follower:
         if former not in (None, broker_id):
             fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
             self.teller.tell(group, fact, at_us)
+            group.is_moved = True
 
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone, and with it the answers that were to come."""
+        self._silence.lost(connection, at_us)
         for ref, opened in self._open.pop(connection, {}).items():
             if opened.group.joins.pop(ref, None) is not None:
                 self.teller.look(opened.group, at_us)
@@ -147,6 +155,13 @@ class Follower:
     ) -> None:
         """A Fetch of a client passes; it matters while `teller.awaiting` names its client id and host."""
         self._fetches.fetched(client, frozenset(partitions), is_incremental, at_us)
+
+    def _hear(
+        self, ref: RequestRef, group: GroupTrack, request: GroupRequest, named: GroupRequest | GroupReply
+    ) -> None:
+        """A member spoke for itself; `named` is the message that may name it first."""
+        if isinstance(request, SPOKEN):
+            self._silence.heard(ref.connection, group, getattr(named, "member_id", None) or request.member_id)
 
     def _beat(
         self, group: GroupTrack, request: Heartbeat, error: ErrorCode, client: ClientIdentity, at_us: int
@@ -230,6 +245,11 @@ class Follower:
         if fact is not None:
             self.teller.tell(None, fact, at_us)
 
+    def expire(self, at_us: int) -> None:
+        """Time passes: members of road `pass` whose connection is gone for a session are gone too."""
+        for group in self._silence.expire(at_us):
+            self._tidy(group)
+
     def stopped(self, at_us: int) -> None:
         """The bridge ends: what is under way goes on without it."""
         for group in self.groups.values():
@@ -248,12 +268,13 @@ class Follower:
             if len(self.groups) >= GROUPS_MAX:
                 self.unheard += 1
                 return None
-            known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road)
+            is_resumed = road is Road.PASSING and group_id in self.engine.interrupted
+            known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road, is_resumed=is_resumed)
         return known
 
     def _tidy(self, group: GroupTrack) -> None:
         """Forget a group of road `pass` without members: nobody tells when it is deleted."""
-        is_empty = not group.members and not group.joins and group.rebalance is None
+        is_empty = not (group.members or group.joins or group.away or group.issued) and group.rebalance is None
         if is_empty and group.road is Road.PASSING:
             self.groups.pop(group.group_id, None)
 

@@ -3,6 +3,7 @@
 It must not know who computed it. What it costs depends on what changed, not on the size of the group.
 """
 
+from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -35,6 +36,24 @@ def forced_minimum(counts: Mapping[int, int], left: int, partition_count: int) -
         more -= with_more
         moved += with_more * max(0, had - share - 1) + (counts[had] - with_more) * max(0, had - share)
     return moved
+
+
+def compare_shares(
+    last_holders: Mapping[PartitionT, MemberId], shares: Mapping[MemberId, frozenset[PartitionT]], *, is_alike: bool
+) -> Moves:
+    """A target that is known in full, against who had each partition last.
+
+    What a cooperative leader gives nobody while its owner still has to give it up (KIP-429) has not moved yet.
+    """
+    counts = Counter(last_holders.values())
+    sizes = Counter(counts[member_id] for member_id in shares)
+    had = {part: last_holders[part] for share in shares.values() for part in share if part in last_holders}
+    moved = sum(had.get(part, member_id) != member_id for member_id, share in shares.items() for part in share)
+    left = sum(holder not in shares for holder in had.values())
+    total = sum(len(share) for share in shares.values())
+    waiting = sum(counts[member_id] for member_id in shares) - (len(had) - left)
+    forced = forced_minimum(sizes, left, total + waiting) if is_alike else left
+    return Moves(moved, min(moved, forced))
 
 
 @dataclass(slots=True)

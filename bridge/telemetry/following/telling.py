@@ -46,6 +46,9 @@ EVENTS_OF_REBALANCE_MAX = 20_000
 EVENTS_BEFORE_MAX = 256
 """After so many events between rebalances those are dropped that explain nothing."""
 DEPARTED_MAX = 32
+AWAY_MAX = 1_000
+"""How many static members of a group that are away for a while are kept in mind."""
+US_PER_MS = 1_000
 EVERYWHERE_MAX = 16
 """How many events that concern no group, such as changed topics, are kept for explanations."""
 
@@ -150,7 +153,7 @@ def input_words(inputs: Inputs) -> InputWords:
 
 def introduced(group: GroupTrack, member_id: str) -> MemberInputs | None:
     """What a member told about itself that is there, or was until lately."""
-    member = group.members.get(MemberId(member_id)) or group.departed.get(member_id)
+    member = group.members.get(MemberId(member_id)) or group.departed.get(MemberId(member_id))
     return None if member is None else MemberInputs(**member_words(group, member), **input_words(member.inputs))
 
 
@@ -265,16 +268,27 @@ class Teller:
         self.stop_fetching(group, member, member.unfetched, at_us)
         words = member_words(group, member)
         self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)
-        if departure is not Departure.STATIC_LEFT:
-            self.release(group, member, member.assigned, at_us)
-            if member.instance_id is not None and group.seats.get(member.instance_id) == member.member_id:
-                del group.seats[member.instance_id]
         group.members.pop(member.member_id, None)
-        group.departed[member.member_id] = member
-        if len(group.departed) > DEPARTED_MAX:
-            del group.departed[next(iter(group.departed))]
+        if departure is Departure.STATIC_LEFT:
+            member.lost_us = at_us
+            _keep(group.away, member, AWAY_MAX)
+        else:
+            self.give_back(group, member, departure, at_us)
+        _keep(group.departed, member, DEPARTED_MAX)
         group.settled.discard(member.member_id)
         group.natives.discard(member.member_id)
+
+    def give_back(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
+        """What a member had that is gone is free, and so is its static seat."""
+        self.release(group, member, member.assigned, at_us, _idle_us(group, member, departure, at_us))
+        if member.instance_id is not None and group.seats.get(member.instance_id) == member.member_id:
+            del group.seats[member.instance_id]
+
+    def replace_away(self, group: GroupTrack, member_id: MemberId, at_us: int) -> None:
+        """A static member that was away is back, or will not be any more: what was kept for it is given anew."""
+        away = group.away.pop(member_id, None)
+        if away is not None:
+            self.release(group, away, away.assigned, at_us, _idle_us(group, away, Departure.STATIC_LEFT, at_us))
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:
         """An answer brought news."""
@@ -307,19 +321,24 @@ class Teller:
             member.told |= partitions
             self.tell(group, PartitionsTold(**member_words(group, member), partitions=written(partitions)), at_us)
 
-    def release(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
-        """A member uses these no more."""
+    def release(
+        self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int, idle_us: int = 0
+    ) -> None:
+        """A member uses these no more, and has not for `idle_us`."""
         if partitions:
             member.assigned -= partitions
             member.told -= partitions
             self.stop_fetching(group, member, partitions, at_us)
-            self.tell(group, PartitionsReleased(**member_words(group, member), partitions=written(partitions)), at_us)
+            words = member_words(group, member)
+            self.tell(group, PartitionsReleased(**words, partitions=written(partitions), idle_us=idle_us), at_us)
 
     def assign(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A member was given these besides what it has; it is to fetch them now."""
         if not partitions:
             return
         member.assigned |= partitions
+        if group.road is Road.PASSING:
+            group.last_holders.update(dict.fromkeys(partitions, member.member_id))
         member.told -= partitions
         member.owes_commit = True
         count = len(member.assigned)
@@ -370,3 +389,24 @@ class Teller:
         self.assign(group, member, assigned - member.assigned, at_us)
         self.demand(group, member, lost - member.told, at_us)
         return lost or NO_PARTITIONS
+
+
+def _keep(kept: dict[MemberId, MemberTrack], member: MemberTrack, most: int) -> None:
+    """Keep the last so many."""
+    kept.pop(member.member_id, None)
+    kept[member.member_id] = member
+    if len(kept) > most:
+        del kept[next(iter(kept))]
+
+
+def _idle_us(group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> int:
+    """How long a member that is gone can't have used anything.
+
+    Heartbeats of embedded groups go by unheard, also over a new connection: who expired was last heard one session ago.
+    """
+    if member.lost_us is None:
+        return 0
+    session_us = member.inputs.session_timeout_ms * US_PER_MS
+    is_timed = group.road is Road.EMBEDDED and departure is Departure.SESSION_EXPIRED and session_us > 0
+    since_us = max(member.lost_us, at_us - session_us) if is_timed else member.lost_us
+    return max(0, at_us - since_us)

@@ -6,7 +6,6 @@ It must not know what is observed, nor how facts are made of it.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bridge.telemetry.following.targets import TargetBook
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Phase, Protocol, Road
@@ -36,14 +35,18 @@ class Inputs:
 
     def differs_from(self, other: "Inputs") -> bool:
         """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""
-        return _lasting(self) != _lasting(other)
+        pairs = zip(_lasting(self), _lasting(other), strict=True)
+        return any(now != before for now, before in pairs if before not in UNTOLD)
+
+
+UNTOLD = (((), None), (), UNTOLD_MS)
+"""What is not known of a member that was there before anybody listened: to hear it is no change."""
 
 
 def _lasting(inputs: Inputs) -> tuple[object, ...]:
     return (
-        inputs.topics,
+        (inputs.topics, inputs.pattern),
         inputs.assignors,
-        inputs.pattern,
         inputs.session_timeout_ms,
         inputs.rebalance_timeout_ms,
         inputs.rack_id,
@@ -56,7 +59,8 @@ class MemberTrack:
 
     `reached` is the epoch or generation that it is at rest in, `holders` are members that have part of its target,
     `parting_words` why it says that it leaves. `former` is what it had when it joined last: its fetch sessions may
-    still name that.
+    still name that. `connection` spoke for it last; `lost_us` is when that was lost, or when it went away for a while,
+    None while it is there.
     """
 
     member_id: MemberId
@@ -80,6 +84,10 @@ class MemberTrack:
     owes_commit: bool = False
     holders: tuple[str, ...] = ()
     parting_words: str = ""
+    is_removed: bool = False
+    joined_by_id: bool = False
+    connection: int | None = None
+    lost_us: int | None = None
 
     @property
     def is_eager(self) -> bool:
@@ -89,10 +97,14 @@ class MemberTrack:
 
 @dataclass(slots=True, kw_only=True)
 class RebalanceTrack:
-    """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit."""
+    """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit.
+
+    `is_moved`: it began at a coordinator that has taken over from another one.
+    """
 
     rebalance_id: str
     is_joined: bool = False
+    is_moved: bool = False
     events: list[Event] = field(default_factory=list)
 
 
@@ -112,8 +124,11 @@ class GroupTrack:
     """One group: its members, the rebalance under way, and those it waits for no more.
 
     `is_led` says that the engine tells of its epochs, so that requests and answers need not be read for them. `away`
-    are static members that will be back, `joins` those that came and are not answered yet, by request. `departed` are
-    the last that are gone: a sentence about them says who they were.
+    are static members that may be back, with what is kept for them, `last_holders` of road `pass` who had a partition
+    last, by a target or an answer, `joins` those that came and are not answered yet, by request. `departed` are
+    the last that are gone: a sentence about them says who they were. `is_moved` until a generation of a new
+    coordinator was handed out. `is_resumed`: it passes, and the run before ended in the middle of a rebalance; then
+    `issued` are the ids that newcomers were given to join with (KIP-394), and all others were there before.
     """
 
     group_id: GroupId
@@ -131,9 +146,13 @@ class GroupTrack:
     leader: str = ""
     assignor: str = ""
     broker_id: int | None = None
-    targets: TargetBook[TopicPartition] = field(default_factory=TargetBook[TopicPartition])
+    is_moved: bool = False
+    is_resumed: bool = False
+    issued: set[MemberId] = field(default_factory=set)
+    last_holders: dict[TopicPartition, MemberId] = field(default_factory=dict)
     before: list[Event] = field(default_factory=list)
-    departed: dict[str, MemberTrack] = field(default_factory=dict)
+    away: dict[MemberId, MemberTrack] = field(default_factory=dict)
+    departed: dict[MemberId, MemberTrack] = field(default_factory=dict)
 
     @property
     def rebalance_id(self) -> str:

@@ -22,7 +22,7 @@ from bridge.telemetry.schema.facts import (
     PartitionsTold,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Departure, News
+from bridge.telemetry.schema.terms import Departure
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,7 +33,6 @@ class _Draft:
     lost: dict[str, None] = field(default_factory=dict)
     departure: Departure | None = None
     is_newcomer: bool = False
-    is_called: bool = False
     told_us: int | None = None
     first_fetch_us: int | None = None
     first_commit_us: int | None = None
@@ -69,7 +68,7 @@ def tell_member(
         gained=tuple(name for name in draft.gained if name not in kept),
         lost=tuple(name for name in draft.lost if name not in kept),
         is_newcomer=draft.is_newcomer,
-        is_disturbed=draft.is_called and not draft.is_newcomer and draft.gained.keys() == draft.lost.keys(),
+        is_disturbed=bool(draft.lost) and not draft.is_newcomer and draft.gained.keys() == draft.lost.keys(),
         departure=draft.departure,
         told_us=draft.told_us,
         first_fetch_us=draft.first_fetch_us,
@@ -89,7 +88,7 @@ def _read(draft: _Draft, event: Event, at_us: int) -> None:
         case MemberLeft():
             draft.departure = fact.departure
         case MemberTold():
-            _hear(draft, fact.news, at_us)
+            draft.told_us = at_us if draft.told_us is None else draft.told_us
         case PartitionsTold() | PartitionsReleased():
             draft.lost.update(dict.fromkeys(fact.partitions))
         case PartitionsAssigned():
@@ -100,12 +99,6 @@ def _read(draft: _Draft, event: Event, at_us: int) -> None:
             _note_commit(draft, at_us, is_on_revoke=fact.is_on_revoke)
         case _:
             pass
-
-
-def _hear(draft: _Draft, news: News, at_us: int) -> None:
-    draft.told_us = at_us if draft.told_us is None else draft.told_us
-    if news in (News.REVOKE, News.REJOIN):
-        draft.is_called = True
 
 
 def _note_commit(draft: _Draft, at_us: int, *, is_on_revoke: bool) -> None:

@@ -280,10 +280,13 @@ class PartitionsTold(MemberFact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsReleased(MemberFact):
-    """A member acknowledged that it uses these no more, or is gone; they are free."""
+    """A member acknowledged that it uses these no more, or is gone; they are free. `idle_us` is 0 if it may have used
+    them until now.
+    """
 
     kind: ClassVar[str] = "partitions-released"
     partitions: Names
+    idle_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ class Field:
     since: int = 1
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a field is added; a field never changes its type or meaning, and never goes."""
 
 _TEXT, _NUMBER, _FLAG, _TEXTS, _NUMBERS = FieldType
@@ -75,6 +75,11 @@ FACT_FIELDS = {
     "waits_on": Field(_TEXTS, "member ids that hold what the member waits for"),
     "partitions": Field(_TEXTS, "partitions as topic-index"),
     "assigned_count": Field(_NUMBER, "how many partitions the member has now"),
+    "idle_us": Field(
+        _NUMBER,
+        "how long nobody can have used them by then, since the member's connection was gone or a static member left",
+        since=2,
+    ),
     "is_on_revoke": Field(_FLAG, "the commit came while the member was giving partitions up"),
     "error": Field(_TEXT, "Kafka's name of the error the answer carried, empty for none"),
     "supersedes": Field(_TEXT, "the rebalance that was cut short by this one, empty for none"),

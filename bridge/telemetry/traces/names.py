@@ -74,7 +74,7 @@ ATTRIBUTES: Mapping[str, str] = {
     OUTCOME: "completed, superseded, emptied, interrupted, or open",
     MOVED: "partitions that have another owner than before",
     FORCED: "partitions that no assignor could have left where they were",
-    DISTURBED: "members that were told to stop or to rejoin though their assignment stayed",
+    DISTURBED: "members that stopped what they did though their assignment stayed",
     CRITICAL: "the member that was waited for longest",
     WAITED: "how long, seconds",
     ASSIGNOR: "assignor that computed the target",

@@ -51,6 +51,18 @@ def test_member_that_is_told_nothing_but_its_new_partitions_is_not_counted(store
     assert judged(store, events, {"r1": "r1"}) == {"r1": (1, [])}
 
 
+def test_member_that_only_joins_again_is_not_disturbed(store: Store) -> None:
+    """A cooperative member is told to rejoin and keeps on working; no callback of its client takes anything away."""
+    events = stamped([words("calm").told(News.REJOIN), words("calm").told(News.ASSIGN)])
+    assert judged(store, events, {"r1": "r1"}) == {"r1": (1, [])}
+
+
+def test_member_that_stops_by_itself_is_disturbed_and_not_told(store: Store) -> None:
+    """An eager client that sees its topic grow gives everything up unasked."""
+    events = stamped([words("anna").released(["t-0"]), words("anna").assigned(["t-0"], 1)])
+    assert judged(store, events, {"r1": "r1"}) == {"r1": (0, ["anna"])}
+
+
 def test_rebalances_that_cut_each_other_short_are_judged_as_one(store: Store) -> None:
     """Released in the first, given again in the second: disturbed in both that told it."""
     first, second = words("anna", "r1"), words("anna", "r2")

@@ -1,8 +1,10 @@
 """What a rebalance came to."""
 
+from dataclasses import replace
+
 from bridge.analytics.rebalances import rebalances
 from bridge.analytics.store import Store
-from bridge.telemetry.schema.facts import RebalanceBegan, RebalanceEnded, RebalanceExplained, TargetComputed
+from bridge.telemetry.schema.facts import Fact, RebalanceBegan, RebalanceEnded, RebalanceExplained, TargetComputed
 from bridge.telemetry.schema.terms import Cause, News, Outcome, Phase, Protocol, Road
 from tests.support.fleet_words import AboutGroup, MemberWords
 from tests.support.spark import START_US, python_nodes, stamped, taken
@@ -30,9 +32,14 @@ EXPLAINED = RebalanceExplained(
 
 def test_rebalance_is_one_row_with_cause_and_cost(store: Store) -> None:
     """Issue 5: cause, critical member, moved, forced minimum, disturbed."""
-    told = MemberWords("g", "r1", 3, Protocol.CLASSIC, "anna").told(News.REJOIN)
+    anna = MemberWords("g", "r1", 3, Protocol.CLASSIC, "anna")
+    stopped: list[tuple[int, Fact]] = [
+        (3, anna.told(News.REJOIN)),
+        (4, anna.released(["t-0"])),
+        (8, anna.assigned(["t-0"], 1)),
+    ]
     (row,) = rebalances(
-        taken(store, stamped([(1, BEGAN), (2, TARGET), (3, told), (9, ENDED), (10, EXPLAINED)]))
+        taken(store, stamped([(1, BEGAN), (2, TARGET), *stopped, (9, ENDED), (10, EXPLAINED)]))
     ).collect()
     found = row.asDict()
     assert found == {
@@ -52,6 +59,17 @@ def test_rebalance_is_one_row_with_cause_and_cost(store: Store) -> None:
         "disturbed_members": ["anna"],
         "chain_id": "r1",
     }
+
+
+def test_moves_that_no_target_tells_are_counted_by_who_had_what(store: Store) -> None:
+    """On road `pass` nobody tells the target of a consumer group; the first owner of a partition moved nothing."""
+    facts: list[Fact] = []
+    for name, member, partitions in (("r1", "anna", ["t-0", "t-1"]), ("r2", "boris", ["t-1"])):
+        assigned = MemberWords("g", name, 3, Protocol.CONSUMER, member).assigned(partitions, len(partitions))
+        ended = RebalanceEnded(**about(name), outcome=Outcome.COMPLETED)
+        facts += [replace(fact, road=Road.PASSING) for fact in (RebalanceBegan(**about(name)), assigned, ended)]
+    rows = rebalances(taken(store, stamped(facts))).collect()
+    assert {row["rebalance_id"]: row["moved"] for row in rows} == {"r1": 0, "r2": 1}
 
 
 def test_rebalance_without_end_says_why(store: Store) -> None:

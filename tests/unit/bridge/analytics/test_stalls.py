@@ -1,5 +1,7 @@
 """How long a partition stood still between two owners."""
 
+from dataclasses import replace
+
 from bridge.analytics.stalls import partition_rows, stalls
 from bridge.analytics.store import Store
 from bridge.telemetry.schema.facts import Fact
@@ -59,6 +61,28 @@ def test_owner_that_never_fetched_is_passed_over(store: Store) -> None:
         (30, CLARA.fetched(["t-0"])),
     ]
     assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "clara", 20_000, False)]
+
+
+def test_owner_that_was_told_and_fetches_once_more_ends_nothing(store: Store) -> None:
+    """The news was on its way: anna had not fetched yet, and gives up what she fetched after she was told."""
+    moved: list[Told] = [
+        (1, ANNA.assigned(["t-0"], 1)),
+        (2, ANNA.to_release(["t-0"])),
+        (5, ANNA.fetched(["t-0"])),
+        (6, ANNA.released(["t-0"])),
+        (12, BORIS.assigned(["t-0"], 1)),
+        (15, BORIS.fetched(["t-0"])),
+    ]
+    assert found(store, stamped(moved)) == [("t-0", "anna", "boris", 10_000, False)]
+    (row,) = stalls(taken(store, stamped(moved))).collect()
+    assert row["told_us"] - START_US == 2_000
+
+
+def test_owner_that_is_gone_did_nothing_since_its_connection_was_lost(store: Store) -> None:
+    """It expires long after; the log of an older bridge does not say since when."""
+    gone = replace(ANNA.released(["t-0"]), idle_us=9_000)
+    moved: list[Told] = [(12, gone), (13, BORIS.assigned(["t-0"], 1)), (15, BORIS.fetched(["t-0"]))]
+    assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "boris", 12_000, False)]
 
 
 def test_second_stall_begins_after_the_first(store: Store) -> None:

@@ -7,6 +7,7 @@ import pytest
 from bridge.telemetry.event_log.decoding import Flaw, Rejected, decode_line
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.facts import BridgeStopped, Fact, GroupDeleted
+from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import Road
 from tests.support.sample_facts import sample_facts
@@ -60,8 +61,8 @@ def test_foreign_line_is_rejected_with_what_was_seen(line: bytes, reason: str) -
 
 def test_newer_schema_is_rejected_as_such() -> None:
     """What a later bridge wrote is not guessed at."""
-    assert decode_line(_changed(schema_version=2)) == Rejected(
-        Flaw.NEWER_SCHEMA, "schema version 2; this bridge reads up to 1"
+    assert decode_line(_changed(schema_version=SCHEMA_VERSION + 1)) == Rejected(
+        Flaw.NEWER_SCHEMA, f"schema version {SCHEMA_VERSION + 1}; this bridge reads up to {SCHEMA_VERSION}"
     )
 
 

@@ -4,6 +4,7 @@ import json
 
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.facts import BridgeStopped, GroupDeleted, MemberRevived
+from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import Protocol, Road
 
@@ -16,7 +17,7 @@ def test_event_is_one_line_of_stamp_and_fact() -> None:
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")
     assert json.loads(line) == {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "event_id": "7f-3",
         "kind": "bridge-stopped",
         "boot": "7f",

@@ -1,17 +1,25 @@
 """Consumer groups that pass are followed from their members' heartbeats."""
 
-from bridge.telemetry.schema.facts import MemberLeft, MemberSubscribed, RebalanceBegan
+from dataclasses import replace
+
+from bridge.telemetry.following.silence import CONSUMER_SESSION_MS
+from bridge.telemetry.schema.facts import MemberLeft, MemberSubscribed, PartitionsReleased, RebalanceBegan
 from bridge.telemetry.schema.terms import Departure
 from tests.support.heard import Ears
 from tests.support.passing_words import TOPIC_ID, report, reported
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import Topic, TopicName
+from translators.dialects.ids import InstanceId, Topic, TopicName
 
 
 def _ears() -> Ears:
     ears = Ears()
     ears.topics.look([Topic(TOPIC_ID, TopicName("t"), 3)])
     return ears
+
+
+def _seated(member: str, epoch: int) -> ConsumerGroupHeartbeat:
+    return replace(report(member, epoch), instance_id=InstanceId("seat"))
 
 
 def test_member_joins_is_given_partitions_and_gives_some_up() -> None:
@@ -87,6 +95,22 @@ def test_departures_are_told_by_their_kind() -> None:
         assert isinstance(left, MemberLeft)
         found[departure] = (left.departure, "partitions-released t-0" in ears.log.lines())
     assert found == {departure: (departure, departure is not Departure.STATIC_LEFT) for departure in cases}
+
+
+def test_static_member_that_is_back_takes_over_what_was_kept_for_it() -> None:
+    """What it had is released when somebody sits on its seat again, or its session is over."""
+    for after_ms, comes_back in ((700, True), (CONSUMER_SESSION_MS, False)):
+        ears = _ears()
+        ears.pass_by(_seated("a", 0), reported(1, (0,)))
+        ears.pass_by(_seated("a", -2), reported(-2))
+        ears.now_ms += after_ms
+        if comes_back:
+            ears.pass_by(_seated("b", 0), reported(1, (0,)))
+        else:
+            ears.follower.expire(ears.now_ms * 1000)
+        (released,) = ears.log.of(PartitionsReleased)
+        assert isinstance(released, PartitionsReleased)
+        assert (released.member_id, released.idle_us) == ("a", after_ms * 1000)
 
 
 def test_refused_join_is_no_membership() -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from bridge.telemetry.following.targets import Moves, TargetBook, forced_minimum
+from bridge.telemetry.following.targets import Moves, TargetBook, compare_shares, forced_minimum
 from translators.dialects.ids import MemberId
+
+A, B = MemberId("a"), MemberId("b")
 
 
 def _book(**shares: str) -> TargetBook[str]:
@@ -65,3 +67,19 @@ def test_different_wishes_force_only_what_lost_its_owner() -> None:
     book.assign(MemberId("a"), frozenset("01"))
     book.assign(MemberId("b"), frozenset("23"))
     assert book.turn("0123", 4, is_alike=False) == Moves(2, 0)
+
+
+def test_shares_are_compared_with_who_had_each_partition_last() -> None:
+    """Kept, moved, new, and left behind by a member that is gone."""
+    held = {"p0": A, "p1": A, "p2": B, "p3": MemberId("gone")}
+    shares = {A: frozenset({"p0", "p2"}), B: frozenset({"p3", "p4"})}
+    assert compare_shares(held, shares, is_alike=True) == Moves(moved=2, forced_minimum=1)
+    assert compare_shares(held, shares, is_alike=False) == Moves(moved=2, forced_minimum=1)
+
+
+def test_cooperative_leader_moves_a_partition_when_it_gives_it_away() -> None:
+    """KIP-429: first nobody gets it, then the newcomer; it had to move, and moves once."""
+    held = {"p0": A, "p1": A}
+    assert compare_shares(held, {A: frozenset({"p0"}), B: frozenset()}, is_alike=True) == Moves(0, 0)
+    assert compare_shares(held, {A: frozenset({"p0"}), B: frozenset({"p1"})}, is_alike=True) == Moves(1, 1)
+    assert compare_shares({}, {A: frozenset({"p0"})}, is_alike=True) == Moves(0, 0)
