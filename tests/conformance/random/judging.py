@@ -93,6 +93,24 @@ def topics_seen_at_once(scene: Scene, one: Found) -> bool:
     return not heard and any(word in one.leaf() for word in (*TARGETS, "group_epoch"))
 
 
+def topics_and_joiner_at_once(scene: Scene, one: Found) -> bool:
+    """K2.24: new topics and a newcomer are one step of the epoch to Kafka, which sees both together, and two to us."""
+    grown = [at for at in range(1, scene.step + 1) if isinstance(scene.drawn.moves[at - 1], Grow)]
+    if not grown or not isinstance(one.kafka, int) or not isinstance(one.ours, int):
+        return False
+    since = range(grown[-1] + 1, scene.step)
+    heard = any(scene.answer(scene.kafka, at).get("heartbeat_interval_ms") for at in since)
+    return not heard and one.leaf().endswith("epoch") and one.ours == one.kafka + 1
+
+
+def promised_left(scene: Scene, one: Found) -> bool:
+    """K1.59: nobody who was only promised an id had a seat."""
+    call = scene.call(scene.step)
+    states = scene.group(scene.kafka, "classic").get("state"), scene.group(scene.ours, "classic").get("state")
+    left = call is not None and call.api == "LeaveGroup" and one.asked == scene.step
+    return left and states in {("PreparingRebalance", "Stable"), ("PreparingRebalance", "CompletingRebalance")}
+
+
 def listed_at_once(scene: Scene, one: Found) -> bool:
     """The same in lists."""
     call = scene.call(one.asked)
@@ -168,6 +186,12 @@ RULES: tuple[Rule, ...] = (
     Rule(title="A replaced static seat shows the client that took it (K1.40)", applies=replaced_seat),
     Rule(title="A refused newcomer leaves no empty group behind (K1.11)", applies=no_empty_group),
     Rule(title="Ties between leaders (K1.35, K1.61)", applies=other_leader, parts=True),
+    Rule(title="A promised id that leaves costs no rebalance (K1.59)", applies=promised_left, parts=True),
+    Rule(
+        title="Topics are looked at by the clock, before a joiner (K2.24)",
+        applies=topics_and_joiner_at_once,
+        parts=True,
+    ),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
     Rule(
         title="A commit for a partition that another member has is refused (K5.11)", applies=another_owner, parts=True

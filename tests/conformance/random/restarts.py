@@ -10,8 +10,6 @@ from pathlib import Path
 from random import Random
 from threading import Barrier
 
-from confluent_kafka.admin import AdminClient
-
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from tests.conformance.random.comparing import Found, differences
@@ -87,7 +85,7 @@ def restart_all(drawns: Sequence[Drawn], directory: Path) -> list[tuple[Drawn, l
     settings = settings_of("plain")
     with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
         make_topics(broker.bootstrap)
-        topics = Topics(AdminClient({"bootstrap.servers": broker.bootstrap}))
+        topics = Topics.at(broker.bootstrap)
         bridge = MortalBridge(broker.bootstrap, "wire-*", directory, {**BRIDGE_SETTINGS, **settings})
         bridge.start()
         try:

@@ -56,6 +56,7 @@ class Settling:
                 break
             time.sleep(ROUND_PAUSE_S)
         unanswered: list[Value] = list(self._waiting())
+        self._play.give_up_waiting()
         ended = {name: one.ended for name, one in self._clients.items()}
         return {"quiet": quiet == QUIET_ROUNDS, "unanswered": unanswered, "ended": ended, **self._group()}
 

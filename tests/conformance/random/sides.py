@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Semaphore
 
-from confluent_kafka.admin import AdminClient
-
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
+from tests.conformance.random.comparing import Found
 from tests.conformance.random.judging import Verdict, judge
 from tests.conformance.random.playing import CAREFUL, QUICK, Patience
 from tests.conformance.random.sequences import Course, Drawn, settings_of
 from tests.conformance.random.settling import SettlingPlay
 from tests.conformance.random.topics import Topics
 from tests.support.bridge_process import bridge_process
+from tests.support.conformance.connection import NoAnswer
 from tests.support.conformance.ground import find_ground, make_topics
 from tests.support.conformance.playing import Ground
 
@@ -57,7 +57,11 @@ class Sides:
 
     def play(self, drawn: Drawn, patience: Patience) -> Verdict:
         """A sequence on both at once, each in a group of its own."""
-        kafka, ours = self.courses(drawn, patience)
+        try:
+            kafka, ours = self.courses(drawn, patience)
+        except (NoAnswer, OSError) as silence:
+            hung = Found(step=1, asked=1, path="no view or probe is answered", kafka="", ours=repr(silence))
+            return Verdict(unexplained=(hung,), rules={}, steps=len(drawn.moves))
         return judge(drawn, kafka, ours)
 
     def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
@@ -77,5 +81,5 @@ def both_sides(profile: str, directory: Path) -> Iterator[Sides]:
     with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
         make_topics(broker.bootstrap)
         with bridge_process(broker.bootstrap, ("wire-*",), directory, {**BRIDGE_SETTINGS, **settings}) as bridge:
-            topics = Topics(AdminClient({"bootstrap.servers": broker.bootstrap}))
+            topics = Topics.at(broker.bootstrap)
             yield Sides(find_ground(broker.bootstrap), find_ground(bridge.bootstrap), topics)

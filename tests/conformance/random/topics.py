@@ -17,6 +17,11 @@ class Topics:
 
     admin: AdminClient
 
+    @classmethod
+    def at(cls, bootstrap: str) -> "Topics":
+        """For the cluster at this address; its client does not mention when that ends."""
+        return cls(AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}))
+
     def make(self, name: str, partitions: int) -> None:
         """Make a topic; raise KafkaException if it can't be."""
         futures = self.admin.create_topics(
