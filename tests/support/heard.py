@@ -32,7 +32,7 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import Road
 from tests.support.owned_group import CLIENT, OwnedGroup
-from translators.dialects.ids import RequestRef
+from translators.dialects.ids import ClientIdentity, RequestRef
 from translators.dialects.messages import GroupReply, GroupRequest
 
 MS = 1_000
@@ -102,15 +102,20 @@ class Ears:
         """The time in microseconds."""
         return self.now_ms * MS
 
-    def ask(self, request: GroupRequest, connection: int = 1) -> RequestRef:
+    def ask(self, request: GroupRequest, connection: int = 1, client: ClientIdentity = CLIENT) -> RequestRef:
         """A request passes on road `pass`."""
         ref = RequestRef(0, connection, next(self._sequence))
-        self.follower.asked(ref, CLIENT, request, Road.PASSING, self.now_us)
+        self.follower.asked(ref, client, request, Road.PASSING, self.now_us)
         return ref
 
     def answer(self, ref: RequestRef, reply: GroupReply) -> None:
         """Its answer passes."""
         self.follower.answered(ref, reply, self.now_us)
+
+    def answer_at(self, broker_id: int, ref: RequestRef, reply: GroupReply) -> None:
+        """Its answer passes, from this broker."""
+        self.follower.served(ref, reply, broker_id, self.now_us)
+        self.answer(ref, reply)
 
     def pass_by(self, request: GroupRequest, reply: GroupReply) -> None:
         """A request passes, and its answer at once."""

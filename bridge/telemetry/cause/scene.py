@@ -24,7 +24,7 @@ from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 
 TYPED = GroupCreated | GroupRevived | GroupConverted
-NOTICED_LATE = (Departure.SESSION_EXPIRED, Departure.VANISHED)
+NOTICED_LATE = (Departure.SESSION_EXPIRED, Departure.VANISHED, Departure.REBALANCE_TIMED_OUT)
 """Departures that a classic group tells of when its members are counted."""
 
 

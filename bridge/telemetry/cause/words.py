@@ -27,10 +27,15 @@ def shorten(member_id: str) -> str:
     return short if len(short) <= SHORT_CHARS else f"{short[: SHORT_CHARS - 9]}…{short[-8:]}"
 
 
+def is_named_after(member_id: str, client_id: str) -> bool:
+    """Whether a classic coordinator made the id of the client's: client id, dash, UUID; random ones may look alike."""
+    return not client_id or member_id == client_id or member_id.startswith(f"{client_id}-")
+
+
 def call(member_id: str, introduced: Introduced) -> str:
     """A member in few words: its id, and its client's where that says more."""
     inputs = introduced(member_id)
-    if inputs is None or member_id.startswith(inputs.client_id):
+    if inputs is None or is_named_after(member_id, inputs.client_id):
         return shorten(member_id)
     return f"{shorten(member_id)} of client {shorten(inputs.client_id)}"
 
@@ -41,7 +46,7 @@ def introduce(member_id: str, introduced: Introduced) -> str:
     if inputs is None:
         return f"member {shorten(member_id)}"
     known = " ".join(part for part in (inputs.library, inputs.library_version) if part)
-    client = "" if member_id.startswith(inputs.client_id) else f"client {shorten(inputs.client_id)}"
+    client = "" if is_named_after(member_id, inputs.client_id) else f"client {shorten(inputs.client_id)}"
     host = f"host {inputs.client_host}" if inputs.client_host else ""
     parts = [part for part in (client, known, host) if part]
     return f"member {shorten(member_id)}" + (f" ({', '.join(parts)})" if parts else "")

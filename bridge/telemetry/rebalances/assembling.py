@@ -211,7 +211,20 @@ def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, 
         tell_member(told, spans.get(member_id, ()), introduced.get(member_id), begin_us)
         for member_id, told in facts.items()
     ]
-    return tuple(sorted(stories, key=_first_busy_us))
+    gone = _gone_before_target(draft, leading)
+    told = (replace(story, is_counted=story.member_id not in gone) for story in stories)
+    return tuple(sorted(told, key=_first_busy_us))
+
+
+def _gone_before_target(draft: _Draft, leading: Iterable[Event]) -> set[str]:
+    """Members that were away already when partitions were shared out, or whose departure made the rebalance."""
+    events = (*leading, *draft.own)
+    shared = max((event.stamp.number for event in draft.own if isinstance(event.fact, TargetComputed)), default=None)
+    return {
+        event.fact.member_id
+        for event in events
+        if isinstance(event.fact, MemberLeft) and (shared is None or event.stamp.number < shared)
+    }
 
 
 def _part_of_it(draft: _Draft) -> Iterator[Event]:

@@ -47,8 +47,9 @@ class Stretch:
 class MemberStory:
     """What a rebalance was for one member. Times count from its beginning; None where the log does not say.
 
-    `is_newcomer`: it joined for this rebalance. `is_disturbed`: it was a member already and was told to give something
-    up, or to join again, although it has the same partitions before and after.
+    `is_newcomer`: it joined for this rebalance. `is_counted`: it was there when partitions were shared out.
+    `is_disturbed`: it was a member already and gave something up, although it has the same partitions before
+    and after.
     """
 
     member_id: str
@@ -70,6 +71,7 @@ class MemberStory:
     first_fetch_us: int | None
     first_commit_us: int | None
     commit_on_revoke_us: int | None
+    is_counted: bool = True
 
     @property
     def stall_us(self) -> int:
@@ -122,8 +124,8 @@ class Rebalance:
     @property
     def untouched_count(self) -> int:
         """Members of the group to which it was nothing but a new epoch; 0 if the size of the group is not known."""
-        gone = sum(member.departure is not None for member in self.touched)
-        return max(0, self.member_count - len(self.touched) + gone) if self.member_count >= 0 else 0
+        counted = sum(member.is_counted for member in self.touched)
+        return max(0, self.member_count - counted) if self.member_count >= 0 else 0
 
     @property
     def disturbed_count(self) -> int:

@@ -3,6 +3,7 @@
 It must not know files; everything that strangers named is escaped.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -20,6 +21,8 @@ from bridge.telemetry.trace.wording import (
 )
 
 STYLE = files("bridge.telemetry.trace").joinpath("page.css").read_text(encoding="utf-8")
+NAME = re.compile(r"\b[\w.]+(?:-[\w.]+)+")
+"""Names of members, topics and groups, in which a browser would break a line at each dash."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -69,28 +72,34 @@ def _section(number: int, rebalance: Rebalance) -> str:
     )
     return (
         f'<section id="r{number}">\n<h2>{heading}</h2>\n'
-        f'<p class="sentence">{escape(explained.sentence)}</p>\n{_figures(rebalance)}'
+        f'<p class="sentence">{_unbroken(explained.sentence)}</p>\n{_figures(rebalance)}'
         f"{draw_chart(rebalance)}{_moves(rebalance.members)}{_evidence(rebalance)}</section>\n"
     )
 
 
 def _figures(rebalance: Rebalance) -> str:
-    count = f"of {rebalance.member_count}" if rebalance.member_count >= 0 else ""
+    touched = len(rebalance.touched)
+    count = f"of {touched + rebalance.untouched_count}" if rebalance.member_count >= 0 else ""
     figures = {
         "took": tell_duration(rebalance.duration_us),
-        "members touched": f"{len(rebalance.touched)} <small>{count}</small>",
+        "members touched": f"{touched} <small>{count}</small>",
         "disturbed": str(rebalance.disturbed_count),
         "partitions moved": _split(tell_moved(rebalance)),
         "longest standstill": tell_duration(longest_stall_us(rebalance)),
-        "waited for": _split(escape(tell_waited(rebalance))),
+        "waited for": _split(escape(tell_waited(rebalance)), " for "),
     }
     return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in figures.items()) + "</dl>\n"
 
 
-def _split(text: str) -> str:
-    """The first word large, the rest small."""
-    head, _, tail = text.partition(" ")
-    return f"{head} <small>{tail}</small>" if tail else head
+def _split(text: str, at: str = " ") -> str:
+    """What stands before the first of these words large, the rest small."""
+    head, found, tail = text.partition(at)
+    return f"{head} <small>{found.lstrip()}{tail}</small>" if tail else head
+
+
+def _unbroken(sentence: str) -> str:
+    """The sentence with names that no line is to end in the middle of."""
+    return NAME.sub(r'<span class="name">\g<0></span>', escape(sentence))
 
 
 def _moves(members: Sequence[MemberStory]) -> str:

@@ -5,7 +5,7 @@ It must not know what they are drawn on.
 
 from datetime import UTC, datetime
 
-from bridge.telemetry.cause.words import shorten, tell_duration
+from bridge.telemetry.cause.words import is_named_after, shorten, tell_duration
 from bridge.telemetry.rebalances.stories import MemberStory, Rebalance
 from bridge.telemetry.schema.terms import Cause, Phase, Protocol
 
@@ -40,18 +40,19 @@ def tell_moved(rebalance: Rebalance) -> str:
 def tell_name(member: MemberStory) -> str:
     """What a member is called: its client where its own id is a random one, and the id cut to what can be read."""
     short = shorten(member.member_id)
-    return short if member.member_id.startswith(member.client_id) else f"{shorten(member.client_id)} · {short}"
+    is_clear = is_named_after(member.member_id, member.client_id)
+    return short if is_clear else f"{shorten(member.client_id)} · {short}"
 
 
 def tell_client(member: MemberStory) -> str:
-    """Library, protocol, and the generation or epoch that the member has come to."""
+    """Protocol, the generation or epoch that the member has come to, and its library."""
     library = f"{member.library} {member.library_version}".strip()
     number = ""
     if member.protocol is Protocol.CLASSIC and member.generation >= 0:
         number = f"generation {member.generation}"
     if member.member_epoch >= 0:
         number = f"{number} -> epoch {member.member_epoch}" if number else f"epoch {member.member_epoch}"
-    return " · ".join(part for part in (library, member.protocol.value, number) if part)
+    return " · ".join(part for part in (member.protocol.value, number, library) if part)
 
 
 def tell_roles(rebalance: Rebalance, member: MemberStory) -> list[str]:
@@ -68,7 +69,9 @@ def tell_waited(rebalance: Rebalance) -> str:
     explained = rebalance.explained
     if not explained.critical_member:
         return "nobody"
-    return f"{shorten(explained.critical_member)} for {tell_duration(explained.waited_us)}"
+    names = {member.member_id: tell_name(member) for member in rebalance.members}
+    name = names.get(explained.critical_member) or shorten(explained.critical_member)
+    return f"{name} for {tell_duration(explained.waited_us)}"
 
 
 def longest_stall_us(rebalance: Rebalance) -> int:

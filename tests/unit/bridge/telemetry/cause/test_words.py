@@ -7,6 +7,7 @@ from bridge.telemetry.cause.words import (
     enumerate_words,
     introduce,
     introduce_all,
+    is_named_after,
     shorten,
     tell_duration,
     tell_timeout,
@@ -64,3 +65,9 @@ def test_many_words_cut_short() -> None:
     """Ten names make no sentence."""
     assert enumerate_words(list("abcd")) == "a, b, c and d"
     assert enumerate_words(list("abcdefg")) == "a, b, c and 4 more"
+
+
+def test_random_id_that_begins_like_its_client_is_no_name() -> None:
+    """A coordinator writes client id, dash, UUID; a random id may begin with the same letter."""
+    assert is_named_after("a-00a1c2d3-0000-4000-8000-000000000000", "a")
+    assert not is_named_after("a67FqZhO0000000000000A", "a")

@@ -1,8 +1,11 @@
 """Classic groups that pass are followed from what their members send and are told."""
 
+from dataclasses import replace
+
 from bridge.telemetry.schema.facts import MemberJoined, MemberLeft, MemberTold, RebalanceBegan, TargetComputed
-from bridge.telemetry.schema.terms import Departure
+from bridge.telemetry.schema.terms import Departure, Road
 from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import beat, beaten, join, joined, leave, left, report, reported, sync, synced
 from translators.dialects.errors import ErrorCode
 
@@ -194,3 +197,63 @@ def test_classic_member_of_a_consumer_group_is_called_for_the_epoch_that_is() ->
     assert isinstance(told, MemberTold)
     assert isinstance(last, RebalanceBegan)
     assert told.rebalance_id == last.rebalance_id
+
+
+def test_newcomer_that_the_leader_hears_of_is_in_before_its_own_answer() -> None:
+    """Answers of one generation overtake each other; the leader may have assigned before the newcomer knows."""
+    ears = Ears()
+    _form(ears)
+    del ears.log.events[:]
+    newcomer = ears.ask(join("c"))
+    again = ears.ask(join("a"))
+    ears.answer(again, joined("a", 2, leader="a", members=("a", "c")))
+    first = ears.ask(sync("a", 2, {"a": (0,), "c": (1,)}))
+    ears.answer(first, synced(0))
+    assert "member-joined" in ears.log.lines("c")
+    assert not any(line.startswith("rebalance-ended") for line in ears.log.lines())
+    ears.answer(newcomer, joined("c", 2, leader="a"))
+    ears.pass_by(sync("c", 2), synced(1))
+    assert "rebalance-ended completed" in ears.log.lines()
+
+
+def test_generation_that_a_new_coordinator_hands_out_again_is_another_rebalance() -> None:
+    """It has not heard of the one whose assignment never came; whoever it does not know has vanished."""
+    ears = Ears()
+    _form(ears)
+    again = [ears.ask(join(name)) for name in ("a", "b", "c")]
+    ears.answer_at(1, again[0], joined("a", 2, leader="a", members=("a", "b", "c")))
+    ears.answer_at(1, again[1], joined("b", 2, leader="a"))
+    ears.answer_at(1, again[2], joined("c", 2, leader="a"))
+    del ears.log.events[:]
+    ears.answer_at(2, ears.ask(join("a")), joined("a", 2, leader="a", members=("a", "b")))
+    assert [line for line in ears.log.lines() if line.startswith(("rebalance", "coordinator"))] == [
+        "coordinator-moved",
+        "rebalance-ended superseded",
+        "rebalance-explained",
+        "rebalance-began",
+    ]
+    assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.VANISHED]
+
+
+def test_member_that_another_client_lets_leave_was_removed() -> None:
+    """Kafka's own tools name members by their ids; the reason is known whichever answer comes first."""
+    ears = Ears()
+    _form(ears)
+    asked = ears.ask(leave("b"), client=replace(CLIENT, client_id="an-operators-tool"))
+    ears.pass_by(beat("b", 1), beaten(ErrorCode.UNKNOWN_MEMBER_ID))
+    ears.answer(asked, left("b"))
+    assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.REMOVED]
+
+
+def test_member_that_joins_by_an_old_id_after_a_restart_was_there_before() -> None:
+    """The run before ended in the middle of a rebalance; only ids that were given since are those of newcomers."""
+    ears = Ears()
+    left_open = RebalanceBegan(group_id=GROUP, road=Road.PASSING, rebalance_id="g@then-1", group_epoch=1)
+    ears.follower.interrupted([left_open], 0)
+    asked = ears.ask(join(""))
+    ears.answer(asked, joined("new", -1, error=ErrorCode.MEMBER_ID_REQUIRED))
+    old, new = ears.ask(join("old")), ears.ask(join("new"))
+    ears.answer(old, joined("old", 2, leader="old", members=("old", "new")))
+    ears.answer(new, joined("new", 2, leader="old"))
+    assert ears.log.lines("old")[0] == "member-revived"
+    assert ears.log.lines("new")[0] == "member-joined"

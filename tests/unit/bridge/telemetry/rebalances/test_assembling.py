@@ -150,3 +150,26 @@ def test_groups_kept_apart() -> None:
     one, two = Story(group="a").at(0).began(1), Story(group="b").at(0).began(1)
     mixed = [*one.events, *renumbered(two.events, "b1"), *one.ended().events[1:]]
     assert [(r.group_id, r.outcome) for r in assemble(mixed)] == [("a", Outcome.COMPLETED), ("b", None)]
+
+
+def test_member_that_leaves_after_partitions_were_shared_out_is_no_other_one() -> None:
+    """The target counts three, of whom one goes before the end: nobody else was there to be untouched."""
+    story = Story().at(0)
+    story.joined("c3")
+    story.began(4).target(3)
+    for member in ("c1", "c2"):
+        story.at(100).told(member, News.REVOKE).enters(member, Phase.REVOKING)
+    story.at(900).left("c2")
+    rebalance = only(story.ended(Outcome.SUPERSEDED).events)
+    assert {member.member_id: member.is_counted for member in rebalance.members} == {"c1": True, "c2": True, "c3": True}
+    assert rebalance.untouched_count == 0
+
+
+def test_member_whose_departure_made_the_rebalance_is_not_counted() -> None:
+    """Two are left of three; one hears of it, one does not."""
+    story = Story().at(0)
+    story.left("c3")
+    story.began(4).target(2).told("c1", News.ASSIGN).gets("c1", "orders-3")
+    rebalance = only(story.ended().events)
+    assert {member.member_id: member.is_counted for member in rebalance.members} == {"c1": True, "c3": False}
+    assert rebalance.untouched_count == 1

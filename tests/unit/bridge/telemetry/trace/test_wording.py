@@ -31,7 +31,7 @@ def test_member_told_with_client_and_roles() -> None:
     """What it runs, and what it was in the rebalance."""
     (rebalance,) = assemble(cooperative_handover().events)
     c4, c1 = rebalance.members
-    assert tell_client(c4) == "kafka-python 3.0.12 · consumer · epoch 7"
+    assert tell_client(c4) == "consumer · epoch 7 · kafka-python 3.0.12"
     assert (tell_roles(rebalance, c4), tell_roles(rebalance, c1)) == (["cause", "new"], ["waited for"])
 
 
