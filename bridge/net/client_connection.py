@@ -259,11 +259,13 @@ class ClientConnection:
         return None
 
     def _forward(self, head: Head, decision: Relayed | Rewritten) -> None:
-        expected = None
-        if decision.slot is not None:
-            take = partial(self._take_rewritten, decision) if isinstance(decision, Rewritten) else None
-            expected = Expected(head.header.correlation_id, decision.slot, take)
-        self._broker.send_request(expected, head.data, head.left)
+        expected, data = None, head.data
+        if isinstance(decision, Rewritten):
+            expected = Expected(head.header.correlation_id, decision.slot, partial(self._take_rewritten, decision))
+            data = decision.data or data
+        elif decision.slot is not None:
+            expected = Expected(head.header.correlation_id, decision.slot)
+        self._broker.send_request(expected, data, head.left)
 
     async def _deal(self, waiting: Waiting) -> None:
         """Deal with a piece that had to wait; its bytes are its own."""
@@ -337,7 +339,7 @@ class ClientConnection:
     def _take_rewritten(self, decision: Rewritten, frame: bytes | None) -> None:
         if frame is None:
             return
-        slot, hear = decision
+        slot, hear = decision.slot, decision.hear
         if hear is None:
             frame = bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame))
         else:

@@ -15,6 +15,7 @@ from bridge.session.group_requests import Embedded, GroupRequests, Misread
 from bridge.session.limits import Limits
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
+from bridge.wire.answer_sizes import asks_for_records, with_max_bytes
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
 from bridge.wire.codec.registry import SUPPORTED, Reply, Request, encode_reply
@@ -26,6 +27,9 @@ from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity
+
+SPARE_PART = 4
+"""Of what is held of an answer, one such part is kept for all in it that is no record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +57,12 @@ class Relayed(NamedTuple):
 
 class Rewritten(NamedTuple):
     """The request goes to the broker, whose answer is held and its addresses replaced; with `hear` it is shown to that
-    and stays as it is.
+    and stays as it is. `data` is sent in place of the head's.
     """
 
     slot: Slot
     hear: Hear | None = None
+    data: bytes | None = None
 
 
 class Answered(NamedTuple):
@@ -126,7 +131,7 @@ class ClientSession:
         if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
             self._passing.fetched(header, head.data, self.identity)
         if carries_addresses(header.api_key, header.api_version):
-            return Rewritten(self._reserve(header))
+            return self._rewritten(head)
         if header.api_key == ApiKey.SASL_HANDSHAKE:
             self.says_it_authenticates = True
         return Relayed(self._reserve_stream(header))
@@ -149,6 +154,14 @@ class ClientSession:
         if slot.api_key == ApiKey.HEARTBEAT and isinstance(reply, HeartbeatReply):
             return heartbeat_reply(slot.api_version, slot.correlation_id, reply.error)
         return encode_reply(slot.api_key, slot.api_version, slot.correlation_id, reply)
+
+    def _rewritten(self, head: Head) -> Decision:
+        header, data = head.header, None
+        if asks_for_records(header.api_key, header.api_version):
+            # Java asks for 50 MiB; a larger answer than can be held would close the connection, again and again.
+            most = self.limits.rewritten_answer_bytes_max
+            data = with_max_bytes(header, head.data, most - most // SPARE_PART)
+        return Rewritten(self._reserve(header), data=data)
 
     def _reserve(self, header: RequestHeader) -> Slot:
         return self.outbox.reserve(header.api_key, header.api_version, header.correlation_id)

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.acks import expects_answer
+from bridge.wire.answer_sizes import asks_for_records, size_end
 from bridge.wire.apis import ApiKey, Treatment, treatment
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import MAX_HEADER_BYTES, RequestHeader, read_request_header
+from bridge.wire.skim import carries_node_endpoints
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 """A Produce request whose acks are not found by then is malformed: client and transactional ids have 32,767 bytes."""
@@ -183,7 +185,15 @@ class RequestCutter:
             return min(header.frame_bytes, len(data) + 256)
         if key == ApiKey.FETCH and header.frame_bytes <= self._limits.group_frame_bytes_max and self._reads_fetch():
             return header.frame_bytes
+        if carries_node_endpoints(key, header.api_version) and asks_for_records(key, header.api_version):
+            return _to_size(header, data)
         return min(header.body_offset, header.frame_bytes)
+
+
+def _to_size(header: RequestHeader, data: bytearray | memoryview) -> int:
+    """So much that the size of the answer can be lowered, which will be held whole."""
+    end = size_end(header, data)
+    return min(header.frame_bytes, len(data) + 256) if end is None else end
 
 
 def _bytes_to_header(held: bytearray) -> int:

@@ -199,7 +199,16 @@ TREATMENTS: dict[int, Treatment] = {
         ),
         Treatment.ANSWERED,
     ),
-    **dict.fromkeys((ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CLUSTER), Treatment.REWRITTEN),
+    **dict.fromkeys(
+        (
+            ApiKey.METADATA,
+            ApiKey.FIND_COORDINATOR,
+            ApiKey.DESCRIBE_CLUSTER,
+            ApiKey.SHARE_FETCH,
+            ApiKey.SHARE_ACKNOWLEDGE,
+        ),
+        Treatment.REWRITTEN,
+    ),
     **dict.fromkeys(
         (
             # Between brokers, controllers and their quorum.
@@ -224,10 +233,6 @@ TREATMENTS: dict[int, Treatment] = {
             ApiKey.WRITE_SHARE_GROUP_STATE,
             ApiKey.DELETE_SHARE_GROUP_STATE,
             ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
-            # Share groups: the answers of 78 and 79 carry NodeEndpoints (KIP-932), and 76 leads clients to them.
-            ApiKey.SHARE_GROUP_HEARTBEAT,
-            ApiKey.SHARE_FETCH,
-            ApiKey.SHARE_ACKNOWLEDGE,
         ),
         Treatment.HIDDEN,
     ),

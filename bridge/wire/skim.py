@@ -1,7 +1,9 @@
-"""Finding the leaders' addresses in answers to Produce and Fetch (KIP-951 NodeEndpoints) by walking over lengths.
+"""Finding the leaders' addresses in answers about records (KIP-951 and KIP-932 NodeEndpoints) by walking over lengths.
 
 It must not read records, nor decide what an address becomes.
 """
+
+from collections.abc import Callable
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.cursor import Cursor
@@ -9,7 +11,9 @@ from bridge.wire.endpoints import Located, Place, TagSpan, read_place
 
 FIRST_PRODUCE_VERSION = 10
 FIRST_FETCH_VERSION = 16
+FIRST_SHARE_VERSION = 1
 FIRST_PRODUCE_VERSION_WITH_TOPIC_ID = 13
+FIRST_SHARE_ACKNOWLEDGE_VERSION_WITH_LOCK_TIMEOUT = 2
 
 NODE_ENDPOINTS_TAG = 0
 
@@ -18,25 +22,39 @@ _PRODUCED_PARTITION_BYTES = 4 + 2 + 8 + 8 + 8
 _FETCHED_PARTITION_BYTES = 4 + 2 + 8 + 8 + 8
 _ABORTED_TRANSACTION_BYTES = 8 + 8
 _FETCH_START_BYTES = 4 + 2 + 4
+_ACQUIRED_RECORDS_BYTES = 8 + 8 + 2
+
+_FIRST_VERSION_WITH_NODE_ENDPOINTS: dict[int, int] = {
+    ApiKey.PRODUCE: FIRST_PRODUCE_VERSION,
+    ApiKey.FETCH: FIRST_FETCH_VERSION,
+    ApiKey.SHARE_FETCH: FIRST_SHARE_VERSION,
+    ApiKey.SHARE_ACKNOWLEDGE: FIRST_SHARE_VERSION,
+}
 
 NOTHING = Located((), flexible=True)
 
 
 def carries_node_endpoints(api_key: int, version: int) -> bool:
     """Whether answers of that api and version may hold NodeEndpoints, so that they can't be relayed unread."""
-    first = {ApiKey.PRODUCE: FIRST_PRODUCE_VERSION, ApiKey.FETCH: FIRST_FETCH_VERSION}
-    return api_key in first and version >= first[ApiKey(api_key)]
+    return version >= _FIRST_VERSION_WITH_NODE_ENDPOINTS.get(api_key, version + 1)
 
 
 def locate_node_endpoints(api_key: int, cursor: Cursor) -> Located:
-    """The NodeEndpoints of an answer to Produce v10+ or Fetch v16+, whose body begins at the cursor.
+    """The NodeEndpoints of an answer for which `carries_node_endpoints` holds, whose body begins at the cursor.
 
     Node ids stay as they are, here and in CurrentLeader, so a leader's id and its endpoint always agree.
     """
-    if api_key == ApiKey.PRODUCE:
-        _pass_produced(cursor)
-    else:
-        _pass_fetched(cursor)
+    _PASS[api_key](cursor)
+    return _in_tag(cursor) if api_key in (ApiKey.PRODUCE, ApiKey.FETCH) else _in_plain_sight(cursor)
+
+
+def _in_plain_sight(cursor: Cursor) -> Located:
+    located = Located(_read_node_endpoints(cursor), flexible=True)
+    cursor.skip_tags()
+    return located
+
+
+def _in_tag(cursor: Cursor) -> Located:
     located = NOTHING
     for _ in range(cursor.uvarint("tagged_fields")):
         tag, size_start = cursor.uvarint("tagged_fields"), cursor.offset
@@ -91,3 +109,56 @@ def _pass_fetched(cursor: Cursor) -> None:
             cursor.skip_bytes("records")
             cursor.skip_tags()
         cursor.skip_tags()
+
+
+def _pass_share_fetched(cursor: Cursor) -> None:
+    cursor.int32("throttle_time_ms")
+    cursor.int16("error_code")
+    cursor.skip_string("error_message")
+    cursor.int32("acquisition_lock_timeout_ms")
+    for _ in range(cursor.array_length("responses")):
+        cursor.skip(_TOPIC_ID_BYTES, "topic_id")
+        for _ in range(cursor.array_length("partitions")):
+            cursor.int32("partition_index")
+            cursor.int16("error_code")
+            cursor.skip_string("error_message")
+            cursor.int16("acknowledge_error_code")
+            cursor.skip_string("acknowledge_error_message")
+            _pass_current_leader(cursor)
+            cursor.skip_bytes("records")
+            for _ in range(cursor.array_length("acquired_records")):
+                cursor.skip(_ACQUIRED_RECORDS_BYTES, "acquired_records")
+                cursor.skip_tags()
+            cursor.skip_tags()
+        cursor.skip_tags()
+
+
+def _pass_share_acknowledged(cursor: Cursor) -> None:
+    cursor.int32("throttle_time_ms")
+    cursor.int16("error_code")
+    cursor.skip_string("error_message")
+    if cursor.version >= FIRST_SHARE_ACKNOWLEDGE_VERSION_WITH_LOCK_TIMEOUT:
+        cursor.int32("acquisition_lock_timeout_ms")
+    for _ in range(cursor.array_length("responses")):
+        cursor.skip(_TOPIC_ID_BYTES, "topic_id")
+        for _ in range(cursor.array_length("partitions")):
+            cursor.int32("partition_index")
+            cursor.int16("error_code")
+            cursor.skip_string("error_message")
+            _pass_current_leader(cursor)
+            cursor.skip_tags()
+        cursor.skip_tags()
+
+
+def _pass_current_leader(cursor: Cursor) -> None:
+    cursor.int32("leader_id")
+    cursor.int32("leader_epoch")
+    cursor.skip_tags()
+
+
+_PASS: dict[int, Callable[[Cursor], None]] = {
+    ApiKey.PRODUCE: _pass_produced,
+    ApiKey.FETCH: _pass_fetched,
+    ApiKey.SHARE_FETCH: _pass_share_fetched,
+    ApiKey.SHARE_ACKNOWLEDGE: _pass_share_acknowledged,
+}

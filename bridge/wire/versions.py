@@ -87,7 +87,11 @@ KNOWN: dict[int, VersionRange] = {
     ApiKey.PUSH_TELEMETRY: VersionRange(0, 0),
     ApiKey.LIST_CONFIG_RESOURCES: VersionRange(0, 1),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: VersionRange(0, 0),
-    ApiKey.SHARE_GROUP_DESCRIBE: VersionRange(0, 1),
+    # Version 0 of the share apis was early access in Kafka 4.0, and gone in 4.1.
+    ApiKey.SHARE_GROUP_HEARTBEAT: VersionRange(1, 1),
+    ApiKey.SHARE_GROUP_DESCRIBE: VersionRange(1, 1),
+    ApiKey.SHARE_FETCH: VersionRange(1, 2),
+    ApiKey.SHARE_ACKNOWLEDGE: VersionRange(1, 2),
     ApiKey.ADD_RAFT_VOTER: VersionRange(0, 1),
     ApiKey.REMOVE_RAFT_VOTER: VersionRange(0, 0),
     ApiKey.STREAMS_GROUP_HEARTBEAT: VersionRange(0, 0),

@@ -17,6 +17,7 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse
 
 from bridge.demo.kafka_properties import DEFAULT_VERSION
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.kafka import TopicFactory
 from tests.support.oracle_frames import request_bytes
 from tests.support.two_brokers import FIRST, SECOND, TwoBrokers, two_brokers
 
@@ -25,6 +26,8 @@ RECORDS = 200
 PATIENCE_S = 60.0
 FETCH_VERSION = 16
 FENCED_LEADER_EPOCH = 74
+PARTITIONS = 16
+RECORD_BYTES = 500_000
 
 
 class Place(NamedTuple):
@@ -38,7 +41,7 @@ class Place(NamedTuple):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Two brokers of 4.3.1 behind a bridge that rewrites node endpoints."""
     directory = tmp_path_factory.mktemp("two-brokers")
-    settings = {**QUICK_SETTINGS, "wire.node-endpoints": "rewrite"}
+    settings = {**QUICK_SETTINGS, "wire.node-endpoints": "rewrite", "wire.answer.bytes.max": str(4 * RECORD_BYTES)}
     with two_brokers(DEFAULT_VERSION, directory) as cluster:
         cluster.create_topic(TOPIC)
         with bridge_process(cluster.bootstrap, ("embedded-*",), directory / "bridge", settings) as bridge:
@@ -104,3 +107,23 @@ def test_moved_leader_is_found_through_the_bridge_and_nothing_is_lost(place: Pla
     assert [(node.node_id, node.host, node.port) for node in answer.node_endpoints] == [
         (SECOND, leader.host, leader.port)
     ]
+
+
+def test_more_records_than_an_answer_may_hold_come_in_several(place: Place, topic_factory: TopicFactory) -> None:
+    """Every answer is held whole here: a client that asks for more than may be held gets what may be, and goes on."""
+    topic = topic_factory(place.bootstrap, PARTITIONS)
+    producer = Producer({"bootstrap.servers": place.bootstrap, "linger.ms": 0})
+    for partition in range(PARTITIONS):
+        producer.produce(topic, b"%d" % partition + bytes(RECORD_BYTES), partition=partition)
+    assert producer.flush(PATIENCE_S) == 0
+    consumer = Consumer(
+        {
+            "bootstrap.servers": place.bootstrap,
+            "group.id": topic,
+            "auto.offset.reset": "earliest",
+            "fetch.min.bytes": PARTITIONS // 2 * RECORD_BYTES,
+        }
+    )
+    consumer.subscribe([topic])
+    assert consume(consumer, PARTITIONS) == {b"%d" % number + bytes(RECORD_BYTES) for number in range(PARTITIONS)}
+    consumer.close()

@@ -3,6 +3,7 @@
 It must not know how the proxy moves bytes.
 """
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from translators.dialects.ids import GroupId, MemberId
 
 RECORDS = 500
 PATIENCE_S = 40.0
+SHARED = ("records_consumed", "offsets_acknowledged")
 
 
 @pytest.fixture
@@ -148,3 +150,15 @@ def test_transactions_of_java_on_43(
     words += ["--throughput", "-1", "--transactional-id", topic, "--transaction-duration-ms", "50"]
     result = kafka_43.tools.run("org.apache.kafka.tools.ProducerPerformance", *words)
     assert (result.returncode, "200 records sent" in result.stdout) == (0, True), result.stdout + result.stderr
+
+
+def test_share_consumers_on_43(front_43: ProxyInThread, kafka_43: KafkaUnderTest, topic_factory: TopicFactory) -> None:
+    """A share group (KIP-932) reads through the bridge what was produced through it, and acknowledges it."""
+    topic = topic_factory(front_43.bootstrap, 3)
+    produce(front_43.bootstrap, topic)
+    words = ["--bootstrap-server", front_43.bootstrap, "--topic", topic, "--group-id", topic]
+    words += ["--offset-reset-strategy", "earliest", "--max-messages", str(RECORDS)]
+    result = kafka_43.tools.run("org.apache.kafka.tools.VerifiableShareConsumer", *words)
+    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    counts = {name: sum(e["count"] for e in events if e["name"] == name) for name in SHARED}
+    assert (result.returncode, counts) == (0, dict.fromkeys(SHARED, RECORDS)), result.stdout + result.stderr

@@ -19,6 +19,7 @@ from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.packing import INT32
 from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import request
@@ -71,10 +72,22 @@ def test_data_path_is_relayed_and_addresses_are_rewritten() -> None:
 
 def test_versions_with_node_endpoints_are_rewritten_only_when_offered() -> None:
     """KIP-951: Fetch 16 is not offered by default, and held for its addresses when it is."""
-    refused = decide(session(), request(ApiKey.FETCH, 16, 1))
+    fetch = request(ApiKey.FETCH, 16, 1, bytes(20))
+    refused = decide(session(), fetch)
     assert isinstance(refused, Rejected)
     assert refused.reason is CloseReason.UNSUPPORTED_VERSION
-    assert isinstance(decide(session(), request(ApiKey.FETCH, 16, 1), rewrites=True), Rewritten)
+    assert isinstance(decide(session(), fetch, rewrites=True), Rewritten)
+
+
+def test_answers_that_are_held_are_asked_for_no_larger_than_they_may_be() -> None:
+    """Java asks for 50 MiB, of which 32 are held by default: the connection would be closed again and again."""
+    most = RULES.limits.rewritten_answer_bytes_max // 4 * 3
+    start, end = bytes(8), bytes(9)
+    for asked, sent in ((most, None), (most + 1, most), (-1, most)):
+        frame = request(ApiKey.FETCH, 16, 1, start + INT32.pack(asked) + end)
+        decision = decide(session(), frame, rewrites=True)
+        assert isinstance(decision, Rewritten)
+        assert decision.data == (None if sent is None else request(ApiKey.FETCH, 16, 1, start + INT32.pack(sent) + end))
 
 
 def test_group_requests_go_by_their_road() -> None:

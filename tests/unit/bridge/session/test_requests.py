@@ -117,3 +117,17 @@ def test_fetch_is_held_whole_only_while_somebody_reads_it_and_never_a_large_one(
     assert isinstance(large, Head)
     assert large.left == len(fetch) - 500
     assert not never()
+
+
+def test_request_for_records_is_held_up_to_the_size_of_its_answer_where_that_is_held() -> None:
+    """So that the size can be lowered; older versions of Fetch are relayed unread, from their header on."""
+    body = bytes(12) + bytes(1000)
+    held, relayed = (request(ApiKey.FETCH, version, 1, body) for version in (16, 15))
+    for frame, most in ((held, 1000), (relayed, 1012)):
+        cutter = RequestCutter(Limits())
+        for byte in frame[:-1000]:
+            found = cutter.cut(memoryview(bytes((byte,))), 0)
+            if found is not None:
+                break
+        assert isinstance(found, Head)
+        assert found.left == most

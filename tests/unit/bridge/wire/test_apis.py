@@ -80,9 +80,9 @@ def test_unknown_key_is_hidden_plain_and_named_by_number() -> None:
         (ApiKey.FETCH, Treatment.RELAYED),
         (ApiKey.PUSH_TELEMETRY, Treatment.RELAYED),
         (ApiKey.WRITE_TXN_MARKERS, Treatment.RELAYED),
-        (ApiKey.SHARE_FETCH, Treatment.HIDDEN),
-        (ApiKey.SHARE_ACKNOWLEDGE, Treatment.HIDDEN),
-        (ApiKey.SHARE_GROUP_HEARTBEAT, Treatment.HIDDEN),
+        (ApiKey.SHARE_FETCH, Treatment.REWRITTEN),
+        (ApiKey.SHARE_ACKNOWLEDGE, Treatment.REWRITTEN),
+        (ApiKey.SHARE_GROUP_HEARTBEAT, Treatment.RELAYED),
         (ApiKey.VOTE, Treatment.HIDDEN),
     ],
 )

@@ -1,4 +1,7 @@
-"""NodeEndpoints in Produce and Fetch answers (KIP-951), against kafka-python for every version that has them."""
+"""NodeEndpoints in answers to Produce and Fetch (KIP-951), against kafka-python for every version that has them.
+
+Those to ShareFetch and ShareAcknowledge (KIP-932) are compared with kio's, because kafka-python has none.
+"""
 
 from functools import partial
 
@@ -12,14 +15,17 @@ from bridge.wire.endpoints import Endpoint
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.skim import carries_node_endpoints, locate_node_endpoints
 from tests.support.oracle_frames import Message, cut_short, is_malformed, reframed, response_bytes
+from tests.support.share_answers import share_answer
 
 OLD = {2: ("broker-2.internal", 9092), 300: ("b", 1)}
 NEW = {2: ("bridge", 9102), 300: ("h" * 150, 9400)}
 ENDPOINTS = tuple(Endpoint(node, host, port) for node, (host, port) in OLD.items())
-CASES = [
+TAGGED = [
     *((ApiKey.PRODUCE, version) for version in range(10, 14)),
     *((ApiKey.FETCH, version) for version in range(16, 19)),
 ]
+PLAIN = [(api_key, version) for api_key in (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE) for version in (1, 2)]
+CASES = [*TAGGED, *PLAIN]
 
 Addresses = dict[int, tuple[str, int]]
 
@@ -84,6 +90,8 @@ def _fetch(version: int, addresses: Addresses) -> Message:
 
 
 def _frame(api_key: ApiKey, version: int, addresses: Addresses) -> bytes:
+    if (api_key, version) in PLAIN:
+        return share_answer(api_key, version, addresses)
     return response_bytes((_produce if api_key == ApiKey.PRODUCE else _fetch)(version, addresses))
 
 
@@ -103,7 +111,7 @@ def test_answer_without_endpoints_is_not_copied(api_key: ApiKey, version: int) -
     assert rewrite(api_key, version, frame, {}) is frame
 
 
-@pytest.mark.parametrize(("api_key", "version"), CASES)
+@pytest.mark.parametrize(("api_key", "version"), TAGGED)
 def test_unknown_tags_beside_the_endpoints_survive(api_key: ApiKey, version: int) -> None:
     """A newer broker may add tags behind tag 0."""
     old, new = _frame(api_key, version, OLD), _frame(api_key, version, NEW)
@@ -126,8 +134,9 @@ def test_tag_of_another_size_than_its_content_is_refused() -> None:
     assert is_malformed(partial(locate_node_endpoints, ApiKey.PRODUCE, Cursor(body, 0, "x", 10, flexible=True)))
 
 
-def test_first_versions_are_those_of_kip_951() -> None:
-    """Produce 10 and Fetch 16; nothing else."""
+def test_first_versions_are_those_of_kip_951_and_932() -> None:
+    """Produce 10, Fetch 16 and every version about share groups that Kafka 4.1 and later speak; nothing else."""
+    assert all(carries_node_endpoints(api_key, version) for api_key, version in PLAIN)
     assert [carries_node_endpoints(ApiKey.PRODUCE, v) for v in (9, 10, 13)] == [False, True, True]
     assert [carries_node_endpoints(ApiKey.FETCH, v) for v in (15, 16, 18)] == [False, True, True]
     assert not carries_node_endpoints(ApiKey.METADATA, 13)

@@ -71,6 +71,7 @@ def test_without_embedded_rule_the_offer_is_the_intersection() -> None:
         ApiKey.SASL_HANDSHAKE: VersionRange(1, 1),
         ApiKey.API_VERSIONS: VersionRange(0, 4),
         ApiKey.DESCRIBE_QUORUM: VersionRange(0, 1),
+        ApiKey.SHARE_FETCH: VersionRange(1, 1),
     }
     assert offer(MOCK) == {
         ApiKey.JOIN_GROUP: VersionRange(0, 6),
