@@ -33,7 +33,7 @@ KNOBS: Mapping[str, Knob] = {
     "group.consumer.session.timeout.ms": Knob(1, INT_MAX, "session timeout of consumer members"),
     "group.consumer.heartbeat.interval.ms": Knob(1, INT_MAX, "heartbeat interval of consumer members"),
     "group.consumer.max.size": Knob(1, INT_MAX, "most members of a consumer group"),
-    "group.consumer.assignment.interval.ms": Knob(0, 15_000, "least time between two target assignments"),
+    "group.consumer.assignment.interval.ms": Knob(0, INT_MAX, "least time between two target assignments"),
     "group.initial.rebalance.delay.ms": Knob(0, INT_MAX, "how long an empty classic group waits for more members"),
     "group.max.size": Knob(1, INT_MAX, "most members of a classic group"),
     "replacement.grace.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
@@ -42,6 +42,8 @@ KNOBS: Mapping[str, Knob] = {
     "metadata.max.age.ms": Knob(1, INT_MAX, "of the classic clients themselves: how often they look for partitions"),
 }
 """Settings by their names; those of clients are theirs, all others are the bridge's for one group."""
+CLASSIC_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+"""What the leader of a classic group may go by (`partition.assignment.strategy`)."""
 CLASSIC_HEARTBEAT, CLASSIC_SESSION, CLASSIC_AGE = "heartbeat.interval.ms", "session.timeout.ms", "metadata.max.age.ms"
 CLASSIC_HEARTBEAT_MS, CLASSIC_AGE_MS = 3_000, 300_000
 """What clients take unless told otherwise (ConsumerConfig)."""
@@ -67,11 +69,9 @@ def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) 
     age_ms = numbers.pop(CLASSIC_AGE, CLASSIC_AGE_MS)
     engine = cast(_MakeSettings, EngineSettings)(**{name.replace(".", "_"): value for name, value in numbers.items()})
     if assignor is not None:
-        if assignor not in registry:
-            raise Unplayable(
-                f"{NO_ASSIGNOR}: no assignor is called {assignor!r}; --assignor takes {' or '.join(registry)}"
-            )
-        engine = replace(engine, group_consumer_assignors=(assignor,))
+        _require_assignor(protocol, assignor)
+        if assignor in registry:
+            engine = replace(engine, group_consumer_assignors=(assignor,))
     return Configuration(
         protocol=None if protocol is None else Protocol(protocol),
         assignor=assignor or "",
@@ -80,6 +80,13 @@ def configure(protocol: str | None, assignor: str | None, pairs: Sequence[str]) 
         session_timeout_ms=session_ms,
         metadata_age_ms=age_ms,
     )
+
+
+def _require_assignor(protocol: str | None, assignor: str) -> None:
+    classic = CLASSIC_ASSIGNORS if protocol == Protocol.CLASSIC else ()
+    known = tuple(dict.fromkeys((*registry, *classic)))
+    if assignor not in known:
+        raise Unplayable(f"{NO_ASSIGNOR}: no assignor is called {assignor!r}; --assignor takes {', '.join(known)}")
 
 
 def _read_pair(pair: str) -> tuple[str, int]:

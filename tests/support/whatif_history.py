@@ -35,9 +35,7 @@ def client(name: str, *topics: str, seat: str | None = None, session_ms: int = 4
 
 def came(seconds: float, name: str, *topics: str, seat: str | None = None, former: str = "") -> Came:
     """A client joins; the event is called after it."""
-    return Came(
-        at_us=at(seconds), event_id=f"{name} came", client=client(name, *topics, seat=seat), former_id=former
-    )
+    return Came(at_us=at(seconds), event_id=f"{name} came", client=client(name, *topics, seat=seat), former_id=former)
 
 
 def left(seconds: float, name: str) -> Left:

@@ -1,0 +1,23 @@
+"""What happens when."""
+
+from bridge.whatif.timeline import Timeline
+
+
+def test_actions_happen_in_order_of_time_then_of_planning() -> None:
+    """What is past happens now."""
+    timeline, seen = Timeline(10), list[str]()
+    for at_us, name in ((30, "c"), (20, "a"), (20, "b"), (5, "late")):
+        timeline.at(at_us, lambda name=name: seen.append(f"{name}@{timeline.now_us}"))  # type: ignore[misc]
+    while timeline.next_us() is not None:
+        timeline.step()
+    assert seen == ["late@10", "a@20", "b@20", "c@30"]
+
+
+def test_action_may_plan_another() -> None:
+    """As clients do."""
+    timeline, seen = Timeline(0), list[int]()
+    timeline.at(1, lambda: timeline.at(timeline.now_us + 4, lambda: seen.append(timeline.now_us)))
+    timeline.step()
+    assert timeline.next_us() == 5
+    timeline.step()
+    assert (seen, timeline.next_us()) == ([5], None)
