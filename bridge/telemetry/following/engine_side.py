@@ -95,6 +95,7 @@ class EngineFollower:
         for record in records:
             for group_id, member_id in self._follow(record, causes, at_us):
                 touched.setdefault(group_id, set()).add(member_id)
+        self._seat(records)
         for notice in outcome.notices:
             if isinstance(notice, MemberRemoved):
                 self._lose(notice.group_id, notice.member_id, causes, at_us)
@@ -105,6 +106,13 @@ class EngineFollower:
                 touched.setdefault(notice.group_id, set()).update(notice.member_ids)
         for group_id, member_ids in touched.items():
             self._look(group_id, member_ids, at_us)
+
+    def _seat(self, records: Iterable[Record]) -> None:
+        """Shares that are given without a new epoch or target are those of static seats that were taken over."""
+        moving = {record.group_id for record in records if isinstance(record, GroupEpochBumped | TargetEpochReached)}
+        for record in records:
+            if isinstance(record, TargetAssigned) and record.group_id not in moving:
+                self._book(record.group_id).seat(record.member_id, record.partitions)
 
     def _track(self, group_id: GroupId) -> GroupTrack:
         known = self._tracks.get(group_id)

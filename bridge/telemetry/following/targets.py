@@ -83,6 +83,13 @@ class TargetBook(Generic[PartitionT]):
         self.join(member_id)
         self.coming[member_id] = share
 
+    def seat(self, member_id: MemberId, share: frozenset[PartitionT]) -> None:
+        """A member has taken over the seat of one that is gone, with its share: nothing moves."""
+        self.coming.pop(member_id, None)
+        self._count(len(self.shares.get(member_id, ())), -(member_id in self.shares))
+        self._put(member_id, share)
+        self.left -= share
+
     def turn(self, owned: Container[PartitionT], partition_count: int, *, is_alike: bool) -> Moves:
         """The next target is in force, with `owned` the partitions that it gives to somebody.
 
@@ -108,4 +115,4 @@ class TargetBook(Generic[PartitionT]):
         if count:
             self.counts[size] = count
         else:
-            del self.counts[size]
+            self.counts.pop(size, None)

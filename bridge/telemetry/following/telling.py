@@ -337,7 +337,7 @@ class Teller:
         if not partitions:
             return
         member.assigned |= partitions
-        if group.road is Road.PASSING:
+        if not group.is_led:
             group.last_holders.update(dict.fromkeys(partitions, member.member_id))
         member.told -= partitions
         member.owes_commit = True

@@ -124,8 +124,8 @@ class GroupTrack:
     """One group: its members, the rebalance under way, and those it waits for no more.
 
     `is_led` says that the engine tells of its epochs, so that requests and answers need not be read for them. `away`
-    are static members that may be back, with what is kept for them, `last_holders` of road `pass` who had a partition
-    last, by a target or an answer, `joins` those that came and are not answered yet, by request. `departed` are
+    are static members that may be back, with what is kept for them, `last_holders` who had a partition last where the
+    engine does not tell, `joins` those that came and are not answered yet, by request. `departed` are
     the last that are gone: a sentence about them says who they were. `is_moved` until a generation of a new
     coordinator was handed out. `is_resumed`: it passes, and the run before ended in the middle of a rebalance; then
     `issued` are the ids that newcomers were given to join with (KIP-394), and all others were there before.

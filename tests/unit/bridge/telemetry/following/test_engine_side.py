@@ -130,6 +130,23 @@ def test_static_member_that_returns_is_known_by_its_seat() -> None:
     assert group.guard.bugs == 0
 
 
+def test_static_member_that_returns_moves_nothing() -> None:
+    """The next target counts from what is on its seat."""
+    group = HeardGroup()
+    other, first = ConsumerClient(group, "native"), ConsumerClient(group, "first", instance_id="seat")
+    other.beat()
+    first.beat()
+    _settle(group, other, first)
+    first.beat(epoch=-2)
+    second = ConsumerClient(group, "second", instance_id="seat")
+    second.beat()
+    _settle(group, other, second)
+    ConsumerClient(group, "third").beat()
+    moved = [fact.moved for fact in group.log.of(TargetComputed) if isinstance(fact, TargetComputed)]
+    assert moved == [0, 3, 2]
+    assert group.guard.bugs == 0
+
+
 def test_groups_of_a_journal_are_told_with_their_members() -> None:
     """After a restart the log says who was there."""
     group = HeardGroup()

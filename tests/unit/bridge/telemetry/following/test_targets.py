@@ -83,3 +83,16 @@ def test_cooperative_leader_moves_a_partition_when_it_gives_it_away() -> None:
     assert compare_shares(held, {A: frozenset({"p0"}), B: frozenset()}, is_alike=True) == Moves(0, 0)
     assert compare_shares(held, {A: frozenset({"p0"}), B: frozenset({"p1"})}, is_alike=True) == Moves(1, 1)
     assert compare_shares({}, {A: frozenset({"p0"})}, is_alike=True) == Moves(0, 0)
+
+
+def test_seat_that_is_taken_over_moves_nothing() -> None:
+    """The newcomer has what the last holder had, and the next target counts from there."""
+    book = _book(a="01", b="23")
+    book.turn("0123", 4, is_alike=True)
+    book.leave(A)
+    book.seat(MemberId("c"), frozenset("01"))
+    book.seat(MemberId("c"), frozenset("01"))
+    book.assign(MemberId("c"), frozenset("0"))
+    book.assign(B, frozenset("123"))
+    assert book.turn("0123", 4, is_alike=True) == Moves(moved=1, forced_minimum=0)
+    assert book.counts == {1: 1, 3: 1}
