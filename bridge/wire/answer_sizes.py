@@ -21,8 +21,10 @@ _MAX_WAIT_AND_MIN_BYTES = 4 + 4
 
 
 def asks_for_records(api_key: int, version: int) -> bool:
-    """Whether a request of that api and version says how many bytes its answer may have."""
-    return api_key == ApiKey.SHARE_FETCH or (api_key == ApiKey.FETCH and version >= FIRST_FETCH_VERSION_WITH_MAX_BYTES)
+    """Whether a request of that api and version says how many bytes its answer may have; never one we don't know."""
+    if api_key == ApiKey.FETCH:
+        return FIRST_FETCH_VERSION_WITH_MAX_BYTES <= version <= KNOWN[ApiKey.FETCH].highest
+    return api_key == ApiKey.SHARE_FETCH and version in KNOWN[ApiKey.SHARE_FETCH]
 
 
 def with_max_bytes(header: RequestHeader, data: FrameBytes, most: int) -> bytes | None:
