@@ -16,13 +16,15 @@ from tests.conformance.random.comparing import Found
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict
 from tests.conformance.random.playing import CAREFUL
+from tests.conformance.random.recording import chosen, save
 from tests.conformance.random.restarts import restart_all
-from tests.conformance.random.sequences import KINDS, PROFILES, Drawn
+from tests.conformance.random.sequences import KINDS, PROFILES, Course, Drawn
 from tests.conformance.random.shrinking import shrink, signature
 from tests.conformance.random.sides import Sides, both_sides
 from tests.conformance.random.writing import scenario_of, written
 
 LINES_SHOWN = 12
+RECORDED_AT_ONCE = 6
 
 
 def read_options() -> argparse.Namespace:
@@ -33,6 +35,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--profile", choices=tuple(PROFILES), default="plain", help="settings of both sides")
     parser.add_argument("--at-once", type=int, default=24, help="sequences played side by side")
     parser.add_argument("--shrink", type=int, default=10, help="differences to make short and print as scenarios")
+    parser.add_argument("--record", action="store_true", help="keep Kafka's answers for the tests that run by default")
     parser.add_argument("--restarts", action="store_true", help="compare the bridge with itself, killed in the middle")
     return parser.parse_args()
 
@@ -79,6 +82,12 @@ def show(drawn: Drawn, found: Sequence[Found]) -> None:
     print("   asked:", written(drawn.moves[found[0].asked - 1]))
 
 
+def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Course]]:
+    """What Kafka shows of these."""
+    with both_sides("plain", directory) as sides, ThreadPoolExecutor(RECORDED_AT_ONCE) as pool:
+        return list(zip(drawns, pool.map(lambda one: sides.courses(one, CAREFUL)[0], drawns), strict=True))
+
+
 def main() -> int:
     """Run; 0 if nothing is unexplained."""
     options = read_options()
@@ -92,6 +101,9 @@ def main() -> int:
                 show(drawn, found)
             print(f"{len(drawns)} sequences with a kill, {len(bad)} differ")
             return 1 if bad else 0
+        if options.record:
+            save(record(chosen(), Path(directory)))
+            return 0
         with both_sides(options.profile, Path(directory)) as sides:
             return 1 if compare(sides, drawns, options) else 0
 

@@ -17,6 +17,7 @@ from tests.support.conformance.steps import TOPICS, Assignment, Call, Owned, Par
 from translators.dialects.errors import ErrorCode as E
 
 ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S = 60, 3, 0.15
+AT_REST = {"Stable", "Empty", "Dead"}
 AGAIN = {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
 FORGOTTEN = {E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND}
 
@@ -52,13 +53,13 @@ class Settling:
         for _ in range(ROUNDS_MAX):
             turns = [self._turn(one) for one in self._clients.values()]
             quiet = 0 if any(turns) or self._waiting() else quiet + 1
-            if quiet == QUIET_ROUNDS:
+            if quiet >= QUIET_ROUNDS and self._group()["state"] in AT_REST:
                 break
             time.sleep(ROUND_PAUSE_S)
         unanswered: list[Value] = list(self._waiting())
         self._play.give_up_waiting()
         ended = {name: one.ended for name, one in self._clients.items()}
-        return {"quiet": quiet == QUIET_ROUNDS, "unanswered": unanswered, "ended": ended, **self._group()}
+        return {"quiet": quiet >= QUIET_ROUNDS, "unanswered": unanswered, "ended": ended, **self._group()}
 
     def _waiting(self) -> list[str]:
         own = [number for asked in self._play.waiting for number in asked.steps if number < 0]
@@ -180,7 +181,7 @@ class Settling:
             "kind": "consumer" if is_consumer else "classic",
             "state": (consumer if is_consumer else classic)["state"],
             "shares": {who: len(partitions) for who, partitions in sorted(shares.items())},
-            "owned": sorted(set(everything)),
+            "owned": sorted({one.replace(self._play.group, "$g") for one in everything}),
             "owned twice": sorted({one for one in everything if everything.count(one) > 1}),
             "told otherwise": sorted(
                 who for who, partitions in shares.items() if sorted(partitions) != self._told(who)

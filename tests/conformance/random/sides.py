@@ -4,8 +4,7 @@ It knows how both are started, and must not know what may differ.
 """
 
 import uuid
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Semaphore
@@ -65,13 +64,20 @@ class Sides:
         return judge(drawn, kafka, ours)
 
     def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
-        """What both show."""
-        with ThreadPoolExecutor(2) as pool:
-            kafka, ours = pool.map(lambda ground: self._play_on(ground, drawn, patience), (self._kafka, self._ours))
-        return kafka, ours
+        """What both show; ours is waited for where Kafka has answered."""
+        kafka = self._play_on(self._kafka, drawn, patience, {})
+        return kafka, self._play_on(self._ours, drawn, patience, answered_in(kafka))
 
-    def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience) -> Course:
-        return SettlingPlay(ground=ground, group=fresh_group(), patience=patience, topics=self._topics).course(drawn)
+    def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience, expected: Mapping[int, set[int]]) -> Course:
+        play = SettlingPlay(
+            ground=ground, group=fresh_group(), patience=patience, topics=self._topics, expected=expected
+        )
+        return play.course(drawn)
+
+
+def answered_in(course: Course) -> dict[int, set[int]]:
+    """The steps whose calls were answered, by the step during which they were."""
+    return {step: {one.asked for one in seen.answers} for step, seen in enumerate(course, 1)}
 
 
 @contextmanager
