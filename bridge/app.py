@@ -173,6 +173,12 @@ def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
             "set embedded.trust-clients: true to serve embedded groups all the same"
         )
         return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
+    if cluster.requires_authentication and not cluster.can_log_in:
+        reason = (
+            "EB-APP-004: the cluster authenticates its clients and the bridge has no credentials of its own to ask for "
+            "topics and members; set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path"
+        )
+        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
+from bridge.app_login import read_credentials
 from bridge.config import Config
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_keys import Settings
@@ -28,7 +29,7 @@ _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name 
 
 
 def proxy_settings(config: Config) -> ProxySettings:
-    """What the net room is told; raises ConfigError for addresses that are none."""
+    """What the net room is told; raises ConfigError for addresses that are none, and `read_credentials`' own."""
     settings = config.settings
     if not settings.bootstrap:
         raise ConfigError([_fault("bootstrap", "nothing is given", "HOST:PORT of a broker", FaultCode.MISSING)])
@@ -55,6 +56,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         limits=limits,
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",
         refresh_interval_ms=settings.metadata_refresh_ms,
+        credentials=read_credentials(config),
     )
 
 

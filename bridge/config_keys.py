@@ -98,6 +98,21 @@ class Settings(KafkaSettings):
         "metadata.refresh.ms", 60_000, "How often the cluster's brokers are asked for.", within(100)
     )
 
+    # ------------------------------------------------------------------ who the bridge is to the cluster
+    upstream_sasl_mechanism: str = key(
+        "upstream.sasl.mechanism",
+        "off",
+        "How the bridge logs in where it asks the cluster for itself: topics, members of groups, offsets to commit "
+        "again. Clients log in by themselves, through the bridge.",
+        Bounds(choices=("off", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+    )
+    upstream_sasl_username: str = key("upstream.sasl.username", "", "The name that the bridge logs in with.")
+    upstream_sasl_password_path: str = key(
+        "upstream.sasl.password.path",
+        "",
+        "File that holds the password and nothing else (a line end is left out), so that no configuration shows it.",
+    )
+
     # ------------------------------------------------------------------ road embedded
     embedded_trust_clients: bool = key(
         "embedded.trust-clients",

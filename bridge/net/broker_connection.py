@@ -13,6 +13,8 @@ from bridge.session.directory import Address
 
 LENGTH_BYTES = 4
 READ_BYTES = 64 * 1024
+TLS_ALERT = b"\x15\x03"
+"""How a TLS listener begins its answer to what is no TLS; as the length of an answer it would be 352 MB."""
 
 
 async def connect(address: Address, timeout_s: float) -> SocketTransport:
@@ -34,6 +36,10 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
     except PeerGone as error:
         raise BrokerUnreachable(f"the broker ended the connection: {error}") from error
     start = await _receive(transport, LENGTH_BYTES)
+    if start.startswith(TLS_ALERT):
+        raise BrokerUnreachable(
+            "EB-NET-043: the broker speaks TLS, which the bridge does not; name a listener without TLS in bootstrap"
+        )
     size = int.from_bytes(start, "big", signed=True)
     if not 0 < size <= answer_bytes_max:
         raise BrokerUnreachable(

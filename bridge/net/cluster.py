@@ -12,6 +12,7 @@ from bridge.migration.route import Road
 from bridge.net.broker_connection import connect, exchange
 from bridge.net.clock import now_ms
 from bridge.net.house import LOG
+from bridge.net.login import LoginRefused, log_in
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
@@ -46,7 +47,8 @@ class UpstreamCluster:
         self.directory = directory
         self.is_reachable = False
         self._is_known_away = False
-        self.requires_authentication = False
+        self.requires_authentication = settings.credentials is not None
+        self._login_fault = ""
         self._settings = settings
         self._listen_for = listen_for
         self._offered: dict[int | None, tuple[int, Offered]] = {}
@@ -89,6 +91,17 @@ class UpstreamCluster:
         transport = await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000)
         self.is_reachable = True
         return transport
+
+    @property
+    def can_log_in(self) -> bool:
+        """Whether the bridge has credentials of its own."""
+        return self._settings.credentials is not None
+
+    async def enter(self, transport: Transport) -> None:
+        """Log in on a connection of the bridge's own, where the cluster asks for that. Raises BrokerUnreachable."""
+        credentials = self._settings.credentials
+        if credentials is not None:
+            await log_in(transport, credentials, OWN_CLIENT_ID)
 
     def _address(self, broker_id: int | None) -> Address:
         if broker_id is not None:
@@ -167,10 +180,16 @@ class UpstreamCluster:
             return False
         try:
             with trio.fail_after(self._settings.connect_timeout_ms / 1000):
+                await self.enter(transport)
                 frame = await exchange(transport, _metadata_request(), self._settings.limits.rewritten_answer_bytes_max)
+        except LoginRefused as problem:
+            self._note_refusal(str(problem))
+            return True
         except (BrokerUnreachable, trio.TooSlowError) as error:
-            # A listener that authenticates closes at the first request that is not about SASL.
-            self.requires_authentication = isinstance(error, BrokerUnreachable) and await self._speaks()
+            # A listener that authenticates closes at the first request that is not about SASL. Where it is only slow,
+            # what is known of it counts on.
+            if isinstance(error, BrokerUnreachable) and await self._speaks():
+                self.requires_authentication = True
             self._unreachable(str(error) or "no answer to Metadata in time")
             return self.requires_authentication
         finally:
@@ -179,9 +198,17 @@ class UpstreamCluster:
             self._is_known_away = False
             LOG.info("the cluster answers again")
         self.is_reachable = True
-        self.requires_authentication = False
+        self.requires_authentication = self.can_log_in
+        self._login_fault = ""
         self.learn(brokers_in(ApiKey.METADATA, METADATA_VERSION, frame))
         return True
+
+    def _note_refusal(self, fault: str) -> None:
+        """The cluster is there and does not let the bridge in: news when it begins, and when the reason changes."""
+        self.is_reachable = True
+        level = logging.DEBUG if fault == self._login_fault else logging.ERROR
+        self._login_fault = fault
+        LOG.log(level, "%s", fault)
 
     async def _speaks(self) -> bool:
         return await self.offered(None) is not None

@@ -166,6 +166,7 @@ class OwnQuestions:
             )
         try:
             with trio.fail_after(ANSWER_TIMEOUT_S):
+                await self._cluster.enter(transport)
                 return await exchange(transport, request, ANSWER_BYTES_MAX)
         except trio.TooSlowError as problem:
             raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bridge.migration.route import Rule
 from bridge.session.directory import Address
 from bridge.session.limits import Limits
+from bridge.wire.sasl import Credentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,5 +32,7 @@ class ProxySettings:
     """How long a broker's answer to ApiVersions is believed."""
     connect_timeout_ms: int = 5_000
     """How long one attempt to connect to a broker may take."""
+    credentials: Credentials | None = None
+    """Who the bridge is where it asks for itself; clients log in by themselves."""
     node: int = 0
     """This process, as it stands in RequestRef."""

@@ -41,3 +41,20 @@ async def test_nobody_there_and_nobody_answering_say_so() -> None:
             await exchange(transport, request(ApiKey.METADATA, 1, 1), 100)
         transport.close()
         nursery.cancel_scope.cancel()
+
+
+async def test_listener_with_tls_is_told_from_a_broker_that_answers() -> None:
+    """Its certificate would be asked for: nothing is asked of such a cluster, and nothing served."""
+
+    async def alert(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"\x15\x03\x03\x00\x02\x02\x0a")
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(trio.serve_tcp, alert, 0)
+        transport = await connect(Address(LOOPBACK, listeners[0].socket.getsockname()[1]), 5)
+        with pytest.raises(BrokerUnreachable, match="EB-NET-043"):
+            await exchange(transport, request(ApiKey.METADATA, 1, 1), 100)
+        transport.close()
+        nursery.cancel_scope.cancel()

@@ -1,6 +1,7 @@
 """The cluster behind the bridge."""
 
 from dataclasses import replace
+from functools import partial
 
 import trio
 import trio.testing
@@ -10,6 +11,7 @@ from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address, Advertised, Directory
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
+from bridge.wire.sasl import Credentials, Mechanism
 from bridge.wire.versions import KNOWN, VersionRange
 from tests.support.front import settings_for
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
@@ -91,6 +93,48 @@ async def test_refresh_learns_brokers_and_cluster_that_authenticates_is_noticed(
         assert dict(cluster.directory.ours) == {2: Address("bridge", 9002), 9: Address("bridge", 9009)}
         assert (cluster.is_reachable, cluster.requires_authentication) == (True, False)
         broker.hangs_up_at = ApiKey.METADATA
+        assert await cluster.refresh()
+        assert (cluster.is_reachable, cluster.requires_authentication) == (True, True)
+        nursery.cancel_scope.cancel()
+
+
+async def test_cluster_that_is_slow_authenticates_as_before() -> None:
+    """What was refused is not served because a broker did not answer in time."""
+    broker = ScriptedBroker(hangs_up_at=ApiKey.METADATA)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), connect_timeout_ms=300))
+        assert await cluster.refresh()
+        assert cluster.requires_authentication
+        nursery.cancel_scope.cancel()
+
+    async def say_nothing(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await trio.sleep_forever()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(trio.serve_tcp, say_nothing, broker.port, host=LOOPBACK))
+        assert await cluster.refresh()
+        assert cluster.requires_authentication
+        nursery.cancel_scope.cancel()
+
+
+async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticates() -> None:
+    """It stays one that authenticates, though the bridge is let in; who is not let in says so once."""
+    credentials = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word")
+    let_in: dict[int, bytes] = {
+        ApiKey.SASL_HANDSHAKE: b"\x00\x00\x00\x00\x00\x00",
+        ApiKey.SASL_AUTHENTICATE: b"\x00\x00\xff\xff\x00\x00\x00\x00",
+    }
+    broker = ScriptedBroker(bodies=let_in)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), credentials=credentials))
+        assert (cluster.can_log_in, cluster.requires_authentication) == (True, True)
+        assert await cluster.refresh()
+        assert dict(cluster.directory.ours) == {1: Address("bridge", 9001)}
+        assert cluster.requires_authentication
+        broker.bodies[ApiKey.SASL_AUTHENTICATE] = b"\x00\x3a\xff\xff\x00\x00\x00\x00"
         assert await cluster.refresh()
         assert (cluster.is_reachable, cluster.requires_authentication) == (True, True)
         nursery.cancel_scope.cancel()

@@ -1,0 +1,106 @@
+"""How the bridge says who it is: the two SASL requests and their answers (KIP-152), and what PLAIN puts into them.
+
+It must not know connections, nor where a password comes from.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from struct import Struct
+
+from bridge.wire.apis import ApiKey, api_name
+from bridge.wire.cursor import Cursor
+from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
+from translators.dialects.errors import ErrorCode
+
+HANDSHAKE_VERSION = 1
+AUTHENTICATE_VERSION = 0
+_INT16, _INT32 = Struct(">h"), Struct(">i")
+_CODES = {code.value: code for code in ErrorCode}
+
+
+class Mechanism(StrEnum):
+    """The mechanisms with a password that Kafka knows."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """Who the bridge is to the cluster; the password is never shown."""
+
+    mechanism: Mechanism
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HandshakeAnswer:
+    """Whether the broker takes a mechanism, and those it takes."""
+
+    error: ErrorCode
+    mechanisms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateAnswer:
+    """The broker's word on a token, with a token of its own."""
+
+    error: ErrorCode
+    message: str
+    token: bytes = field(repr=False)
+
+
+def handshake_request(mechanism: Mechanism, client_id: str) -> bytes:
+    """Ask for a mechanism; the answer to version 1 announces SaslAuthenticate requests."""
+    text = mechanism.encode()
+    return request_frame(_header(ApiKey.SASL_HANDSHAKE, HANDSHAKE_VERSION, client_id), _INT16.pack(len(text)) + text)
+
+
+def read_handshake(frame: FrameBytes) -> HandshakeAnswer:
+    """Read the answer, length prefix included. Raises MalformedFrame."""
+    cursor = _body(frame, ApiKey.SASL_HANDSHAKE, HANDSHAKE_VERSION)
+    error = _code(cursor)
+    count = cursor.int32("mechanisms")
+    return HandshakeAnswer(error, tuple(_text(cursor, "mechanisms") for _ in range(max(count, 0))))
+
+
+def authenticate_request(token: bytes, client_id: str) -> bytes:
+    """Send a token of the mechanism."""
+    header = _header(ApiKey.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, client_id)
+    return request_frame(header, _INT32.pack(len(token)) + token)
+
+
+def read_authenticate(frame: FrameBytes) -> AuthenticateAnswer:
+    """Read the answer, length prefix included. Raises MalformedFrame."""
+    cursor = _body(frame, ApiKey.SASL_AUTHENTICATE, AUTHENTICATE_VERSION)
+    error = _code(cursor)
+    message = _text(cursor, "error_message")
+    return AuthenticateAnswer(error, message, cursor.take(cursor.int32("auth_bytes"), "auth_bytes"))
+
+
+def plain_token(credentials: Credentials) -> bytes:
+    """The one token of PLAIN (RFC 4616): no authorization id, name and password."""
+    return f"\0{credentials.username}\0{credentials.password}".encode()
+
+
+def _header(api_key: ApiKey, version: int, client_id: str) -> RequestHeader:
+    return RequestHeader(0, api_key, version, 0, client_id, 0)
+
+
+def _body(frame: FrameBytes, api_key: ApiKey, version: int) -> Cursor:
+    header = read_response_header(frame, api_key, version)
+    offset = len(frame) if header is None else header.body_offset
+    return Cursor(frame, offset, api_name(api_key), version, flexible=False)
+
+
+def _code(cursor: Cursor) -> ErrorCode:
+    """The error of an answer; one that the dialects don't know reads as UNKNOWN_SERVER_ERROR."""
+    return _CODES.get(cursor.int16("error_code"), ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def _text(cursor: Cursor, field_name: str) -> str:
+    """A string of the plain form; null is empty."""
+    size = cursor.int16(field_name)
+    return "" if size < 0 else cursor.take(size, field_name).decode(errors="replace")

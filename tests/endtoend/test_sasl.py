@@ -1,0 +1,149 @@
+"""A cluster that authenticates its clients: the bridge fails closed, and serves where it is told to trust them.
+
+It must not know how the bridge logs in.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from bridge.demo.kafka_broker import KafkaBroker
+from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
+from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, login_of, sasl_kafka
+
+PATIENCE_S = 60.0
+POLLS = 120
+RECORDS = 20
+TRUST = {"embedded.trust-clients": "true"}
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """Kafka 4.3.1 with SASL."""
+    with sasl_kafka(tmp_path_factory.mktemp("kafka-sasl")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def topic(broker: KafkaBroker) -> str:
+    """A topic with records."""
+    name = f"sasl-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
+    admin.create_topics([NewTopic(name, num_partitions=3, replication_factor=1)])[name].result(PATIENCE_S)
+    producer = Producer({"bootstrap.servers": broker.bootstrap, **login_of("alice")})
+    for number in range(RECORDS):
+        producer.produce(name, b"%d" % number)
+    assert producer.flush(PATIENCE_S) == 0
+    return name
+
+
+@contextmanager
+def bridge_to(broker: KafkaBroker, directory: Path, settings: Mapping[str, str]) -> Iterator[BridgeProcess]:
+    """A bridge that embeds some groups, and says nothing secret in its log."""
+    with bridge_process(broker.bootstrap, ("embedded-*",), directory, {**QUICK_SETTINGS, **settings}) as bridge:
+        yield bridge
+    log = bridge.log.read_text(encoding="utf-8")
+    assert not [password for password in PASSWORDS.values() if password in log]
+
+
+def own_login(directory: Path, mechanism: str, password: str = PASSWORDS["bridge"]) -> dict[str, str]:
+    """The settings by which the bridge logs in for itself."""
+    path = directory / "password"
+    path.write_text(f"{password}\n", encoding="utf-8")
+    return {
+        **TRUST,
+        "upstream.sasl.mechanism": mechanism,
+        "upstream.sasl.username": "bridge",
+        "upstream.sasl.password.path": str(path),
+    }
+
+
+@dataclass(slots=True)
+class Heard:
+    """How far a consumer came, and the error that ended it or kept coming."""
+
+    records: int = 0
+    committed: int = 0
+    error: KafkaError | None = None
+
+
+def consume(bridge: BridgeProcess, topic: str, group: str, protocol: str = "classic") -> Heard:
+    """Consume as alice until all records came and are committed, or an error did."""
+    heard = Heard()
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bridge.bootstrap,
+            "group.id": group,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **login_of("alice"),
+        }
+    )
+    consumer.subscribe([topic])
+    try:
+        for _ in range(POLLS):
+            for message in consumer.consume(RECORDS, 0.5):
+                heard.error = message.error()
+                heard.records += heard.error is None
+            if heard.error is not None or heard.records >= RECORDS:
+                break
+        if heard.records >= RECORDS:
+            consumer.commit(asynchronous=False)
+            heard.committed = sum(one.offset for one in consumer.committed(consumer.assignment(), PATIENCE_S))
+    except KafkaException as problem:
+        heard.error = problem.args[0]
+    finally:
+        consumer.close()
+    return heard
+
+
+def fresh(road: str) -> str:
+    """A group of its own; its name says its road."""
+    return f"{road}-{uuid.uuid4().hex[:8]}"
+
+
+def test_embedded_groups_are_refused_and_others_pass(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    """Nobody's rights are checked by the bridge: it serves nothing that it was not told to."""
+    with bridge_to(broker, tmp_path, {}) as bridge:
+        refused = consume(bridge, topic, fresh("embedded"))
+        assert refused.error is not None
+        assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+        passed = consume(bridge, topic, fresh("pass"))
+        assert (passed.records, passed.committed, passed.error) == (RECORDS, RECORDS, None)
+        assert "EB-APP-002" in bridge.log.read_text(encoding="utf-8")
+
+
+def test_trust_without_credentials_says_what_is_missing(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    """The bridge itself has to ask for topics and members, and nobody let it in."""
+    with bridge_to(broker, tmp_path, TRUST) as bridge:
+        refused = consume(bridge, topic, fresh("embedded"))
+        assert refused.error is not None
+        assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+        assert "EB-APP-004" in bridge.log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_trusted_clients_are_served_by_a_bridge_that_logs_in(
+    mechanism: str, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """Both protocols, records and commits; commits leave on the client's own connection, under its own name."""
+    with bridge_to(broker, tmp_path, own_login(tmp_path, mechanism)) as bridge:
+        for protocol in ("classic", "consumer"):
+            heard = consume(bridge, topic, fresh("embedded"), protocol)
+            assert (heard.records, heard.committed, heard.error) == (RECORDS, RECORDS, None)
+
+
+def test_wrong_password_is_told_and_nothing_is_served(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    """The log has the broker's word and the settings to look at; clients wait."""
+    with bridge_to(broker, tmp_path, own_login(tmp_path, "SCRAM-SHA-512", "no-such-word")) as bridge:
+        passed = consume(bridge, topic, fresh("pass"))
+        assert (passed.records, passed.error) == (RECORDS, None)
+        assert "EB-NET-042" in bridge.log.read_text(encoding="utf-8")

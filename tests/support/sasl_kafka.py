@@ -1,0 +1,74 @@
+"""A real Kafka whose clients have to log in, by PLAIN and SCRAM; its people and their passwords.
+
+It must not know the bridge.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
+from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSettings
+from bridge.demo.kafka_tools import find_tools
+
+LISTENER = "SASL_PLAINTEXT"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+PASSWORDS: Mapping[str, str] = {"admin": "admin-word", "bridge": "bridge,=word", "alice": "alice-word"}
+"""By name; that of the bridge has what SCRAM and properties files have to escape."""
+ANSWER_TIMEOUT_S = 60.0
+ITERATIONS = 4_096
+_PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def login_of(name: str) -> dict[str, str]:
+    """What a librdkafka client is configured with to log in by PLAIN."""
+    return {
+        "security.protocol": LISTENER,
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": name,
+        "sasl.password": PASSWORDS[name],
+    }
+
+
+@contextmanager
+def sasl_kafka(directory: Path) -> Iterator[KafkaBroker]:
+    """Kafka 4.3.1, one node, whose only listener for clients is SASL_PLAINTEXT."""
+    client_port, controller_port = free_ports(2)
+    place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
+    settings = BrokerSettings(version=DEFAULT_VERSION, properties=_properties(client_port, controller_port))
+    with KafkaBroker(settings, place, find_tools(DEFAULT_VERSION, directory=directory)) as broker:
+        broker.format()
+        broker.start()
+        _teach_scram(broker.bootstrap)
+        yield broker
+
+
+def _properties(client_port: int, controller_port: int) -> dict[str, str]:
+    people = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
+    prefix = f"listener.name.{LISTENER.lower()}"
+    own = f'username="admin" password="{PASSWORDS["admin"]}"'
+    return {
+        "listeners": f"{LISTENER}://{HOST}:{client_port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"{LISTENER}://{HOST}:{client_port}",
+        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER}",
+        "inter.broker.listener.name": LISTENER,
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        f"{prefix}.plain.sasl.jaas.config": f"{_PLAIN_MODULE} required {own} {people};",
+        f"{prefix}.scram-sha-256.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
+        f"{prefix}.scram-sha-512.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
+    }
+
+
+def _teach_scram(bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap, **login_of("admin")})
+    # Kafka takes one change of a user at a time.
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        info = ScramCredentialInfo(mechanism, ITERATIONS)
+        wanted = UserScramCredentialUpsertion("bridge", info, PASSWORDS["bridge"].encode())
+        for future in admin.alter_user_scram_credentials([wanted], request_timeout=ANSWER_TIMEOUT_S).values():
+            future.result(ANSWER_TIMEOUT_S)

@@ -1,0 +1,70 @@
+"""The two SASL requests and their answers, byte by byte."""
+
+import pytest
+
+from bridge.wire.apis import ApiKey
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import read_request_header, response_frame
+from bridge.wire.sasl import (
+    AuthenticateAnswer,
+    Credentials,
+    HandshakeAnswer,
+    Mechanism,
+    authenticate_request,
+    handshake_request,
+    plain_token,
+    read_authenticate,
+    read_handshake,
+)
+from translators.dialects.errors import ErrorCode
+
+BRIDGE = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word")
+
+
+def test_handshake_names_the_mechanism() -> None:
+    """Version 1: tokens go in SaslAuthenticate requests."""
+    frame = handshake_request(Mechanism.SCRAM_SHA_256, "me")
+    header = read_request_header(frame)
+    assert header is not None
+    assert (header.api_key, header.api_version, header.client_id) == (ApiKey.SASL_HANDSHAKE, 1, "me")
+    assert frame[header.body_offset :] == b"\x00\x0dSCRAM-SHA-256"
+
+
+def test_handshake_answer_names_what_the_broker_takes() -> None:
+    """Also where it refuses."""
+    body = b"\x00\x21" + b"\x00\x00\x00\x01" + b"\x00\x05PLAIN"
+    answer = read_handshake(response_frame(ApiKey.SASL_HANDSHAKE, 1, 0, body))
+    assert answer == HandshakeAnswer(ErrorCode.UNSUPPORTED_SASL_MECHANISM, ("PLAIN",))
+
+
+def test_authenticate_carries_the_token() -> None:
+    """PLAIN has one (RFC 4616)."""
+    frame = authenticate_request(plain_token(BRIDGE), "me")
+    header = read_request_header(frame)
+    assert header is not None
+    assert (header.api_key, header.api_version) == (ApiKey.SASL_AUTHENTICATE, 0)
+    assert frame[header.body_offset :] == b"\x00\x00\x00\x0c\x00bridge\x00word"
+
+
+def test_authenticate_answer_has_a_reason_or_a_token() -> None:
+    """A null reason is none; a code that is not known here is one all the same."""
+    good = response_frame(ApiKey.SASL_AUTHENTICATE, 0, 0, b"\x00\x00\xff\xff\x00\x00\x00\x01t")
+    assert read_authenticate(good) == AuthenticateAnswer(ErrorCode.NONE, "", b"t")
+    bad = response_frame(ApiKey.SASL_AUTHENTICATE, 0, 0, b"\x00\x3a\x00\x02no\x00\x00\x00\x00")
+    assert read_authenticate(bad) == AuthenticateAnswer(ErrorCode.SASL_AUTHENTICATION_FAILED, "no", b"")
+    odd = response_frame(ApiKey.SASL_AUTHENTICATE, 0, 0, b"\x7f\xff\xff\xff\x00\x00\x00\x00")
+    assert read_authenticate(odd).error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_answer_that_ends_early_is_malformed() -> None:
+    """No broker writes one."""
+    with pytest.raises(MalformedFrame):
+        read_authenticate(response_frame(ApiKey.SASL_AUTHENTICATE, 0, 0, b"\x00\x00\xff\xff\x00\x00\x00\x09t"))
+    with pytest.raises(MalformedFrame):
+        read_handshake(b"\x00\x00\x00\x00")
+
+
+def test_password_is_not_shown() -> None:
+    """Whatever logs a value shows its repr."""
+    assert "word" not in repr(BRIDGE)
+    assert "secret" not in repr(AuthenticateAnswer(ErrorCode.NONE, "", b"secret"))
