@@ -73,8 +73,8 @@ KNOWN: dict[int, VersionRange] = {
     ApiKey.ALTER_CLIENT_QUOTAS: VersionRange(0, 1),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: VersionRange(0, 0),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: VersionRange(0, 0),
-    # Version 2 lists the addresses of the controllers' nodes (KIP-853), which the bridge doesn't replace.
-    ApiKey.DESCRIBE_QUORUM: VersionRange(0, 1),
+    # Version 2 lists the addresses of the controllers' nodes (KIP-853): to be shown, no client of brokers goes there.
+    ApiKey.DESCRIBE_QUORUM: VersionRange(0, 2),
     ApiKey.UPDATE_FEATURES: VersionRange(0, 2),
     ApiKey.DESCRIBE_CLUSTER: VersionRange(0, 2),
     ApiKey.DESCRIBE_PRODUCERS: VersionRange(0, 0),
