@@ -3,10 +3,11 @@
 It must not know how the bridge logs in.
 """
 
+import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from bridge.demo.kafka_broker import KafkaBroker
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_request
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
-from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, login_of, sasl_kafka
+from tests.support.embedded_world import join_request
+from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_of, sasl_kafka
+from translators.dialects.classic import JoinGroup
+from translators.dialects.ids import GroupId
 
 PATIENCE_S = 60.0
 POLLS = 120
@@ -25,14 +30,14 @@ TRUST = {"embedded.trust-clients": "true"}
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Kafka 4.3.1 with SASL."""
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
+    """Kafka 4.3.1 with SASL and TLS."""
     with sasl_kafka(tmp_path_factory.mktemp("kafka-sasl")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def topic(broker: KafkaBroker) -> str:
+def topic(broker: GuardedKafka) -> str:
     """A topic with records."""
     name = f"sasl-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
@@ -45,9 +50,9 @@ def topic(broker: KafkaBroker) -> str:
 
 
 @contextmanager
-def bridge_to(broker: KafkaBroker, directory: Path, settings: Mapping[str, str]) -> Iterator[BridgeProcess]:
+def bridge_to(upstream: str, directory: Path, settings: Mapping[str, str]) -> Iterator[BridgeProcess]:
     """A bridge that embeds some groups, and says nothing secret in its log."""
-    with bridge_process(broker.bootstrap, ("embedded-*",), directory, {**QUICK_SETTINGS, **settings}) as bridge:
+    with bridge_process(upstream, ("embedded-*",), directory, {**QUICK_SETTINGS, **settings}) as bridge:
         yield bridge
     log = bridge.log.read_text(encoding="utf-8")
     assert not [password for password in PASSWORDS.values() if password in log]
@@ -110,9 +115,9 @@ def fresh(road: str) -> str:
     return f"{road}-{uuid.uuid4().hex[:8]}"
 
 
-def test_embedded_groups_are_refused_and_others_pass(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_embedded_groups_are_refused_and_others_pass(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:
     """Nobody's rights are checked by the bridge: it serves nothing that it was not told to."""
-    with bridge_to(broker, tmp_path, {}) as bridge:
+    with bridge_to(broker.bootstrap, tmp_path, {}) as bridge:
         refused = consume(bridge, topic, fresh("embedded"))
         assert refused.error is not None
         assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
@@ -121,9 +126,9 @@ def test_embedded_groups_are_refused_and_others_pass(broker: KafkaBroker, topic:
         assert "EB-APP-002" in bridge.log.read_text(encoding="utf-8")
 
 
-def test_trust_without_credentials_says_what_is_missing(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_trust_without_credentials_says_what_is_missing(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:
     """The bridge itself has to ask for topics and members, and nobody let it in."""
-    with bridge_to(broker, tmp_path, TRUST) as bridge:
+    with bridge_to(broker.bootstrap, tmp_path, TRUST) as bridge:
         refused = consume(bridge, topic, fresh("embedded"))
         assert refused.error is not None
         assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
@@ -132,18 +137,36 @@ def test_trust_without_credentials_says_what_is_missing(broker: KafkaBroker, top
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_trusted_clients_are_served_by_a_bridge_that_logs_in(
-    mechanism: str, broker: KafkaBroker, topic: str, tmp_path: Path
+    mechanism: str, broker: GuardedKafka, topic: str, tmp_path: Path
 ) -> None:
     """Both protocols, records and commits; commits leave on the client's own connection, under its own name."""
-    with bridge_to(broker, tmp_path, own_login(tmp_path, mechanism)) as bridge:
+    with bridge_to(broker.bootstrap, tmp_path, own_login(tmp_path, mechanism)) as bridge:
         for protocol in ("classic", "consumer"):
             heard = consume(bridge, topic, fresh("embedded"), protocol)
             assert (heard.records, heard.committed, heard.error) == (RECORDS, RECORDS, None)
 
 
-def test_wrong_password_is_told_and_nothing_is_served(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_wrong_password_is_told_and_nothing_is_served(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:
     """The log has the broker's word and the settings to look at; clients wait."""
-    with bridge_to(broker, tmp_path, own_login(tmp_path, "SCRAM-SHA-512", "no-such-word")) as bridge:
+    with bridge_to(broker.bootstrap, tmp_path, own_login(tmp_path, "SCRAM-SHA-512", "no-such-word")) as bridge:
         passed = consume(bridge, topic, fresh("pass"))
         assert (passed.records, passed.error) == (RECORDS, None)
         assert "EB-NET-042" in bridge.log.read_text(encoding="utf-8")
+
+
+def test_cluster_behind_tls_serves_nobody_and_says_why(broker: GuardedKafka, tmp_path: Path) -> None:
+    """A client certificate is proof of who somebody is that the bridge can't hand on: no group is formed in its place.
+
+    Not even for a client that speaks to nobody but the bridge, whatever the bridge was told about trust.
+    """
+    with bridge_to(broker.tls, tmp_path, TRUST) as bridge:
+        host, _, port = bridge.bootstrap.rpartition(":")
+        with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+            client.settimeout(PATIENCE_S)
+            client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "client", _join()))
+            assert client.recv(1) == b""
+        assert "EB-NET-043" in bridge.log.read_text(encoding="utf-8")
+
+
+def _join() -> JoinGroup:
+    return replace(join_request(""), group_id=GroupId(fresh("embedded")))

@@ -1,10 +1,13 @@
-"""A real Kafka whose clients have to log in, by PLAIN and SCRAM; its people and their passwords.
+"""A real Kafka whose clients have to say who they are: by PLAIN or SCRAM at one listener, by a TLS certificate at
+another.
 
 It must not know the bridge.
 """
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
@@ -18,6 +21,7 @@ LISTENER = "SASL_PLAINTEXT"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PASSWORDS: Mapping[str, str] = {"admin": "admin-word", "bridge": "bridge,=word", "alice": "alice-word"}
 """By name; that of the bridge has what SCRAM and properties files have to escape."""
+STORE_WORD = "store-word"
 ANSWER_TIMEOUT_S = 60.0
 ITERATIONS = 4_096
 _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -34,27 +38,52 @@ def login_of(name: str) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class GuardedKafka:
+    """Where clients log in with SASL, and where they need a TLS certificate."""
+
+    bootstrap: str
+    tls: str
+
+
 @contextmanager
-def sasl_kafka(directory: Path) -> Iterator[KafkaBroker]:
-    """Kafka 4.3.1, one node, whose only listener for clients is SASL_PLAINTEXT."""
-    client_port, controller_port = free_ports(2)
+def sasl_kafka(directory: Path) -> Iterator[GuardedKafka]:
+    """Kafka 4.3.1, one node, without a listener that takes anybody."""
+    client_port, controller_port, tls_port = free_ports(3)
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
-    settings = BrokerSettings(version=DEFAULT_VERSION, properties=_properties(client_port, controller_port))
-    with KafkaBroker(settings, place, find_tools(DEFAULT_VERSION, directory=directory)) as broker:
+    tools = find_tools(DEFAULT_VERSION, directory=directory)
+    properties = {
+        **_properties(client_port, controller_port, tls_port),
+        **_certificate(tools.java.parent / "keytool", directory / "tls.p12"),
+    }
+    settings = BrokerSettings(version=DEFAULT_VERSION, properties=properties)
+    with KafkaBroker(settings, place, tools) as broker:
         broker.format()
         broker.start()
         _teach_scram(broker.bootstrap)
-        yield broker
+        yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}")
 
 
-def _properties(client_port: int, controller_port: int) -> dict[str, str]:
+def _certificate(keytool: Path, store: Path) -> dict[str, str]:
+    """A certificate of the broker's own, which it also takes from clients; no client has it."""
+    words = [str(keytool), "-genkeypair", "-alias", "broker", "-dname", "CN=localhost", "-keyalg", "EC"]
+    words += ["-storetype", "PKCS12", "-storepass", STORE_WORD, "-keystore", str(store)]
+    subprocess.run(words, check=True, capture_output=True)
+    kinds = {"ssl.keystore": store, "ssl.truststore": store}
+    places = {f"{kind}.location": str(path) for kind, path in kinds.items()}
+    words_of = {f"{kind}.password": STORE_WORD for kind in kinds}
+    return {**places, **words_of, "ssl.key.password": STORE_WORD, "ssl.client.auth": "required"}
+
+
+def _properties(client_port: int, controller_port: int, tls_port: int) -> dict[str, str]:
     people = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
+    clients = f"{LISTENER}://{HOST}:{client_port},SSL://{HOST}:{tls_port}"
     prefix = f"listener.name.{LISTENER.lower()}"
     own = f'username="admin" password="{PASSWORDS["admin"]}"'
     return {
-        "listeners": f"{LISTENER}://{HOST}:{client_port},CONTROLLER://{HOST}:{controller_port}",
-        "advertised.listeners": f"{LISTENER}://{HOST}:{client_port}",
-        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER}",
+        "listeners": f"{clients},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": clients,
+        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER},SSL:SSL",
         "inter.broker.listener.name": LISTENER,
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
