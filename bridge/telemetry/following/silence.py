@@ -55,9 +55,13 @@ class SilenceFollower:
                 self._silent.add(key)
 
     def taken(self, group: GroupTrack, taker: MemberTrack, partitions: Partitions, at_us: int) -> None:
-        """The coordinator gives these to a member: a silent one that still had some is none any more."""
+        """The coordinator gives these to a member: a silent one that still had some is none any more, an away one won't
+        find them again.
+        """
         if group.road is not Road.PASSING:
             return
+        for away in [one for one in group.away.values() if one.assigned & partitions]:
+            self._teller.replace_away(group, away.member_id, at_us)
         for key in [one for one in self._silent if one[0] == group.group_id and one[1] != taker.member_id]:
             member = self._member(key)
             if member is not None and member.assigned & partitions:

@@ -41,6 +41,15 @@ def test_silent_member_is_gone_when_another_gets_what_it_had() -> None:
     assert watch.said() == [("a", Departure.SESSION_EXPIRED), ("a", 600)]
 
 
+def test_static_member_that_is_away_too_long_gives_back_what_others_get() -> None:
+    """Nobody tells that its session is over."""
+    watch = Watch()
+    watch.ears.follower.teller.leave(watch.group, watch.group.members[A], Departure.STATIC_LEFT, 100)
+    watch.silence.taken(watch.group, watch.group.members[B], frozenset(), 600)
+    watch.silence.taken(watch.group, watch.group.members[B], SHARE, 700)
+    assert watch.said() == [("a", Departure.STATIC_LEFT), ("a", 600)]
+
+
 def test_member_that_speaks_again_is_not_silent() -> None:
     """Over another connection, or it was never lost."""
     watch = Watch()
