@@ -4,87 +4,117 @@ One fleet by default, drawn with a fixed seed; `--matrix=all` lets all of them l
 """
 
 import random
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import trio
+from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.store import Store
+from bridge.demo.fleet import FleetError
+from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from tests.support.accounts_page import FIGURES, figures_of
+from tests.support.bridge_process import BridgeProcessError
 from tests.support.casts import Wardrobe
 from tests.support.two_accounts import lags, told_by_clients, told_by_tables
-from tests.support.whole_lives import LIVES, QUICK_GROUPS, Life, Place, live
+from tests.support.whole_lives import LIVES, QUICK_GROUPS, Life, Place, group_of, live
 
 SEED = 848
+AT_ONCE = 3
 CLOCK_ERROR_US = 5_000_000
 """Both clocks are the host's; a callback runs when its thread gets a core, and a machine that is busy takes its time.
-The figures of a calm one are in docs/reference/two-accounts.md.
+What it comes to is in docs/reference/two-accounts.md.
 """
+
+Lived = Evidence | Exception
+
+
+def _chosen(config: pytest.Config) -> Sequence[Life]:
+    if config.getoption("--matrix") == "all":
+        return LIVES
+    return (random.Random(SEED).choice([life for life in LIVES if not life.cast.startswith("java")]),)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give the test its fleets."""
     if "life" in metafunc.fixturenames:
-        everything = metafunc.config.getoption("--matrix") == "all"
-        metafunc.parametrize("life", LIVES if everything else _picked(), ids=str)
-
-
-def _picked() -> Sequence[Life]:
-    return (random.Random(SEED).choice([life for life in LIVES if not life.cast.startswith("java")]),)
-
-
-@pytest.fixture(name="brokers", scope="module")
-def _brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Brokers"]:
-    brokers = Brokers(tmp_path_factory)
-    yield brokers
-    brokers.stop()
+        metafunc.parametrize("life", _chosen(metafunc.config), ids=str)
 
 
 class Brokers:
-    """A broker of each version, started when it is first asked for."""
+    """A broker of each version that is needed, and the programs of the clients."""
 
-    def __init__(self, factory: pytest.TempPathFactory) -> None:
-        self._factory = factory
-        self._running: dict[str, Iterator[KafkaBroker]] = {}
-        self._brokers: dict[str, KafkaBroker] = {}
-        self.wardrobe = Wardrobe(factory.mktemp("wardrobe"))
-
-    def of(self, version: str) -> KafkaBroker:
-        """The broker of a version."""
-        if version not in self._brokers:
-            self._running[version] = self._run(version)
-            self._brokers[version] = next(self._running[version])
-        return self._brokers[version]
-
-    def stop(self) -> None:
-        """Stop all of them."""
-        for running in self._running.values():
-            next(running, None)
-
-    def _run(self, version: str) -> Iterator[KafkaBroker]:
-        settings = BrokerSettings(version=version, properties=QUICK_GROUPS)
-        with start_broker(settings, directory=self._factory.mktemp("kafka")) as broker:
-            yield broker
+    def __init__(self, stack: ExitStack, directory: Path, versions: set[str]) -> None:
+        self.wardrobe = Wardrobe(directory)
+        self.running: dict[str, KafkaBroker] = {}
+        for version in versions:
+            settings = BrokerSettings(version=version, properties=QUICK_GROUPS)
+            (directory / version).mkdir()
+            self.running[version] = stack.enter_context(start_broker(settings, directory=directory / version))
 
 
-async def test_tables_say_what_the_clients_say(
-    life: Life, brokers: Brokers, store: Store, tmp_path: Path, request: pytest.FixtureRequest
+async def _live_all(lives: Sequence[Life], brokers: Brokers, directory: Path) -> Mapping[Life, Lived]:
+    lived: dict[Life, Lived] = {}
+    limit = trio.CapacityLimiter(AT_ONCE)
+
+    async def let_live(life: Life) -> None:
+        async with limit:
+            folder = directory / str(life)
+            place = Place(kafka=brokers.running[life.version], wardrobe=brokers.wardrobe, directory=folder)
+            try:
+                lived[life] = await live(life, place)
+            except (FleetError, BridgeProcessError, ExceptionGroup) as fault:
+                # It belongs to the test of this fleet, which raises it again.
+                lived[life] = fault
+
+    async with trio.open_nursery() as nursery:
+        for life in lives:
+            nursery.start_soon(let_live, life)
+    return lived
+
+
+@pytest.fixture(name="lived", scope="module")
+def _lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[Life, Lived]:
+    """What the clients of all chosen fleets say; the events of all are in one folder, as of bridges side by side."""
+    lives, directory = _chosen(request.config), tmp_path_factory.mktemp("lives")
+    with ExitStack() as stack:
+        brokers = Brokers(stack, tmp_path_factory.mktemp("brokers"), {life.version for life in lives})
+        lived = trio.run(_live_all, lives, brokers, directory)
+    return lived
+
+
+@pytest.fixture(name="tables", scope="module")
+def _tables(lived: Mapping[Life, Lived], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The tables of all fleets, made at once."""
+    events = tmp_path_factory.mktemp("events")
+    for path in tmp_path_factory.getbasetemp().glob("lives*/*/events/*.jsonl"):
+        shutil.copy(path, events)
+    store = Store(spark, str(tmp_path_factory.mktemp("tables")))
+    make_tables(store, event_lines(spark, str(events)), lambda _: None)
+    return store
+
+
+def test_tables_say_what_the_clients_say(
+    life: Life, lived: Mapping[Life, Lived], tables: Store, request: pytest.FixtureRequest
 ) -> None:
     """Issue 5: who stood still between whom and when, whom each step disturbed, and how much moved."""
-    place = Place(kafka=brokers.of(life.version), wardrobe=brokers.wardrobe, directory=tmp_path)
-    evidence = await live(life, place)
-    make_tables(store, event_lines(store.spark, str(place.events)), lambda _: None)
-    clients, tables = told_by_clients(evidence), told_by_tables(store, evidence)
-    told = figures_of(tables, clients)
-    request.node.user_properties.extend({"life": str(life), "road": life.road, "broker": life.version}.items())
-    request.node.user_properties.extend({"clients": life.cast, **dict(zip(FIGURES, told, strict=True))}.items())
-    print(dict(zip(FIGURES, told, strict=True)))
-    assert tables.by_partition() == clients.by_partition()
-    assert tables.disturbed == clients.disturbed
-    calm = clients.moved.keys() - tables.shaken
-    assert {step: tables.moved[step] for step in calm} == {step: clients.moved[step] for step in calm}
-    late = [lag for lag in lags(tables, clients) if max(abs(lag.begin_us), abs(lag.end_us)) > CLOCK_ERROR_US]
+    evidence = lived[life]
+    if isinstance(evidence, Exception):
+        raise evidence
+    clients, ours = told_by_clients(evidence), told_by_tables(tables, group_of(life), evidence)
+    told = dict(zip(FIGURES, figures_of(ours, clients), strict=True))
+    where = {"life": str(life), "road": life.road, "broker": life.version, "clients": life.cast}
+    request.node.user_properties.extend({**where, **told}.items())
+    print(where, told)
+    assert ours.by_partition() == clients.by_partition()
+    assert ours.disturbed == clients.disturbed
+    calm = clients.moved.keys() - ours.shaken
+    assert {step: ours.moved[step] for step in calm} == {step: clients.moved[step] for step in calm}
+    late = [lag for lag in lags(ours, clients) if max(abs(lag.begin_us), abs(lag.end_us)) > CLOCK_ERROR_US]
     assert late == []

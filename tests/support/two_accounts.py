@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pyspark.sql import Row
+from pyspark.sql import functions as f
+
 from bridge.analytics.store import Store
-from bridge.analytics.tables import EVENTS, MEMBERS, REBALANCES, STALLS
+from bridge.analytics.tables import EVENTS, MEMBERS, REBALANCES, STALLS, Table
 from bridge.demo.judge_evidence import Evidence, Step
 from bridge.demo.judge_ownership import Stretch, by_partition, stretches_of
 from bridge.demo.judge_steps import disturbances_in
@@ -101,14 +104,14 @@ def _seat(who: str) -> str:
 # ---------------------------------------------------------------------------------------------------- the tables'
 
 
-def told_by_tables(store: Store, evidence: Evidence) -> Account:
-    """From `stalls` and `rebalances`, placed by the monotonic clock; what happens after the last step is left out."""
-    seats = {row["member_id"]: row["client_id"] for row in store.read(MEMBERS).collect()}
-    clocks = store.read(EVENTS).select("event_id", "mono_us", "wall_us").collect()
+def told_by_tables(store: Store, group: str, evidence: Evidence) -> Account:
+    """From a group's `stalls` and `rebalances`, by the monotonic clock; what comes after the last step is left out."""
+    seats = {row["member_id"]: row["client_id"] for row in _rows(store, MEMBERS, group)}
+    clocks = _rows(store, EVENTS, group)
     mono_us = {row["event_id"]: row["mono_us"] for row in clocks}
     offset_us = min(row["wall_us"] - row["mono_us"] for row in clocks)
     halts: list[Halt] = []
-    for row in store.read(STALLS).collect():
+    for row in _rows(store, STALLS, group):
         ended_us = mono_us[row["fetched_event"]]
         began_us = ended_us - row["stall_us"]
         if began_us * NS_PER_US <= evidence.measured_until_ns:
@@ -116,7 +119,7 @@ def told_by_tables(store: Store, evidence: Evidence) -> Account:
     disturbed: defaultdict[str, set[str]] = defaultdict(set)
     moved: defaultdict[str, int] = defaultdict(int)
     shaken: set[str] = set()
-    for row in store.read(REBALANCES).collect():
+    for row in _rows(store, REBALANCES, group):
         for step in _steps_at(row["began_us"] - offset_us, evidence.steps):
             disturbed[step.name] |= {seats[member] for member in row["disturbed_members"]}
             moved[step.name] += row["moved"] or 0
@@ -127,6 +130,10 @@ def told_by_tables(store: Store, evidence: Evidence) -> Account:
         moved={step.name: moved[step.name] for step in evidence.steps},
         shaken=frozenset(shaken),
     )
+
+
+def _rows(store: Store, table: Table, group: str) -> list[Row]:
+    return store.read(table).where(f.col("group_id") == group).collect()
 
 
 def _steps_at(at_us: int, steps: Iterable[Step]) -> Iterator[Step]:

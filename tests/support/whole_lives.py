@@ -3,7 +3,6 @@
 It must not know how the two accounts are compared.
 """
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -98,9 +97,14 @@ class Place:
         return self.directory / "events"
 
 
+def group_of(life: Life) -> str:
+    """The group of a fleet, which is its topic's name but for the end."""
+    return f"{life.road}-{life.cast}-{life.version}"
+
+
 async def live(life: Life, place: Place) -> Evidence:
     """Let a fleet live through a bridge that writes its event log; gives the clients' own account."""
-    group = f"{life.road}-{life.cast}-{uuid.uuid4().hex[:6]}"
+    group = group_of(life)
     topics = (f"{group}-topic",)
     partitions = await trio.to_thread.run_sync(create_topics, place.kafka.bootstrap, topics, PARTITIONS)
     settings = {**QUICK_SETTINGS, "events.path": str(place.events)}
