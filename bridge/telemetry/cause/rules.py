@@ -66,7 +66,7 @@ class Finding:
 def find_cause(scene: Scene) -> Finding:
     """What caused the rebalance; what happened before it counts first, then what came while members met."""
     return (
-        _apply(CHANGES, scene, scene.at_first)
+        _apply(CHANGES, scene, _still_open(scene))
         or _find_round(scene)
         or _apply(NOTICES, scene, scene.at_first)
         or _apply((*CHANGES, *NOTICES), scene, scene.later)
@@ -74,6 +74,14 @@ def find_cause(scene: Scene) -> Finding:
         or _find_dropped(scene)
         or Finding(Cause.UNKNOWN, ())
     )
+
+
+def _still_open(scene: Scene) -> Events:
+    """What happened until it began, without departures that were noticed only after they had made a rebalance."""
+    late = [event for event in scene.at_first if _left(event) in EXPIRED | TIMED_OUT]
+    former = set_scene(scene.past) if late and not scene.is_barrier else None
+    dealt_with = () if former is None else find_cause(former).evidence
+    return tuple(event for event in scene.at_first if event not in late or event not in dealt_with)
 
 
 def _apply(rules: Sequence["Rule"], scene: Scene, candidates: Events) -> Finding | None:
@@ -98,7 +106,10 @@ def _find_round(scene: Scene) -> Finding | None:
         return None
     former = set_scene(scene.past)
     found = None if former is None else find_cause(former)
-    return None if found is None or found.cause is Cause.UNKNOWN else replace(found, is_again=True)
+    if found is None or found.cause is Cause.UNKNOWN:
+        return None
+    more = tuple(_joined_meanwhile(scene, found.cause, found.evidence))
+    return replace(found, evidence=(*found.evidence, *more), is_again=True)
 
 
 def _gave_up_before(scene: Scene, event: Event) -> bool:
@@ -282,14 +293,16 @@ def _find_dropped(scene: Scene) -> Finding | None:
         elif isinstance(fact, PartitionsReleased):
             for partition in fact.partitions:
                 had.pop(partition, None)
-    alive = {member_of(event) for event in scene.own if not isinstance(event.fact, MemberLeft)}
+    left = {member_of(event): event for event in scene.own if _left(event) in EXPIRED | TIMED_OUT}
+    alive = {member_of(event) for event in scene.own} - left.keys()
     taken = [
         name for event in scene.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
     ]
-    lost = {had[name].stamp.event_id: had[name] for name in taken if name in had and member_of(had[name]) not in alive}
+    owners = {member_of(had[name]): had[name] for name in taken if name in had}
+    lost = {member_id: left.get(member_id, event) for member_id, event in owners.items() if member_id not in alive}
     if not lost:
         return None
-    was_called = {member_of(event) for event in lost.values()} <= _giving_up(scene.past)
+    was_called = lost.keys() <= _giving_up(scene.past)
     return Finding(Cause.REBALANCE_TIMED_OUT if was_called else Cause.SESSION_EXPIRED, tuple(lost.values()))
 
 
@@ -327,10 +340,11 @@ def member_of(event: Event) -> str:
 
 def members_behind(finding: Finding) -> tuple[str, ...]:
     """The members that caused it, each once, in the order of the evidence; those that an operator named count."""
+    told = {event.fact.instance_id for event in finding.evidence if isinstance(event.fact, MemberFact)}
     named: Mapping[str, None] = dict.fromkeys(
         member_id
         for event in finding.evidence
         for member_id in (event.fact.members if isinstance(event.fact, OperatorActed) else (member_of(event),))
-        if member_id
+        if member_id and member_id not in told
     )
     return tuple(named)

@@ -7,21 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from bridge.telemetry.cause.limits import SHORTLY_BEFORE_US
+from bridge.telemetry.cause.limits import METADATA_AGE_US, SHORTLY_BEFORE_US
 from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.schema.facts import (
     MemberInputs,
     MemberRejoined,
     MemberSubscribed,
+    MemberTold,
     PartitionsAssigned,
     PartitionsReleased,
     PartitionsTold,
+    RebalanceBegan,
     TargetComputed,
     TopicsChanged,
     TopicsSeen,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Road
+from bridge.telemetry.schema.terms import Carrier, News, Road
 
 Events = Sequence[Event]
 NAMING = PartitionsAssigned | PartitionsReleased | PartitionsTold
@@ -36,11 +38,22 @@ def find_topics(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     subscribed = [event for event in candidates if isinstance(event.fact, MemberSubscribed)]
     found: dict[str, Event] = {}
     # The bridge itself may hear of it a little later than the member that looks most often.
-    for event in dict.fromkeys((*candidates, *scene.later)):
+    for event in dict.fromkeys((*_lately(scene), *candidates, *scene.later)):
         if isinstance(event.fact, TopicsChanged):
             for evidence in _noticed(scene, event, (*movers, *subscribed)):
                 found[evidence.stamp.event_id] = evidence
-    return tuple(found.values()) or (_find_growth(scene, movers) if scene.is_barrier else _find_unheard_of(scene))
+    if found or not scene.is_barrier:
+        return tuple(found.values()) or _find_unheard_of(scene)
+    return () if subscribed else _find_growth(scene, movers)
+
+
+def _lately(scene: Scene) -> Iterator[Event]:
+    """Changes that another member's rebalance may have dealt with: each looks for itself, when its metadata is old."""
+    since_us = scene.begin_us - METADATA_AGE_US
+    for event in scene.past:
+        is_own = event.stamp.boot == scene.opening.stamp.boot
+        if isinstance(event.fact, TopicsChanged) and is_own and event.stamp.mono_us >= since_us:
+            yield event
 
 
 def find_movers(scene: Scene, candidates: Events) -> tuple[Event, ...]:
@@ -61,9 +74,17 @@ def _noticed(scene: Scene, change: Event, noticing: Events) -> tuple[Event, ...]
         return (_cut(change, topics), *(event for event in noticing if event.stamp.event_id in named))
     if not wanted:
         return ()
+    if _is_dealt_with(scene, change):
+        return ()
     if scene.is_barrier:
         return (_cut(change, wanted), *noticing) if noticing else ()
     return (_cut(change, wanted),) if change.stamp.mono_us >= scene.begin_us - scene.reach_us else ()
+
+
+def _is_dealt_with(scene: Scene, change: Event) -> bool:
+    """Whether the group has rebalanced since, and so has given out what there is."""
+    run = (event for event in scene.past if event.stamp.boot == change.stamp.boot)
+    return any(isinstance(event.fact, RebalanceBegan) and event.stamp.number > change.stamp.number for event in run)
 
 
 def _names_it(scene: Scene, change: Event, fact: object) -> frozenset[str]:
@@ -113,14 +134,22 @@ def _find_growth(scene: Scene, movers: Events) -> tuple[Event, ...]:
     """Members joined again for nothing else, and another number of partitions is given out than before."""
     if not movers:
         return ()
-    known = [event for event in (*scene.past, *scene.own) if isinstance(event.fact, TargetComputed)]
-    targets = known[: len([event for event in known if event.stamp.number < scene.opening.stamp.number]) + 1]
+    run = (event for event in (*scene.past, *scene.own) if event.stamp.boot == scene.opening.stamp.boot)
+    known = [event for event in run if isinstance(event.fact, TargetComputed)]
+    first = next((place for place, event in enumerate(known) if event in scene.own), len(known))
+    targets = known[: first + 1]
     for former, target in reversed([*pairwise(targets)]):
         if target.stamp.mono_us < scene.begin_us - SHORTLY_BEFORE_US:
             break
-        if _count(former) != _count(target):
+        if _count(former) < _count(target) and not _is_withheld(scene, former, target):
             return (former, target, *movers)
     return ()
+
+
+def _is_withheld(scene: Scene, former: Event, target: Event) -> bool:
+    """Whether a cooperative leader gave out less at first, because something was being given up."""
+    numbers = range(former.stamp.number, target.stamp.number)
+    return any(_withholds(event) and event.stamp.number in numbers for event in (*scene.past, *scene.own))
 
 
 def _find_unheard_of(scene: Scene) -> tuple[Event, ...]:
@@ -140,6 +169,12 @@ def _find_unheard_of(scene: Scene) -> tuple[Event, ...]:
         return ()
     seen = known[next(iter(grown))][1]
     return (replace(seen, fact=TopicsChanged(topics=tuple(grown), partition_counts=tuple(grown.values()))),)
+
+
+def _withholds(event: Event) -> bool:
+    """Whether a member was told to give something up by the answer that gave it the rest."""
+    fact = event.fact
+    return isinstance(fact, MemberTold) and fact.news is News.REVOKE and fact.carrier is Carrier.SYNC_GROUP
 
 
 def _count(event: Event) -> int:

@@ -82,6 +82,7 @@ def find_waits(scene: Scene, spans: Sequence[Span], gone_before: Collection[str]
     if scene.is_barrier:
         yield from _waits_for_last(scene, spans, gone_before)
         yield from _waits_for_leader(scene, spans)
+        yield from _waits_for_next_round(scene, spans)
     else:
         yield from _waits_for_release(scene, spans)
         yield from _waits_for_handover(scene, spans)
@@ -141,6 +142,24 @@ def _waits_for_leader(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
                 end_us=min(max(brought[-1], span.begin_us), span.end_us),
                 phase=Phase.SYNCING,
             )
+
+
+def _waits_for_next_round(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
+    """Newcomers to a cooperative group wait for those who give something up when they have their assignment."""
+    newcomers = {
+        event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
+    }
+    synced = {span.member_id: span.end_us for span in spans if span.phase is Phase.SYNCING}
+    for span in spans:
+        if span.phase is Phase.REVOKING and span.begin_us >= synced.get(span.member_id, span.end_us):
+            for waiter in newcomers - {span.member_id}:
+                yield Wait(
+                    holder=span.member_id,
+                    waiter=waiter,
+                    begin_us=span.begin_us,
+                    end_us=min(span.end_us, scene.end_us),
+                    phase=Phase.REVOKING,
+                )
 
 
 # ---------------------------------------------------------------------------------------------- groups with epochs

@@ -17,15 +17,17 @@ NOBODY = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
-    """What is to be said: causes in their order with the seats behind them, each as often as it has rebalances; those
-    that may be among them, by what clients do on their own account; who was slow, in which phase; how many disturbed.
+    """What is to be said: causes in their order with the seats behind them, each as often as it has rebalances, or
+    `instead` where nobody could know more; those that may be among them, by what clients do on their own account; who was slow, in which phase, None for any that the
+    bridge happens to hear of; how many were disturbed, None where that is a matter of moments.
     """
 
     causes: tuple[tuple[Cause, str], ...]
+    instead: tuple[tuple[Cause, str], ...] = ()
     maybe: frozenset[tuple[Cause, str]] = frozenset()
     slow: str = NOBODY
     phase: Phase | None = None
-    disturbed: int = 0
+    disturbed: int | None = 0
 
 
 Say = Callable[[Case], Right]
@@ -73,6 +75,9 @@ def if_met(said: Right, seat: str, disturbed: int = 0) -> Say:
 def say_timeout(case: Case) -> Right:
     """A meeting goes on without the member that is late; elsewhere its expulsion makes a rebalance of its own."""
     out = () if case.is_met else ((Cause.REBALANCE_TIMED_OUT, "b"),)
+    if case.road == "embedded" and case.kind is Name.COOPERATIVE:
+        # Translated cooperative members are given as long as they take once they have their assignment.
+        return replace(slow(JOIN_C, "b"), maybe=frozenset({*out, (Cause.JOIN, "b")}))
     said = slow(right((Cause.JOIN, "c"), *out, (Cause.JOIN, "b")), "b")
     return replace(said, disturbed=1) if is_eager_meeting(case) else said
 
@@ -81,29 +86,36 @@ def say_leader(case: Case) -> Right:
     """The bridge gives a leader its generation back, and nobody hears of it."""
     if not case.is_met:
         return right()
-    return replace(slow(right((Cause.LEADER_REJOINED, "a")), "b"), disturbed=1)
+    return replace(slow(right((Cause.LEADER_REJOINED, "a")), "b"), disturbed=2)
 
 
 def say_topics(case: Case) -> Right:
     """Members of a classic group notice by themselves; librdkafka's subscribe only to topics that are there."""
-    maybe = frozenset({(Cause.SUBSCRIPTION_CHANGED, ANYBODY)}) if case.is_met else frozenset[tuple[Cause, str]]()
-    said = replace(right((Cause.TOPICS_CHANGED, ANYBODY)), maybe=maybe)
-    return slow(said, "b") if is_eager_meeting(case) else said
+    said = replace(right((Cause.TOPICS_CHANGED, ANYBODY)), slow="b" if is_eager_meeting(case) else ANYBODY)
+    if not case.is_met:
+        return said
+    # The bridge may hear of a new topic later than the members that subscribe to it.
+    subscribed = (Cause.SUBSCRIPTION_CHANGED, ANYBODY)
+    return replace(said, maybe=frozenset({subscribed}), instead=(subscribed,))
 
 
 def say_removal(case: Case) -> Right:
     """Whoever is removed and still runs comes back: at once in a meeting, otherwise with a rebalance of its own."""
     maybe = frozenset({(Cause.JOIN, "b"), (Cause.STATIC_RETURN, "b")})
-    said = replace(right((Cause.OPERATOR, "b")), maybe=maybe)
-    if is_eager_meeting(case):
-        return replace(slow(said, "a"), disturbed=1)
-    return slow(said, "a") if case.is_consumer else said
+    said = replace(right((Cause.OPERATOR, "b")), maybe=maybe, slow=ANYBODY, disturbed=None)
+    return slow(said, "a") if is_eager_meeting(case) else said
 
 
 def say_restart(case: Case) -> Right:
     """What was under way goes on; on road `pass` only for those who have to do something yet."""
-    said = right((Cause.JOIN, "c"), (Cause.BRIDGE_RESTARTED, NOBODY))
-    return slow(said, "a")
+    if case.is_met:
+        # Who came first is written down when somebody is answered; the bridge was killed before that.
+        maybe = frozenset({(Cause.JOIN, "c"), (Cause.UNKNOWN, NOBODY)})
+        return replace(right((Cause.BRIDGE_RESTARTED, NOBODY)), maybe=maybe, slow="a", disturbed=None)
+    again = frozenset({(Cause.JOIN, "c")})
+    if case.is_consumer and case.road == "pass":
+        return replace(right((Cause.JOIN, "c")), maybe=frozenset({(Cause.BRIDGE_RESTARTED, NOBODY)}), slow=ANYBODY)
+    return replace(right((Cause.JOIN, "c"), (Cause.BRIDGE_RESTARTED, NOBODY)), maybe=again, slow=ANYBODY)
 
 
 def say_move(case: Case) -> Right:
@@ -119,7 +131,7 @@ def say_overlap(case: Case) -> Right:
     if case.is_met:
         return replace(slow(right((Cause.JOIN, "c")), "a"), maybe=frozenset({(Cause.LEAVE, "b")}))
     said = right((Cause.JOIN, "c"), (Cause.LEAVE, "b"))
-    return said if case.road == "pass" else slow(said, "a")
+    return replace(said, slow=ANYBODY) if case.road == "pass" else slow(said, "a")
 
 
 JOIN_C = right((Cause.JOIN, "c"))

@@ -97,21 +97,12 @@ class Stage:
         await self.settle()
 
     async def settle(self) -> None:
-        """Until nothing moves, and no rebalance is under way that the event has caused."""
+        """Until nothing moves, and no rebalance is under way."""
         with trio.fail_after(WAIT_S):
             await self.fleet.wait_settled(stable_ms=STABLE_MS)
-            while self.began_us and any(one.outcome is None for one in await self.told()):
+            while any(one.outcome is None for one in await self.history()):
                 await trio.sleep(STABLE_MS / 1_000)
                 await self.fleet.wait_settled(stable_ms=STABLE_MS)
-
-    async def start(self, spec: MemberSpec) -> None:
-        """Start a member, and return when its program runs and is about to join."""
-        member = await self.fleet.start(spec)
-        with trio.fail_after(WAIT_S):
-            is_silent = True
-            while is_silent:
-                is_silent = not member.events
-                await trio.sleep(LOOK_S if is_silent else 0)
 
     def begin(self) -> None:
         """What follows is the story's event."""

@@ -12,9 +12,10 @@ GROWN = 9
 SLOWER_S = 3.0
 SHORT_POLL_MS = 3_000
 TOO_SLOW_S = 6.0
-REST_S = 3.0
+REST_S = 6.0
 FROZEN_S = 2.0
 SLOWEST_S = 5.0
+LONG_S = 8.0
 
 
 async def tell_first_join(stage: Stage) -> None:
@@ -41,17 +42,16 @@ async def tell_slow_processing(stage: Stage) -> None:
     """A third one, while the second does not poll for some seconds."""
     await stage.form(stage.member("a"), stage.member("b", acts=("--rest-s", str(REST_S))))
     stage.begin()
-    await stage.start(stage.member("c"))
     stage.fleet.nudge("b")
-    await stage.settle()
+    await stage.form(stage.member("c"))
 
 
 async def tell_frozen(stage: Stage) -> None:
     """A third one, while the second hears nothing at all."""
     await stage.form(stage.member("a"), stage.member("b"))
-    stage.begin()
-    await stage.start(stage.member("c"))
     stage.fleet.freeze("b")
+    stage.begin()
+    await stage.fleet.start(stage.member("c"))
     await stage.wait_begun()
     await trio.sleep(FROZEN_S)
     stage.fleet.thaw("b")
@@ -86,7 +86,7 @@ async def tell_subscription(stage: Stage) -> None:
     """The second one wants one more topic."""
     more = f"{stage.case.group}-more"
     wanted = await stage.create_topic(more, 3)
-    await stage.form(stage.slow("a"), stage.member("b", revoke_s=0.5, acts=("--subscribe", more)))
+    await stage.form(stage.slow("a"), stage.member("b", acts=("--subscribe", more)))
     stage.begin()
     stage.fleet.nudge("b")
     stage.fleet.partitions |= wanted
@@ -159,7 +159,7 @@ async def tell_removal(stage: Stage) -> None:
 
 async def tell_restart(stage: Stage) -> None:
     """The bridge is killed and started again while a third one waits for the first."""
-    await stage.form(stage.slow("a", SLOWEST_S), stage.member("b"))
+    await stage.form(stage.slow("a", LONG_S), stage.member("b"))
     stage.begin()
     await stage.fleet.start(stage.member("c"))
     await stage.wait_begun()

@@ -31,15 +31,16 @@ QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "15000",
     "group.consumer.min.heartbeat.interval.ms": "300",
     "group.consumer.heartbeat.interval.ms": "400",
 }
 LINGER_S = 0.5
 PAGE = "trace.html"
+PATIENT = {"group.consumer.session.timeout.ms": "15000"}
 PATIENT_MS = 30_000
-"""A session that outlasts a restart of the bridge among other stories."""
-RESTARTS, MOVES = "bridge-restart", "coordinator-move"
+"""Sessions that outlast whatever keeps a member waiting on a busy machine."""
+RESTARTS, MOVES, FREEZES = "bridge-restart", "coordinator-move", "frozen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ class Theatre:
         async with trio.open_nursery() as nursery:
             target = Target(bootstrap=place.bridge, group=case.group, topics=plot.topics(case.group))
             fleet = Fleet(nursery, target, partitions, directory)
-            session_ms = PATIENT_MS if case.story == RESTARTS else SESSION_MS
+            session_ms = PATIENT_MS if case.story in (RESTARTS, MOVES, FREEZES) else SESSION_MS
             stage = Stage(case=case, fleet=fleet, place=place, session_ms=session_ms)
             await plot.tell(stage)
             await trio.sleep(LINGER_S)
@@ -132,7 +133,7 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
     settings = BrokerSettings(version=version, properties=QUICK_GROUPS)
     if stories - {MOVES}:
         kafka = running.enter_context(start_broker(settings, directory=root / "kafka"))
-        quick = {**QUICK_SETTINGS, "events.path": str(root / "events")}
+        quick = {**QUICK_SETTINGS, **PATIENT, "events.path": str(root / "events")}
         bridge = running.enter_context(
             bridge_process(kafka.bootstrap, [EMBEDDED], root / "bridge", quick, has_admin=True)
         )
@@ -140,7 +141,7 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
     if MOVES in stories:
         many = {**QUICK_GROUPS, "offsets.topic.num.partitions": "50"}
         brokers = running.enter_context(two_brokers(version, root / "pair", many))
-        quick = {**QUICK_SETTINGS, "events.path": str(root / "moved-events")}
+        quick = {**QUICK_SETTINGS, **PATIENT, "events.path": str(root / "moved-events")}
         bridge = running.enter_context(
             bridge_process(brokers.bootstrap.partition(",")[0], [EMBEDDED], root / "moved", quick)
         )
@@ -156,7 +157,7 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
 
 
 def _mortal(running: ExitStack, upstream: str, directory: Path) -> Place:
-    quick = {**QUICK_SETTINGS, "events.path": str(directory / "events")}
+    quick = {**QUICK_SETTINGS, **PATIENT, "events.path": str(directory / "events")}
     mortal = MortalBridge(upstream, EMBEDDED, directory, quick)
     running.callback(mortal.kill)
     mortal.start()

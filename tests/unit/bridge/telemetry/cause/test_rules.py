@@ -2,8 +2,8 @@
 
 from bridge.telemetry.cause.rules import find_cause, members_behind
 from bridge.telemetry.cause.scene import set_scene
-from bridge.telemetry.schema.facts import CoordinatorMoved, RebalanceBegan, RebalanceEnded, TopicsChanged
-from bridge.telemetry.schema.terms import Cause, Departure, News, Outcome, Phase, Protocol, Road
+from bridge.telemetry.schema.facts import CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded, TopicsChanged
+from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Outcome, Phase, Protocol, Road
 from tests.support.event_stories import Story, eager_meeting
 
 
@@ -218,3 +218,26 @@ def test_member_that_kept_what_it_was_to_give_up_was_late() -> None:
     story.at(9_000).began(4).loses("c2", "orders-1").enters("c2", Phase.REVOKING).ended()
     story.at(40_000).began(5).told("c1", News.ASSIGN).gets("c1", "orders-1")
     assert cause_of(story) == (Cause.REBALANCE_TIMED_OUT, ("c2",))
+
+
+def test_departure_heard_of_after_others_had_its_partitions_makes_no_other_rebalance() -> None:
+    """The fenced member hears of it last; when it comes back, that is why there is another rebalance."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0").gets("c2", "orders-1")
+    story.at(9_000).began(4).loses("c2", "orders-1").enters("c2", Phase.REVOKING).ended()
+    story.at(14_000).began(5).told("c1", News.ASSIGN).gets("c1", "orders-1")
+    story.at(14_100).left("c2", Departure.REBALANCE_TIMED_OUT)
+    assert cause_of(story.ended()) == (Cause.REBALANCE_TIMED_OUT, ("c2",))
+    story.at(17_000).joined("c2")
+    assert cause_of(story.began(6)) == (Cause.JOIN, ("c2",))
+
+
+def test_removed_static_member_is_named_once() -> None:
+    """The order names its seat, the departure the member."""
+    story = Story().at(0)
+    story.joined("c2", seat="seat-2")
+    story.began(2).target(2).ended().at(20_000)
+    story.tell(OperatorActed(group_id="orders", action=OperatorAction.REMOVE_MEMBERS, members=("seat-2",)))
+    story.left("c2", Departure.REMOVED)
+    assert cause_of(story.began(3).target(1)) == (Cause.OPERATOR, ("c2",))

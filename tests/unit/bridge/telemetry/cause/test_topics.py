@@ -4,8 +4,8 @@ import pytest
 
 from bridge.telemetry.cause.scene import set_scene
 from bridge.telemetry.cause.topics import find_movers, find_topics
-from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
-from bridge.telemetry.schema.terms import News, Protocol, Road
+from bridge.telemetry.schema.facts import MemberTold, TopicsChanged, TopicsSeen
+from bridge.telemetry.schema.terms import Carrier, News, Protocol, Road
 from tests.support.event_stories import Story
 
 
@@ -108,3 +108,22 @@ def test_members_that_were_called_first_moved_nothing() -> None:
     scene = set_scene(story.events)
     assert scene is not None
     assert find_movers(scene, scene.own) == ()
+
+
+def test_more_partitions_after_a_cooperative_round_show_nothing() -> None:
+    """The leader gave out less at first, because somebody was to give something up."""
+    story = classic().began(1)
+    story.rejoined("c1", is_leader=True)
+    story.at(40_100).target(2, partitions=4).at(40_200)
+    words = story.about_member("c1")
+    story.tell(MemberTold(**words, news=News.REVOKE, carrier=Carrier.SYNC_GROUP))
+    story.ended().at(41_000).began(2).rejoined("c1", is_leader=True)
+    assert found(story.at(41_100).target(2)) == []
+
+
+def test_topics_that_a_rebalance_has_dealt_with_cause_no_other_one() -> None:
+    """The group has given out what there is; its leader joins again for reasons of its own."""
+    story = changed(classic(), "orders").at(41_000).began(1)
+    story.rejoined("c1", is_leader=True)
+    story.at(41_100).target(1).ended().at(43_000).began(2).rejoined("c1", is_leader=True)
+    assert found(story.at(43_100).target(1)) == []

@@ -133,3 +133,14 @@ def test_member_whose_expiry_made_the_rebalance_was_not_waited_for() -> None:
     assert absent is not None
     assert late is not None
     assert (absent.member_id, late.member_id, late.waited_us) == ("c3", "c2", 1_500_000)
+
+
+def test_newcomer_waits_for_who_gives_up_after_its_assignment() -> None:
+    """A cooperative member hears what it loses with its assignment, and joins again when it has given that up."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c9")
+    story.began(4).enters("c1", Phase.SYNCING).at(100).leaves("c1", Phase.SYNCING).enters("c1", Phase.REVOKING)
+    story.at(1_700).leaves("c1", Phase.REVOKING)
+    critical = critical_of(story.ended())
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 1_600_000)
