@@ -138,7 +138,7 @@ def markdown(report: Report) -> str:
     for group in report.groups:
         lines += [f"## What became of each rebalance of `{group.group_id}`", "", "| rebalance | cause | became |"]
         lines += ["|---|---|---|"]
-        lines += [f"| {row.rebalance_id or '(new)'} | {row.cause or 'unknown'} | {row.became} |" for row in group.rows]
+        lines += [f"| {_name(row)} | {row.cause or '-'} | {row.became} |" for row in group.rows]
         lines.append("")
     return "\n".join([*lines, *_aside(report), ""])
 

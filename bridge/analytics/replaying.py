@@ -17,7 +17,7 @@ from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.stamps import Event
 from bridge.whatif.comparison import Became, compare
 from bridge.whatif.configuration import Configuration
-from bridge.whatif.measures import Measured, summed
+from bridge.whatif.measures import AT_WORK, Measured, summed
 from bridge.whatif.rows import read_event
 
 OF_NO_GROUP = (facts.TopicsSeen.kind, facts.TopicsChanged.kind)
@@ -45,6 +45,8 @@ OF_GROUPS = tuple(
     )
 )
 """What a play is made of, and by what both sides are measured."""
+PHASES = tuple(sorted(phase.value for phase in AT_WORK))
+"""Of phases those that are measured; most events are of the others."""
 TASKS_MAX = 10_000
 FIGURES = ("duration_us", "told", "disturbed", "stalls", "stall_us", "busy_us")
 _SIDE = f"struct<{', '.join(f'{name}: bigint' for name in FIGURES)}>"
@@ -79,7 +81,8 @@ def play_groups(rows: DataFrame, configuration: Configuration) -> DataFrame:
     """One row per group with its play (`group_id`, `play`), one group per task; in: parsed lines."""
     known = rows.where(f.col(REASON).isNull())
     moment = f.collect_list(f.struct("boot", "number", "wall_us", LINE)).alias("moments")
-    own = known.where(f.col("kind").isin(*OF_GROUPS)).groupBy("group_id").agg(moment).persist()
+    is_needed = f.col("kind").isin(*OF_GROUPS) & (f.col("phase").isNull() | f.col("phase").isin(*PHASES))
+    own = known.where(is_needed).groupBy("group_id").agg(moment).persist()
     everywhere = known.where(f.col("kind").isin(*OF_NO_GROUP)).agg(moment.alias("everywhere"))
     tasks = min(TASKS_MAX, max(1, own.count()))
     gathered = own.repartition(tasks).crossJoin(f.broadcast(everywhere))

@@ -119,6 +119,7 @@ class ClassicClient:
         self._is_gone = True
         at_ms = self._stage.now_us // 1_000 + self._session_ms
         self._stage.coordinator.expire_at(session_key(self._stage.group_id, self._member_id), at_ms)
+        self._stage.coordinator.lost(self._stage.connection(self._member_id), self._stage.now_us)
 
     def see_topics(self) -> None:
         """Topics are other than before: who leads the group finds out with its next look at the metadata."""

@@ -70,6 +70,7 @@ class ConsumerClient:
         self._is_gone = True
         self._fetches_until_us = self._stage.now_us + self._interval_us
         self._expire(self._stage.now_us)
+        self._stage.coordinator.lost(self._stage.connection(self.client.member_id), self._stage.now_us)
 
     def see_topics(self) -> None:
         """Topics are other than before: that is the coordinator's business."""

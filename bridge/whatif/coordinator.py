@@ -117,6 +117,10 @@ class Coordinator:
         """A client fetched from these."""
         self._follower.fetched(identity, partitions, is_incremental=False, at_us=at_us)
 
+    def lost(self, connection: int, at_us: int) -> None:
+        """A client's connection is gone."""
+        self._follower.lost(connection, at_us)
+
     def next_deadline_us(self) -> int | None:
         """When something is due by itself, None for nothing."""
         at_ms = next_deadline(self.shard)

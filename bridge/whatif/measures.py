@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.facts import (
+    MemberFact,
     MemberLeft,
     MemberTold,
     PartitionsAssigned,
@@ -26,14 +27,16 @@ from bridge.whatif.moments import Moment
 
 AT_WORK = frozenset((Phase.JOINING, Phase.SYNCING, Phase.REVOKING))
 """Phases in which a member does not do its work, or not all of it."""
+Move = PartitionsTold | PartitionsReleased | PartitionsAssigned | PartitionsFetched
 DISTURBING = frozenset((News.REJOIN, News.REVOKE))
 
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """One rebalance: times in microseconds, `duration_us` 0 while it is open; `told` members, `disturbed` of them for
-    nothing; `stalls` partitions that stood still for `stall_us` together; `busy_us` of members at joining, syncing or
-    giving up.
+    """One rebalance: times in microseconds, `duration_us` 0 while it is open.
+
+    `told` are members told to rejoin or to give up, `disturbed` those that gave up for nothing, `stalls` partitions
+    that stood still, for `stall_us` together, `busy_us` is the time of members at joining, syncing or giving up.
     """
 
     rebalance_id: str
@@ -49,25 +52,44 @@ class Measured:
 
 @dataclass(slots=True)
 class _Lot:
-    """What a chain of rebalances was for one member."""
+    """What a chain of rebalances was for one member: in which it was told, and in which told or gave something up."""
 
     told_in: set[str] = field(default_factory=set)
+    touched_in: set[str] = field(default_factory=set)
     lost: list[str] = field(default_factory=list)
     gained: list[str] = field(default_factory=list)
     is_gone: bool = False
 
     @property
     def is_disturbed(self) -> bool:
-        """The member has what it had before."""
-        return not self.is_gone and sorted(self.lost) == sorted(self.gained)
+        """The member gave something up, and has what it had before; one that only joined again went on working."""
+        return not self.is_gone and bool(self.lost) and sorted(self.lost) == sorted(self.gained)
 
 
 @dataclass(slots=True)
 class _Course:
-    """When a partition was taken from its owner, and in which rebalance; None while it is at work."""
+    """One partition: who was told last to give it up or gave it up or got it, and the stall that may be open.
 
-    is_fetched: bool = True
-    start: tuple[int, str] | None = None
+    Places are those in the order of events, -1 for none yet.
+    """
+
+    told: str = ""
+    is_fresh: bool = True
+    holder: str = ""
+    since_us: int = 0
+    rebalance_id: str = ""
+    start: int = -1
+    assigned: int = -1
+    fetched: int = -1
+
+    def begin(self, fact: MemberFact, at_us: int, place: int) -> None:
+        """It stands still from here on, perhaps."""
+        self.holder, self.since_us, self.rebalance_id, self.start = fact.member_id, at_us, fact.rebalance_id, place
+
+    def is_ended_by(self, member_id: str) -> bool:
+        """Whether a fetch of this member ends a stall: one has begun, and the partition was given to somebody since."""
+        is_open = self.start >= 0 and self.start >= self.fetched
+        return is_open and (self.assigned > self.start or member_id != self.holder)
 
 
 def measure(moments: Sequence[Moment]) -> tuple[Measured, ...]:
@@ -119,8 +141,8 @@ def _count_disturbances(moments: Sequence[Moment], found: Mapping[str, Measured]
             case _:
                 pass
     for lot in lots.values():
-        for name in lot.told_in & found.keys():
-            found[name].told += 1
+        for name in lot.touched_in & found.keys():
+            found[name].told += name in lot.told_in
             found[name].disturbed += lot.is_disturbed
 
 
@@ -129,8 +151,10 @@ def _note(lot: _Lot, fact: MemberTold | PartitionsReleased | PartitionsAssigned 
         case MemberTold(news=news):
             if news in DISTURBING:
                 lot.told_in.add(fact.rebalance_id)
+                lot.touched_in.add(fact.rebalance_id)
         case PartitionsReleased(partitions=partitions):
             lot.lost += partitions
+            lot.touched_in.add(fact.rebalance_id)
         case PartitionsAssigned(partitions=partitions):
             lot.gained += partitions
         case MemberLeft():
@@ -139,24 +163,43 @@ def _note(lot: _Lot, fact: MemberTold | PartitionsReleased | PartitionsAssigned 
 
 def _add_stalls(moments: Sequence[Moment], found: Mapping[str, Measured], rest: Measured) -> None:
     courses: defaultdict[str, _Course] = defaultdict(_Course)
-    for moment in moments:
-        match moment.fact:
-            case PartitionsTold() | PartitionsReleased() as fact:
-                for name in fact.partitions:
-                    course = courses[name]
-                    if course.is_fetched:
-                        course.start, course.is_fetched = (moment.at_us, fact.rebalance_id), False
-            case PartitionsFetched(partitions=partitions):
-                for name in partitions:
-                    course = courses[name]
-                    if course.start is not None:
-                        began_us, rebalance_id = course.start
-                        owner = found.get(rebalance_id, rest)
-                        owner.stalls += 1
-                        owner.stall_us += moment.at_us - began_us
-                    course.start, course.is_fetched = None, True
-            case _:
-                pass
+    for place, moment in enumerate(moments):
+        fact = moment.fact
+        if not isinstance(fact, PartitionsTold | PartitionsReleased | PartitionsAssigned | PartitionsFetched):
+            continue
+        for name in fact.partitions:
+            stalled = _take(courses[name], fact, moment.at_us, place)
+            if stalled is not None:
+                owner = found.get(stalled[0], rest)
+                owner.stalls += 1
+                owner.stall_us += stalled[1]
+
+
+def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int] | None:
+    """One event of one partition; gives the stall that it ends: of which rebalance, and how long.
+
+    Who is told may fetch until it hears, so its stall begins with its last fetch; who is gone has used nothing since
+    its connection was lost.
+    """
+    was_told = course.told == fact.member_id
+    match fact:
+        case PartitionsTold():
+            if course.is_fresh:
+                course.begin(fact, at_us, place)
+            course.told, course.is_fresh = fact.member_id, False
+        case PartitionsReleased():
+            if course.is_fresh and not was_told:
+                course.begin(fact, at_us - fact.idle_us, place)
+            course.told, course.is_fresh = "", False
+        case PartitionsAssigned():
+            course.told, course.assigned = "", place
+        case PartitionsFetched():
+            ended = (course.rebalance_id, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None
+            if was_told:
+                course.begin(fact, at_us, place)
+            course.is_fresh, course.fetched = True, place
+            return ended
+    return None
 
 
 def _add_work(moments: Sequence[Moment], found: Mapping[str, Measured], rest: Measured) -> None:

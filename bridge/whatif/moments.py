@@ -13,20 +13,16 @@ from translators.dialects.ids import MemberId
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An event with its time, microseconds since 1970."""
+    """An event with its time, microseconds since 1970, and its fact at hand: it is looked at again and again."""
 
     at_us: int
     event: Event
-
-    @property
-    def fact(self) -> Fact:
-        """What happened."""
-        return self.event.fact
+    fact: Fact
 
     @property
     def group_id(self) -> str:
         """The group it concerns, "" for none."""
-        return str(getattr(self.event.fact, "group_id", ""))
+        return str(getattr(self.fact, "group_id", ""))
 
 
 def line_up(events: Sequence[Event]) -> list[Moment]:
@@ -42,7 +38,7 @@ def line_up(events: Sequence[Event]) -> list[Moment]:
             boot, base_us = stamp.boot, max(stamp.wall_us, latest_us) - stamp.mono_us
         at_us = base_us + stamp.mono_us
         latest_us = max(latest_us, at_us)
-        moments.append(Moment(at_us, event))
+        moments.append(Moment(at_us, event, event.fact))
     return moments
 
 

@@ -16,7 +16,7 @@ from bridge.whatif.comparison import compare
 from bridge.whatif.configuration import configure
 from bridge.whatif.measures import summed
 from tests.support.spark import TEST_SETTINGS
-from tests.support.whatif_log import write_whatif_log
+from tests.support.whatif_log import of_group, write_whatif_log
 
 SESSION = SessionSettings(master="local[2]", settings=TEST_SETTINGS)
 SETTING = "group.consumer.heartbeat.interval.ms=1000"
@@ -27,7 +27,7 @@ def _events(tmp_path: Path) -> Path:
     """A log of two groups, with a torn line, a stranger's and one of tomorrow."""
     folder = tmp_path / "events"
     write_whatif_log(folder)
-    first = folder / "events-b0-000001.jsonl"
+    first = folder / "events-b1-000001.jsonl"
     whole = first.read_bytes()
     newer = whole.splitlines()[0].replace(b'"schema_version":', b'"schema_version":9')
     first.write_bytes(whole + newer + b"\nnot ours\n" + whole[:50] + b"\n")
@@ -41,9 +41,8 @@ def test_report_sums_what_the_plays_came_to(spark: SparkSession, events: Path, t
     report = run(wish, SESSION)
     lines = tell(wish, report)
     logged = write_whatif_log(tmp_path / "again")
-    found = [
-        compare(f"orders{number}", each, configure("consumer", None, [SETTING])) for number, each in enumerate(logged)
-    ]
+    own = configure("consumer", None, [SETTING])
+    found = [compare(group, of_group(logged, group), own) for group in ("orders0", "orders1")]
     recorded = summed([row.recorded for one in found for row in one.rows if row.recorded is not None])
     predicted = summed([each for one in found for row in one.rows for each in row.predicted])
     said = json.loads(target.read_text())

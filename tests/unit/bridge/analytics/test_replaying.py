@@ -5,17 +5,33 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as f
 
 from bridge.analytics.job_run import event_lines
 from bridge.analytics.reading import LINE, parsed
-from bridge.analytics.replaying import FIGURES, OF_GROUPS, OF_NO_GROUP, in_order, play_group, play_groups, replays
+from bridge.analytics.rebalances import rebalances
+from bridge.analytics.replaying import (
+    FIGURES,
+    OF_GROUPS,
+    OF_NO_GROUP,
+    Played,
+    in_order,
+    play_group,
+    play_groups,
+    replays,
+)
+from bridge.analytics.stalls import stalls
+from bridge.analytics.store import Store
 from bridge.analytics.tables import REPLAYS
-from bridge.telemetry.schema.facts import CommitPassed, MemberFact, RebalanceBegan
+from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
 from bridge.whatif.configuration import configure
+from bridge.whatif.measures import measure
+from bridge.whatif.moments import line_up
 from bridge.whatif.rows import write_event
-from tests.support.spark import lines_of, text_of
-from tests.support.whatif_log import group_events, write_whatif_log
+from tests.support.spark import lines_of, taken, text_of
+from tests.support.whatif_log import of_group, one_run, write_whatif_log
 
+SIDES = ("recorded", "predicted")
 CONSUMER = configure("consumer", None, ["group.consumer.heartbeat.interval.ms=1000"])
 
 
@@ -24,16 +40,19 @@ def test_groups_are_played_where_spark_runs_them_as_they_are_here(spark: SparkSe
     logged = write_whatif_log(tmp_path)
     plays = play_groups(parsed(event_lines(spark, str(tmp_path))), CONSUMER)
     found = {row["group_id"]: row["play"] for row in plays.collect()}
-    expected = {
-        f"orders{number}": play_group(f"orders{number}", events, CONSUMER) for number, events in enumerate(logged)
-    }
-    assert {group: (play["set_aside"], play["reason"]) for group, play in found.items()} == dict.fromkeys(
-        expected, (0, "")
-    )
+    expected = {group: play_group(group, of_group(logged, group), CONSUMER) for group in ("orders0", "orders1")}
+    assert found.keys() == expected.keys()
     for group, play in expected.items():
-        assert [tuple(row) for row in found[group]["rows"]] == [
-            (*row[:5], Row(*row.recorded), Row(*row.predicted)) for row in play.rows
-        ]
+        assert found[group].asDict(recursive=True) == as_dict(play)
+
+
+def as_dict(play: Played) -> dict[str, object]:
+    """A play as Spark gives it back."""
+    rows = [
+        {**one._asdict(), **{side: dict(zip(FIGURES, getattr(one, side), strict=True)) for side in SIDES}}
+        for one in play.rows
+    ]
+    return {**play._asdict(), "rows": rows}
 
 
 def test_rows_say_what_became_of_a_disturbance(spark: SparkSession, tmp_path: Path) -> None:
@@ -55,9 +74,32 @@ def test_rows_say_what_became_of_a_disturbance(spark: SparkSession, tmp_path: Pa
     assert {row["configuration"] for row in rows} == {"protocol=consumer"}
 
 
+def test_measures_of_a_play_are_those_of_the_tables(store: Store) -> None:
+    """The definitions are the tables'; both sides of a comparison go by them."""
+    events = of_group(one_run(1), "orders0")
+    rows = taken(store, events)
+    stood = stalls(rows).groupBy("rebalance_id").agg(f.count("*").alias("n"), f.sum("stall_us").alias("us")).collect()
+    by_id = {row["rebalance_id"]: (row["n"], row["us"]) for row in stood}
+    found = [one for one in measure([one for one in line_up(events) if one.group_id]) if one.rebalance_id]
+    ours = {
+        one.rebalance_id: (one.duration_us, one.cause, one.told, one.disturbed, one.stalls, one.stall_us)
+        for one in found
+    }
+    assert ours == {
+        row["rebalance_id"]: (
+            row["duration_us"],
+            row["cause"],
+            row["told"],
+            row["disturbed"],
+            *by_id.get(row["rebalance_id"], (0, 0)),
+        )
+        for row in rebalances(rows).collect()
+    }
+
+
 def test_events_of_all_runs_are_in_order_each_once() -> None:
     """By the wall clock of their runs, then by number; a copy counts once."""
-    events = group_events("orders")[:5]
+    events = one_run(1)[:5]
     later = [
         replace(one, stamp=replace(one.stamp, boot="a-later-run", wall_us=one.stamp.wall_us + 10**9)) for one in events
     ]
@@ -70,22 +112,18 @@ def test_events_of_all_runs_are_in_order_each_once() -> None:
 
 def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason(spark: SparkSession) -> None:
     """And with the number of its rebalances; the others are played."""
-    whole = group_events("whole")
-    blind = [
-        event
-        for event in group_events("blind")
-        if isinstance(event.fact, RebalanceBegan)
-        or (isinstance(event.fact, MemberFact) and event.fact.kind.startswith("phase"))
-    ]
+    events = one_run(2)
+    blind = [event for event in of_group(events, "orders1") if isinstance(event.fact, RebalanceBegan | PhaseBegan)]
+    whole = of_group(events, "orders0")
     plays = play_groups(parsed(lines_of(spark, text_of([*whole, *blind]))), CONSUMER)
     found = {row["group_id"]: row["play"] for row in plays.collect()}
     begun = sum(isinstance(event.fact, RebalanceBegan) for event in blind)
-    assert (found["blind"]["reason"], found["blind"]["set_aside"], found["blind"]["rows"]) == (
+    assert (found["orders1"]["reason"], found["orders1"]["set_aside"], found["orders1"]["rows"]) == (
         "history-begins-in-the-middle",
         begun,
         [],
     )
-    assert found["whole"]["rows"]
+    assert found["orders0"]["rows"]
 
 
 @pytest.mark.parametrize("kind", [CommitPassed.kind])
