@@ -4,7 +4,7 @@ It must not know the engine, nor what is asked of the history.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.telemetry.schema.facts import (
     GroupConverted,
@@ -172,20 +172,19 @@ class Walk:
 
 
 def _recorded(moments: Sequence[Moment]) -> tuple[Recorded, ...]:
-    evidence: Mapping[str, tuple[str, ...]] = {
-        moment.fact.rebalance_id: moment.fact.evidence
-        for moment in moments
-        if isinstance(moment.fact, RebalanceExplained)
+    explained: Mapping[str, RebalanceExplained] = {
+        moment.fact.rebalance_id: moment.fact for moment in moments if isinstance(moment.fact, RebalanceExplained)
     }
     return tuple(
-        Recorded(
-            rebalance_id=moment.fact.rebalance_id,
-            began_us=moment.at_us,
-            evidence=evidence.get(moment.fact.rebalance_id, ()),
-        )
+        _as_explained(Recorded(rebalance_id=moment.fact.rebalance_id, began_us=moment.at_us), explained)
         for moment in moments
         if isinstance(moment.fact, RebalanceBegan)
     )
+
+
+def _as_explained(one: Recorded, explained: Mapping[str, RebalanceExplained]) -> Recorded:
+    said = explained.get(one.rebalance_id)
+    return one if said is None else replace(one, cause=said.cause, evidence=said.evidence)
 
 
 def _is_classic(moments: Sequence[Moment]) -> bool:

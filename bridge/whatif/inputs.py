@@ -6,6 +6,7 @@ It must not know how this is read from an event log, nor what comes of it.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bridge.telemetry.schema.terms import Cause
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
 
 
@@ -92,10 +93,11 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A rebalance of the record: its id, when it began, and the events that its explanation names."""
+    """A rebalance of the record: its id, when it began, and what its explanation says: the cause, and its evidence."""
 
     rebalance_id: str
     began_us: int
+    cause: Cause = Cause.UNKNOWN
     evidence: tuple[str, ...] = ()
 
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bridge.telemetry.cause.limits import METADATA_AGE_US
+from bridge.telemetry.schema.terms import Cause
 from bridge.whatif.inputs import History, Input, Recorded, TopicsBecame
 from bridge.whatif.play import Prediction
 
+OF_TOPICS = frozenset((Cause.TOPICS_CHANGED, Cause.LEADER_REJOINED))
 SOON_US = 60_000_000
 """A rebalance that begins later after an input than this, and names it nowhere, has nothing to do with it."""
 
@@ -55,7 +57,13 @@ def _homes(history: History) -> Mapping[str, str]:
 
 
 def _next(in_order: list[Recorded], one: Input) -> str | None:
+    """The next rebalance; of changed topics the nearest that says so, for a leader may see them before the bridge."""
     patience_us = METADATA_AGE_US if isinstance(one, TopicsBecame) else SOON_US
+    if isinstance(one, TopicsBecame):
+        about = [each for each in in_order if each.cause in OF_TOPICS]
+        near = [each for each in about if -SOON_US <= each.began_us - one.at_us <= patience_us]
+        if near:
+            return min(near, key=lambda each: abs(each.began_us - one.at_us)).rebalance_id
     place = bisect_left(in_order, one.at_us, key=lambda recorded: recorded.began_us)
     if place == len(in_order) or in_order[place].began_us > one.at_us + patience_us:
         return None

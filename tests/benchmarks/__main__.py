@@ -19,6 +19,7 @@ from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
 from tests.benchmarks.conversion import measure_conversion
 from tests.benchmarks.engine import measure_engine
+from tests.benchmarks.event_memory import measure_event_memory
 from tests.benchmarks.events import measure_events
 from tests.benchmarks.figures import Figure, table
 from tests.benchmarks.fleet import FleetError
@@ -31,6 +32,7 @@ from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.startup import measure_startup
+from tests.benchmarks.whatif import measure_whatif
 
 IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "engine": measure_engine,
@@ -39,6 +41,8 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "conversion": measure_conversion,
     "assignors": measure_assignors,
     "assignor-grid": measure_grid,
+    "event-memory": measure_event_memory,
+    "what-if": measure_whatif,
 }
 """Those that need no broker."""
 WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {

@@ -14,12 +14,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.environment import provide_java
+from bridge.analytics.job_replay import run as replay
+from bridge.analytics.job_replay import tell
 from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.session import SessionSettings
 from bridge.analytics.store import Store
+from bridge.analytics.wishes import ReplayWish
 from deploy.spark.package import ROOT, pack
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.table_truth import contents
+from tests.support.whatif_log import write_whatif_log
 
 SPARK_HOME = Path(pyspark.__file__).parent
 JOB = ROOT / "deploy" / "spark" / "job.py"
@@ -72,7 +77,7 @@ def cluster(folder: Path) -> Iterator[str]:
 
 @pytest.mark.timeout(600)
 def test_cluster_makes_the_tables_of_one_machine(spark: SparkSession, tmp_path: Path) -> None:
-    """Issue: packaged code, spark-submit, a master and two workers."""
+    """Issue: packaged code, spark-submit, a master and two workers; replays run there as well, on the executors."""
     write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=5), files=2)
     local = Store(spark, str(tmp_path / "local"))
     make_tables(local, event_lines(spark, str(tmp_path / "events")), lambda _: None)
@@ -85,7 +90,15 @@ def test_cluster_makes_the_tables_of_one_machine(spark: SparkSession, tmp_path: 
         answer = subprocess.run(
             [*submit, *options, *job], cwd=tmp_path, capture_output=True, text=True, timeout=JOB_S, check=False
         )
+        write_whatif_log(tmp_path / "fleets")
+        wish = ReplayWish(events=str(tmp_path / "fleets"), protocol="consumer", json="-")
+        play = [str(JOB), "replay", "--events", wish.events, "--protocol", "consumer", "--json", "-"]
+        played = subprocess.run(
+            [*submit, *options, *play], cwd=tmp_path, capture_output=True, text=True, timeout=JOB_S, check=False
+        )
     assert answer.returncode == 0, answer.stderr[-3000:]
     assert "set aside: nothing" in answer.stdout
+    assert played.returncode == 0, played.stderr[-3000:]
+    assert played.stdout.splitlines() == "\n".join(tell(wish, replay(wish, SessionSettings()))).splitlines()
     assert contents(Store(spark, str(tmp_path / "clustered"))) == contents(local)
     assert "app-" in "".join(path.name for path in (tmp_path / "work1").iterdir())

@@ -77,11 +77,18 @@ class Troupe:
         everybody, self.fleet.target = self.fleet.target, replace(self.fleet.target, topics=(self.other,))
         await self.start(seat)
         self.fleet.target = everybody
+        await self.let_hear()
 
     async def stop_stranger(self, seat: str) -> None:
         """It leaves again, and its topic is nobody's."""
         self.fleet.partitions = frozenset(one for one in self.fleet.partitions if one.topic == self.topic)
         await self.stop(seat)
+        await self.let_hear()
+
+    @staticmethod
+    async def let_hear() -> None:
+        """What moves nothing can't be seen to settle: everybody heartbeats twice."""
+        await trio.sleep(2 * HEARTBEAT_MS / 1_000)
 
 
 async def perform(troupe: Troupe) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bridge.telemetry.schema.terms import Cause
 from bridge.whatif.inputs import Input, Recorded
 from bridge.whatif.links import Link, link
 from bridge.whatif.play import Prediction, Trigger
@@ -33,6 +34,13 @@ def test_rebalance_long_after_an_input_has_nothing_to_do_with_it() -> None:
     found = (recorded("r1", 0), recorded("r2", 200))
     made = (("a came", "p1"), ("a left", "p2"), ("orders grew", "p3"))
     assert linked(inputs, found, *made) == (Link("r1", "p1"), Link("r2", "p3"), Link("", "p2"))
+
+
+def test_changed_topics_belong_to_the_nearest_rebalance_that_says_so() -> None:
+    """The leader saw them a quarter of a second before the bridge did; r2 has nothing to do with it."""
+    r1 = replace(recorded("r1", 99.75), cause=Cause.TOPICS_CHANGED)
+    found = (r1, recorded("r2", 101))
+    assert linked((grown(100, 9),), found, ("orders grew", "p1")) == (Link("r1", "p1"), Link("r2", ""))
 
 
 def test_rebalance_that_nothing_made_became_nothing_and_that_of_the_founders_is_no_news() -> None:

@@ -1,0 +1,65 @@
+"""How fast a day of a hundred groups is replayed on the new protocol.
+
+It must not know how a play goes.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bridge.analytics.job_replay import run
+from bridge.analytics.session import SessionSettings, open_session
+from bridge.analytics.wishes import ReplayWish
+from bridge.whatif.configuration import configure
+from bridge.whatif.inputs import Input
+from bridge.whatif.play import predict
+from bridge.whatif.rows import write_event
+from tests.benchmarks.figures import Figure, Target
+from tests.support.whatif_history import GROUP, came, history, left
+
+GROUPS, MEMBERS, PARTITIONS = 100, 10, 60
+DEPLOYMENTS_S = (8 * 3600, 15 * 3600)
+STEP_S, DOWN_S = 60, 20
+REPLAY_S = Target(bound=60)
+SETTINGS = {"spark.driver.memory": "4g"}
+
+
+def measure_whatif(directory: Path) -> list[Figure]:
+    """A classic group of ten members deployed twice a day, a hundred times; the session start not counted."""
+    events, rebalances = write_day(directory / "events")
+    settings = SessionSettings(master="local[2]", settings=SETTINGS)
+    spark = open_session(settings)
+    try:
+        spark.range(1000).count()
+        begin = time.monotonic()
+        report = run(ReplayWish(events=str(directory / "events"), protocol="consumer"), settings)
+        seconds = time.monotonic() - begin
+    finally:
+        spark.stop()
+    played = sum(group.recorded.rebalances for group in report.groups)
+    assert (len(report.groups), played) == (GROUPS, GROUPS * rebalances)
+    note = f"{GROUPS * events / 1e6:.2f} million events, {played:,} rebalances"
+    return [Figure(name=f"{GROUPS} groups, a day each", value=seconds, unit="s", target=REPLAY_S, note=note)]
+
+
+def day() -> Iterator[Input]:
+    """Ten members come, and two deployments replace one after the other."""
+    for number in range(MEMBERS):
+        yield came(number * 5, f"m{number}")
+    for number in range(MEMBERS * len(DEPLOYMENTS_S)):
+        deployment, seat = divmod(number, MEMBERS)
+        at_s = DEPLOYMENTS_S[deployment] + seat * STEP_S
+        yield left(at_s, f"m{number}")
+        yield came(at_s + DOWN_S, f"m{number + MEMBERS}")
+
+
+def write_day(folder: Path) -> tuple[int, int]:
+    """Write the record of each group as a run of its own; gives events and rebalances of one."""
+    folder.mkdir()
+    record = predict(history(*day(), partitions=PARTITIONS), configure("classic", None, ()))
+    text = "".join(f"{write_event(event)}\n" for event in record.events)
+    boot = record.events[0].stamp.boot
+    for number in range(GROUPS):
+        path = folder / f"events-b{number}-000001.jsonl"
+        path.write_text(text.replace(boot, f"b{number}").replace(GROUP, f"group{number}"))
+    return len(record.events), len(record.triggers)
