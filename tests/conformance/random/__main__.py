@@ -72,7 +72,7 @@ def show_shrunk(sides: Sides, bad: Sequence[tuple[Drawn, Verdict]], shrunk_max: 
         small, its = shrink(sides.examine, drawn, verdict)
         seen |= signature(small, its)
         show(small, its.unexplained)
-        print(scenario_of(small, sides.courses(small, CAREFUL)[0]), flush=True)
+        print(scenario_of(small, sides.course_of_kafka(small, CAREFUL)), flush=True)
 
 
 def show(drawn: Drawn, found: Sequence[Found]) -> None:
@@ -85,7 +85,7 @@ def show(drawn: Drawn, found: Sequence[Found]) -> None:
 def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Course]]:
     """What Kafka shows of these."""
     with both_sides("plain", directory) as sides, ThreadPoolExecutor(RECORDED_AT_ONCE) as pool:
-        return list(zip(drawns, pool.map(lambda one: sides.courses(one, CAREFUL)[0], drawns), strict=True))
+        return list(zip(drawns, pool.map(lambda one: sides.course_of_kafka(one, CAREFUL), drawns), strict=True))
 
 
 def main() -> int:

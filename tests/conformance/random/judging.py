@@ -153,6 +153,17 @@ def other_protocol(scene: Scene, one: Found) -> bool:
     return (all(shown) and shown[0] != shown[1]) or (all(names) and names[0] != names[1])
 
 
+def kafka_waits(scene: Scene, one: Found) -> bool:
+    """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses; there is nothing to compare."""
+    return one.path.startswith("settled") and not scene.kafka[scene.step - 1].settled.get("quiet", True)
+
+
+def no_common_protocol(scene: Scene, one: Found) -> bool:
+    """K4.4: members of a consumer group need none here, where the coordinator computes."""
+    refused = (one.kafka, one.ours) == ("INCONSISTENT_GROUP_PROTOCOL", "")
+    return refused and one.path.startswith("settled.ended") and scene.ours[scene.step - 1].settled["kind"] == "consumer"
+
+
 def another_owner(scene: Scene, one: Found) -> bool:
     """K5.11: a commit for what another member has."""
     call = scene.call(one.asked)
@@ -192,6 +203,8 @@ RULES: tuple[Rule, ...] = (
         applies=topics_and_joiner_at_once,
         parts=True,
     ),
+    Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
+    Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
     Rule(
         title="A commit for a partition that another member has is refused (K5.11)", applies=another_owner, parts=True

@@ -93,6 +93,7 @@ class RandomPlay(Play):
     pipelined: bool = False
     restart: Callable[[], None] = _nothing
     waiting: list[Asked] = field(default_factory=list)
+    unsynced: set[str] = field(default_factory=set)
 
     def course(self, drawn: Drawn) -> Course:
         """Play all steps and return what was seen in each."""
@@ -301,6 +302,7 @@ class RandomPlay(Play):
                 sent, answer = asked.connection.receive(0.005)
                 if answer.get("error", 0) in HEARD:
                     self.told.hear(asked.who, sent.api, answer, self._names())
+                    self._note_sync(asked.who, sent.api)
                 taken.append(Raw(asked=asked.steps.pop(0), api=sent.api, answer=answer))
         except NoAnswer as nothing:
             if str(nothing) == "closed":
@@ -308,6 +310,12 @@ class RandomPlay(Play):
                 self.waiting.remove(asked)
                 asked.connection.close()
         return taken
+
+    def _note_sync(self, who: str, api: str) -> None:
+        if api == "JoinGroup":
+            self.unsynced.add(who)
+        elif api == "SyncGroup":
+            self.unsynced.discard(who)
 
     def _described(self, api: str, version: int, fields: Mapping[str, Value]) -> Answer:
         return self._connection("admin-eye").ask(api, version, fields, ADMIN_S)

@@ -38,7 +38,9 @@ class Settling:
 
     def __init__(self, play: RandomPlay, members: Sequence[Member]) -> None:
         self._play = play
-        self._clients = {one.name: Client(member=one) for one in members}
+        self._clients = {
+            one.name: Client(member=one, phase="join" if one.name in play.unsynced else "beat") for one in members
+        }
         self._sent: dict[int, Call] = {}
         self._number = 0
         self._last: dict[str, str] = {}

@@ -65,8 +65,12 @@ class Sides:
 
     def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
         """What both show; ours is waited for where Kafka has answered."""
-        kafka = self._play_on(self._kafka, drawn, patience, {})
+        kafka = self.course_of_kafka(drawn, patience)
         return kafka, self._play_on(self._ours, drawn, patience, answered_in(kafka))
+
+    def course_of_kafka(self, drawn: Drawn, patience: Patience) -> Course:
+        """What Kafka shows."""
+        return self._play_on(self._kafka, drawn, patience, {})
 
     def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience, expected: Mapping[int, set[int]]) -> Course:
         play = SettlingPlay(
