@@ -10,6 +10,7 @@ from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPar
 from bridge.app_classic_views import by_topic, member_views
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import Phase
 from bridge.engine.classic.views import classic_snapshot
 from bridge.engine.commands import AskRef, GroupType, Speaks
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
@@ -22,7 +23,7 @@ from bridge.telemetry.metrics import GroupCount
 from translators.classic_member.states import Absent, Fenced, State
 from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of
-from translators.dialects.ids import GroupId, TopicIdPartition
+from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
 
 _NATIVE_STATES = {
     MemberState.STABLE: "Stable",
@@ -30,6 +31,8 @@ _NATIVE_STATES = {
     MemberState.UNRELEASED_PARTITIONS: "UnreleasedPartitions",
 }
 _PROTOCOLS = {Speaks.CLASSIC: "classic", Speaks.CONSUMER: "consumer"}
+Standing = tuple[Phase, int, int, tuple[MemberId, ...]]
+"""Phase, generations and members of a classic group: while they stay, so does what its members say."""
 
 
 class AppSnapshots:
@@ -39,6 +42,7 @@ class AppSnapshots:
         self._groups = groups
         self._owner = groups.owner
         self._proxy = proxy
+        self._faults: dict[GroupId, tuple[Standing, str | None]] = {}
 
     def groups(self) -> Sequence[GroupSummary]:
         """All groups that the bridge coordinates, and those it refuses because they are bypassed."""
@@ -55,13 +59,11 @@ class AppSnapshots:
         snapshot = group_snapshot(self._owner.shard, group_id)
         if snapshot is not None:
             members = tuple(self._member(group_id, member) for member in snapshot.members)
-            fault = find_departure_fault(self._owner.shard, group_id)
-            return GroupView(summary=self._summary(snapshot), members=members, not_convertible=_text(fault))
+            return GroupView(summary=self._summary(snapshot), members=members)
         classic = self._owner.shard.classic_groups.get(group_id)
         if classic is not None:
             members = member_views(classic_snapshot(classic))
-            fault = find_upgrade_fault(self._owner.shard, group_id)
-            return GroupView(summary=self._classic_summary(classic), members=members, not_convertible=_text(fault))
+            return GroupView(summary=self._classic_summary(classic), members=members)
         reason = self._groups.gate.bypassed.get(group_id)
         return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
 
@@ -109,6 +111,7 @@ class AppSnapshots:
             assignor=snapshot.assignor,
             member_count=len(snapshot.members),
             reason=self._groups.gate.bypassed.get(snapshot.group_id),
+            not_convertible=_text(find_departure_fault(self._owner.shard, snapshot.group_id)),
         )
 
     def _classic_summary(self, group: ClassicGroup) -> GroupSummary:
@@ -122,7 +125,23 @@ class AppSnapshots:
             assignor=group.roster.protocol_name or "",
             member_count=len(group.members),
             reason=self._groups.gate.bypassed.get(group.group_id),
+            not_convertible=self._upgrade_fault(group),
         )
+
+    def _upgrade_fault(self, group: ClassicGroup) -> str | None:
+        """Why a classic group can't be upgraded; found anew when it has moved, since all bytes of its members are read.
+
+        The list is asked for every second by whoever watches.
+        """
+        standing = (group.phase, group.roster.generation, group.synced.generation, tuple(group.members))
+        known = self._faults.get(group.group_id)
+        if known is None or known[0] != standing:
+            self._faults = {
+                one: found for one, found in self._faults.items() if one in self._owner.shard.classic_groups
+            }
+            known = (standing, _text(find_upgrade_fault(self._owner.shard, group.group_id)))
+            self._faults[group.group_id] = known
+        return known[1]
 
     def _member(self, group_id: GroupId, member: MemberSnapshot) -> MemberView:
         state = self._owner.machines.get(AskRef(group_id, member.member_id))

@@ -41,7 +41,8 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSummary:
-    """One group in the list; `reason` says why it is refused or bypassed, None if it is served.
+    """One group in the list; `reason` says why it is refused or bypassed, None if it is served, and `not_convertible`
+    why it can't become one of the other kind at this moment, None if it can.
 
     `type` is "classic" or "consumer"; a classic group's epochs are its generations, and its assignor the protocol that
     its members agreed on.
@@ -56,17 +57,15 @@ class GroupSummary:
     assignor: str
     member_count: int
     reason: str | None = None
+    not_convertible: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """One group with all its members; `not_convertible` says why it can't become one of the other kind at this moment,
-    None if it can.
-    """
+    """One group with all its members."""
 
     summary: GroupSummary
     members: tuple[MemberView, ...]
-    not_convertible: str | None = None
 
 
 class Snapshots(Protocol):

@@ -18,10 +18,10 @@ def groups_document(groups: Sequence[GroupSummary]) -> Document:
 
 
 def group_document(group: GroupView) -> Document:
-    """The keys of the summary, `not_convertible`, and `members` by client id and then member id."""
+    """The keys of the summary, and `members` by client id and then member id."""
     members = sorted(group.members, key=lambda member: (member.client_id, member.member_id))
     shown = [asdict(member) for member in members]
-    return {**asdict(group.summary), "not_convertible": group.not_convertible, "members": shown}
+    return {**asdict(group.summary), "members": shown}
 
 
 def removal_document(result: RemovalResult) -> Document:

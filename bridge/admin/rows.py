@@ -12,7 +12,7 @@ MEMBER_COLUMNS = (
 )
 SEAT_COLUMNS = ("MEMBER", "INSTANCE", "OUTCOME")
 CONVERTED_COLUMNS = ("MEMBER", "INSTANCE", "CLIENT", "PROTOCOL", "NOTICES", "LOSES", "GAINS")
-GROUP_KEYS = ("group_id", "road", "type", "state", "group_epoch", "assignor", "member_count", "reason")
+GROUP_KEYS = ("group_id", "road", "type", "state", "group_epoch", "assignor", "member_count")
 NONE = "-"
 NOTICES = CONVERTED_COLUMNS.index("NOTICES")
 NOTHING = "nothing"
@@ -22,7 +22,17 @@ Answer = Mapping[str, object]
 
 def group_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each group, under `GROUP_COLUMNS`."""
-    return [tuple(_text(group.get(key)) for key in GROUP_KEYS) for group in _mappings(answer.get("groups"))]
+    return [
+        (*(_text(group.get(key)) for key in GROUP_KEYS), _reason(group)) for group in _mappings(answer.get("groups"))
+    ]
+
+
+def _reason(group: Answer) -> str:
+    """Why a group is not served, or why a classic one can't be upgraded; that members keep a group what it is is no
+    news of a consumer group.
+    """
+    stays = group.get("not_convertible") if group.get("type") == "classic" else None
+    return _text(group.get("reason") or (f"can't be converted: {stays}" if stays else None))
 
 
 def group_lines(answer: Answer) -> list[str]:

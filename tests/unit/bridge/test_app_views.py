@@ -8,8 +8,10 @@ from bridge.admin.contracts import GroupSummary, TopicPartitions
 from bridge.app_views import AppSnapshots
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.owner import GroupOwner
+from bridge.engine.settings import EngineSettings
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
+from tests.support.led_group import LedClient, form
 from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.errors import ErrorCode
@@ -63,8 +65,8 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     assert old.assigned == (TopicPartitions("t", (next(iter(classic.owned)).partition,)),)
     assert old.target == old.assigned
     assert view.summary.member_count == 2
-    assert view.not_convertible is not None
-    assert view.not_convertible.startswith("1 members of group g speak the consumer protocol")
+    assert view.summary.not_convertible is not None
+    assert view.summary.not_convertible.startswith("1 members of group g speak the consumer protocol")
     assert list(_snapshots(group).counts()) == [
         GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
     ]
@@ -98,16 +100,32 @@ def test_classic_group_is_listed_and_counted_beside_the_others() -> None:
         assignment_epoch=0,
         assignor="sessioned",
         member_count=1,
+        not_convertible="protocol type 'connect' of group workers is not 'consumer': its own leader computes",
     )
     view = snapshots.group("workers")
     assert view is not None
     assert [member.client_id for member in view.members] == ["client"]
-    assert view.not_convertible == "protocol type 'connect' of group workers is not 'consumer': its own leader computes"
+    assert view.summary == summary
     assert list(snapshots.counts()) == [
         GroupCount(
             group_id="workers", state="CompletingRebalance", group_type="classic", classic_members=1, consumer_members=0
         )
     ]
+
+
+def test_reason_why_a_group_stays_classic_goes_with_who_is_in_it() -> None:
+    """The list is asked for every second: members' bytes are read again when the group has moved, and then they are."""
+    group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True))
+    snapshots = _snapshots(group)
+    range_members = [LedClient(group), LedClient(group)]
+    form(group, range_members)
+    assert [one.not_convertible for one in snapshots.groups()] == [None]
+    for client in range_members:
+        client.leave()
+    own = LedClient(group, "own")
+    form(group, [own])
+    (summary,) = snapshots.groups()
+    assert summary.not_convertible == "assignor 'own' of group g has no server-side equivalent: its own leader computes"
 
 
 def test_bypassed_group_is_shown_with_its_reason() -> None:

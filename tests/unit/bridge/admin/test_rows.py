@@ -1,6 +1,7 @@
 """Rows from the JSON that the API really gives."""
 
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -25,6 +26,14 @@ def test_group_has_one_row() -> None:
     rows = group_rows(json.loads(encode(groups_document([ORDERS.summary]))))
     assert rows == [("orders-billing", "embedded", "consumer", "Reconciling", "12", "uniform", "2", "-")]
     assert len(rows[0]) == len(GROUP_COLUMNS)
+
+
+def test_reason_column_says_why_a_classic_group_stays_one() -> None:
+    """A consumer group with KIP-848 members is one on purpose."""
+    stuck = replace(ORDERS.summary, type="classic", not_convertible="assignor 'acme'")
+    listed = [stuck, replace(stuck, type="consumer"), replace(stuck, reason="bypassed")]
+    rows = group_rows({"groups": [json.loads(encode(asdict(one))) for one in listed]})
+    assert [row[-1] for row in rows] == ["can't be converted: assignor 'acme'", "-", "bypassed"]
 
 
 def test_member_has_one_row() -> None:
