@@ -16,14 +16,16 @@ STOP_TIMEOUT_S = 20.0
 
 
 class MortalBridge:
-    """One place for clients, one journal, and as many lives as are asked for."""
+    """One place for clients, one for operators, one journal, and as many lives as are asked for."""
 
     def __init__(self, upstream: str, glob: str, directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS) -> None:
-        self.bootstrap = free_place().listen
+        place = free_place()
+        self.bootstrap, self.admin = place.listen, place.admin
         self.log = directory / "bridge.log"
         self.journal = directory / "journal.db"
         kept = {**settings, "journal": "sqlite", "journal.path": str(self.journal)}
-        self._command = [*PROGRAM, "--bootstrap", upstream, "--listen", self.bootstrap, "--embedded", glob]
+        self._command = [*PROGRAM, "--bootstrap", upstream, "--listen", self.bootstrap, "--admin", self.admin]
+        self._command += ["--embedded", glob]
         self._command += [word for name, value in kept.items() for word in ("--set", f"{name}={value}")]
         self._process: subprocess.Popen[str] | None = None
 
