@@ -147,6 +147,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             async for number in signals:
                 LOG.info("%s: draining", signal.Signals(number).name)
                 break
+            groups.unload()
             await proxy.drain(config.settings.drain_timeout_ms / 1000)
             nursery.cancel_scope.cancel()
 

@@ -31,7 +31,7 @@ from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.views import GroupViews, ViewRequest
-from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType
+from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType, UnloadClassicGroups
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
@@ -180,6 +180,12 @@ class EmbeddedGroups:
         if isinstance(verdict, NotConverted) and not is_dry_run:
             self.log.note_refusal(verdict, self._clock.now_ms())
         return verdict
+
+    def unload(self) -> None:
+        """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
+        now_ms = self._clock.now_ms()
+        self._catch_up()
+        self._guarded(lambda: self.owner.take_turn([UnloadClassicGroups()], now_ms))
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""

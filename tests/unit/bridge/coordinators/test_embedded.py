@@ -255,3 +255,15 @@ async def test_untranslatable_client_of_a_consumer_group_is_refused_and_said_why
         custom = replace(join_request(""), protocols=(Protocol("custom", b""),))
         assert (await world.ask(custom, JoinGroupReply)).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         assert "none has a server-side equivalent" in caplog.text
+
+
+async def test_end_of_serving_tells_who_waits_in_a_classic_group_to_come_back(autojump_clock: MockClock) -> None:
+    """K1.75: a drain need not wait for a rebalance that others may keep waiting for minutes."""
+    async with embedded_world(
+        EngineSettings(group_initial_rebalance_delay_ms=60_000, group_begins_classic=True)
+    ) as world:
+        ref = world.send(replace(join_request(""), needs_member_id=False))
+        await trio.sleep(1)
+        assert not world.replies
+        world.groups.unload()
+        assert (await world.answer(ref, JoinGroupReply)).error is ErrorCode.NOT_COORDINATOR
