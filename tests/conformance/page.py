@@ -1,18 +1,20 @@
-"""`python -m tests.conformance.page` writes docs/reference/conformance.md from the scenarios and the deviations.
+"""`python -m tests.conformance.page` writes the pages of docs/reference that scenarios, rules and deviations make.
 
-It knows both tables' forms, and must not know how a transcript comes about.
+It knows their forms, and must not know how a transcript comes about.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.conformance.wire.inventory import ELSEWHERE, INVENTORY
+from tests.conformance.wire.kafka_tests import kafka_tests
+from tests.conformance.wire.rules import NOT_ON_THE_WIRE, RESTATED, RULES, TESTED
 from tests.conformance.wire.scenarios.catalogue import THEMES
 from tests.support.conformance.deviations import deviations
 from tests.support.conformance.steps import BOTH, Scenario
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "conformance.md"
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGE, TESTS_PAGE = REFERENCE / "conformance.md", REFERENCE / "kafka-tests.md"
 VERSION = re.compile(r", v\d+$")
 STEPS_SHOWN = 3
 HEAD = """\
@@ -27,7 +29,30 @@ their letters. In groups that speak both protocols epochs are compared by their 
 
 {counts}
 
+Every version of every API of groups that is offered succeeds and fails in some scenario, every rule below has a
+scenario, a test or a reason, and [each test of Kafka's own](kafka-tests.md) has its counterpart; tests hold that
+(`tests/conformance/wire/test_coverage.py`).
+
+Beside the scenarios stands chance: `python -m tests.conformance.random --seeds 1-200` draws a sequence of calls from
+each seed (classic and KIP-848 members, all versions, static seats, wrong ids and epochs, parked requests, dropped
+connections, sessions that end, topics that grow, admins), plays it on Kafka 4.3.1 and through the bridge, and compares
+every answer and, after every step, the group's descriptions. What differs is made as short as it can be and printed in
+the form of a scenario; what differs on purpose is recognised by rules (`tests/conformance/random/judging.py`), which are
+counted. `--kind mixed` draws groups that speak both protocols: there the clients are let go on by themselves from time to
+time, and what the group has become is compared, for who is called when is what the bridge does otherwise. `--profile`
+chooses the settings of both sides, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
+By default the tests play a few seeds against recorded answers (`--record`, kept in `tests/conformance/data/random/`).
+
 This page is written by `python -m tests.conformance.page`.
+"""
+TESTS_HEAD = """\
+# Kafka's own tests and their counterparts
+
+What Apache Kafka itself tests of its group coordinator, and what stands for each test here: scenarios of
+[the conformance suite](conformance.md), which were recorded from Kafka, or other tests, or the reason why there is
+none. That every counterpart exists is a test as well (`tests/conformance/wire/test_coverage.py`).
+
+This page is written by `python -m tests.conformance.page` from `tests/conformance/data/kafka-tests.yaml`.
 """
 
 
@@ -44,11 +69,6 @@ def titles(scenarios: Sequence[Scenario]) -> str:
     return "; ".join(f"{title} ({count} versions)" if count > 1 else title for title, count in counted.items())
 
 
-def rule_order(rule: str) -> tuple[int, ...]:
-    """K1.9 before K1.10."""
-    return tuple(int(number) for number in re.findall(r"\d+", rule))
-
-
 def by(key: str) -> Mapping[str, list[Scenario]]:
     """Scenarios by each rule or test that they cite."""
     found: dict[str, list[Scenario]] = {}
@@ -58,20 +78,21 @@ def by(key: str) -> Mapping[str, list[Scenario]]:
     return found
 
 
+def place_of(rule: str, cited: Mapping[str, Sequence[Scenario]]) -> str:
+    """Where a rule stands."""
+    if rule in cited:
+        return titles(cited[rule])
+    if rule in TESTED:
+        return f"`{TESTED[rule]}`"
+    return f"see {', '.join(RESTATED[rule])}" if rule in RESTATED else f"not on the wire: {NOT_ON_THE_WIRE[rule]}"
+
+
 def rule_lines() -> Iterator[str]:
     """The table of rules."""
-    yield from ("## Rules and their scenarios", "", "| rule | scenarios |", "|---|---|")
-    rules = by("rules")
-    for rule in sorted(rules, key=rule_order):
-        yield f"| {rule} | {titles(rules[rule])} |"
-
-
-def inventory_lines() -> Iterator[str]:
-    """The table of Kafka's own tests."""
-    yield from ("## Kafka's own tests and their counterparts", "", "| Kafka's test | here |", "|---|---|")
-    cited = by("tests")
-    for test in INVENTORY:
-        yield f"| {test} | {titles(cited[test]) if test in cited else ELSEWHERE[test]} |"
+    yield from ("## Rules and their scenarios", "", "| rule | scenarios, tests or reason |", "|---|---|")
+    cited = by("rules")
+    for rule in RULES:
+        yield f"| {rule} | {place_of(rule, cited)} |"
 
 
 def deviation_lines() -> Iterator[str]:
@@ -91,7 +112,7 @@ def deviation_lines() -> Iterator[str]:
 def counts() -> str:
     """How many there are."""
     scenarios = [one for group in THEMES.values() for one in group]
-    differing = len({name for one in deviations() for name in one.differs})
+    differing = len({name for one in deviations() for name in one.differs} & {one.name for one in scenarios})
     older = sum(len(one.kafkas) > 1 for one in scenarios)
     return (
         f"{len(scenarios)} scenarios are recorded, {older} of them also on the older Kafka; "
@@ -100,11 +121,25 @@ def counts() -> str:
 
 
 def page() -> str:
-    """The whole page."""
+    """The page of deviations and rules."""
     head = HEAD.format(versions=" and ".join(BOTH), counts=counts())
-    lines = [*deviation_lines(), *rule_lines(), "", *inventory_lines()]
-    return head + "\n" + "\n".join(lines) + "\n"
+    return head + "\n" + "\n".join([*deviation_lines(), *rule_lines()]) + "\n"
+
+
+def counterpart_lines() -> Iterator[str]:
+    """The tables of Kafka's own tests."""
+    cited = by("tests")
+    for section, rows in kafka_tests().items():
+        yield from ("", f"## {section}", "", "| Kafka's test | here |", "|---|---|")
+        for name, counterpart in rows.items():
+            yield f"| {name.removeprefix(section.split()[0] + '.')} | {counterpart or titles(cited[name])} |"
+
+
+def counterparts_page() -> str:
+    """The page of Kafka's own tests."""
+    return TESTS_HEAD + "\n".join(counterpart_lines()) + "\n"
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    TESTS_PAGE.write_text(counterparts_page(), encoding="utf-8")

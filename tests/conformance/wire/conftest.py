@@ -1,9 +1,9 @@
-"""The scenarios played through a bridge in front of a real broker, once for each profile, all of a profile side by side.
+"""The scenarios played through a bridge in front of a real broker, all of a profile side by side.
 
 It knows which scenarios were chosen for this run, and must not know what their answers should be.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
@@ -15,13 +15,16 @@ from tests.support.conformance.steps import Scenario, settings_of
 from tests.support.conformance.transcripts import Answers
 from tests.support.kafka import KafkaUnderTest
 
-Player = Callable[[Scenario], Answers]
+Player = Callable[[Scenario, str], Answers]
+"""Plays a scenario where groups begin as `classic` or as `consumer` groups."""
 BRIDGE_SETTINGS = {
     "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "500",
-    "embedded.initial.group.type": "classic",
 }
+
+BRIDGE_PROFILES = {"newest": {"wire.node-endpoints": "rewrite"}}
+"""What only the bridge is told: TxnOffsetCommit 5 belongs to transactions whose Produce names addresses (KIP-951)."""
 
 
 @pytest.fixture(scope="session")
@@ -29,25 +32,27 @@ def through_bridge(
     kafka_43: KafkaUnderTest, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Player:
     """Return what the bridge answered to a scenario; the first of a profile plays all that were chosen."""
-    items = [item for item in request.session.items if "scenario" in getattr(item, "fixturenames", ())]
-    chosen = {one.name for item in items if (one := _scenario_of(item)) is not None}
+    chosen = {_chosen_by(item) for item in request.session.items if "scenario" in getattr(item, "fixturenames", ())}
     make_topics(kafka_43.bootstrap)
 
     @cache
-    def play_profile(profile: str) -> dict[str, Answers] | BaseException:
+    def play_profile(profile: str, begins: str) -> dict[str, Answers] | BaseException:
         try:
-            return play(profile)
+            return play(profile, begins)
         except (BridgeProcessError, OSError, TimeoutError) as fault:
             return fault
 
-    def play(profile: str) -> dict[str, Answers]:
-        scenarios = [one for theme in THEMES.values() for one in theme if one.profile == profile and one.name in chosen]
-        settings = {**BRIDGE_SETTINGS, **settings_of(profile)}
-        with bridge_process(kafka_43.bootstrap, ("wire-*",), tmp_path_factory.mktemp(profile), settings) as bridge:
+    def play(profile: str, begins: str) -> dict[str, Answers]:
+        wanted = (one for theme in THEMES.values() for one in theme if one.profile == profile)
+        scenarios = [one for one in wanted if (one.name, begins) in chosen]
+        shared = {**BRIDGE_SETTINGS, **BRIDGE_PROFILES.get(profile, {}), **settings_of(profile)}
+        settings = {**shared, "embedded.initial.group.type": begins}
+        directory = tmp_path_factory.mktemp(f"{profile}-{begins}")
+        with bridge_process(kafka_43.bootstrap, ("wire-*",), directory, settings) as bridge:
             return dict(play_all(bridge.bootstrap, scenarios))
 
-    def answers(scenario: Scenario) -> Answers:
-        played = play_profile(scenario.profile)
+    def answers(scenario: Scenario, begins: str) -> Answers:
+        played = play_profile(scenario.profile, begins)
         if isinstance(played, BaseException):
             raise played
         return played[scenario.name]
@@ -55,7 +60,8 @@ def through_bridge(
     return answers
 
 
-def _scenario_of(item: pytest.Item) -> Scenario | None:
+def _chosen_by(item: pytest.Item) -> tuple[str, str]:
     callspec = getattr(item, "callspec", None)
-    value: object = callspec.params.get("scenario") if callspec is not None else None
-    return value if isinstance(value, Scenario) else None
+    params: Mapping[str, object] = callspec.params if callspec is not None else {}
+    scenario = params.get("scenario")
+    return (scenario.name if isinstance(scenario, Scenario) else "", str(params.get("begins")))

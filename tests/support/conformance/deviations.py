@@ -14,6 +14,7 @@ import yaml
 from tests.support.conformance.schema import Value
 from tests.support.conformance.transcripts import DATA, Difference
 
+BEGUN_AS_CONSUMER = ", begun as consumer"
 FILE: Path = DATA / "deviations.yaml"
 
 
@@ -54,9 +55,14 @@ def _steps(rows: Value) -> dict[Difference, tuple[Value, Value]]:
     return steps
 
 
-def deviations_of(scenario: str) -> dict[Difference, tuple[Value, Value]]:
-    """All that is meant to differ in a scenario, by step and path."""
+def deviations_of(scenario: str, begins: str) -> dict[Difference, tuple[Value, Value]]:
+    """All that is meant to differ in a scenario, by step and path, where groups begin as `begins` says.
+
+    What is said of a scenario `begun as consumer` replaces what is said of it otherwise.
+    """
+    name = f"{scenario}{BEGUN_AS_CONSUMER}"
+    own = begins == "consumer" and any(name in deviation.differs for deviation in deviations())
     found: dict[Difference, tuple[Value, Value]] = {}
     for deviation in deviations():
-        found |= deviation.differs.get(scenario, {})
+        found |= deviation.differs.get(name if own else scenario, {})
     return dict(sorted(found.items()))

@@ -55,8 +55,9 @@ APIS: Mapping[str, Api] = {
     "FindCoordinator": _api(
         10,
         3,
-        "key_type:i8 keys:[ :s ]",
-        "throttle:i32 coordinators:[ key:s node_id:i32 host:s port:i32 error:i16 error_message:s ]",
+        "key:s@0-3 key_type:i8@1+ keys:[ :s ]@4+",
+        "throttle:i32@1+ error:i16@0-3 error_message:s@1-3 node_id:i32@0-3 host:s@0-3 port:i32@0-3 "
+        "coordinators:[ key:s node_id:i32 host:s port:i32 error:i16 error_message:s ]@4+",
     ),
     "JoinGroup": _api(
         11,
@@ -106,7 +107,10 @@ APIS: Mapping[str, Api] = {
         25, 3, "transactional_id:s producer_id:i64 producer_epoch:i16 group_id:s", "throttle:i32 error:i16"
     ),
     "EndTxn": _api(
-        26, 3, "transactional_id:s producer_id:i64 producer_epoch:i16 committed:bool", "throttle:i32 error:i16"
+        26,
+        3,
+        "transactional_id:s producer_id:i64 producer_epoch:i16 committed:bool",
+        "throttle:i32 error:i16 producer_id:i64@5+ producer_epoch:i16@5+",
     ),
     "TxnOffsetCommit": _api(
         28,

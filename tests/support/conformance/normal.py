@@ -14,6 +14,8 @@ from translators.dialects.errors import ErrorCode
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 SHORT = r"[\w-]{22}"
+NEVER_TOLD = re.compile(rf"(?<=-)({UUID}|{SHORT})$")
+IDS = {"member_id", "leader"}
 LEFT_OUT = {"throttle", "operations"}
 BYTES = {"assignment": protocol.ASSIGNMENT, "metadata": protocol.SUBSCRIPTION}
 
@@ -84,7 +86,7 @@ def comparable(api: str, answer: Mapping[str, Value], names: Names, told: Told) 
     if api == "ListGroups":
         own = [row for row in _rows(answer["groups"]) if str(row["group_id"]).startswith(names.group)]
         answer = {**answer, "groups": own}
-    if api == "InitProducerId":
+    if api in {"InitProducerId", "EndTxn"}:
         answer = {"error": answer["error"]}
     form = _id_form(answer, told) if api == "JoinGroup" else {}
     plain = _plain("", answer, names, told)
@@ -106,12 +108,15 @@ def _id_form(answer: Mapping[str, Value], told: Told) -> dict[str, Value]:
 def _plain(name: str, value: Value, names: Names, told: Told) -> Value:
     if name == "error":
         return ErrorCode(_number(value)).name
+    if name == "port":
+        return "(port)" if _number(value) > 0 else value
     if name == "error_message":
         return "(text)" if value else value
     if isinstance(value, bytes):
         return _plain_bytes(name, value)
     if isinstance(value, str):
-        return _plain_text(value, names, told)
+        plain = _plain_text(value, names, told)
+        return NEVER_TOLD.sub("(id)", plain) if name in IDS else plain
     if isinstance(value, Mapping):
         return {key: _plain(key, inner, names, told) for key, inner in value.items() if key not in LEFT_OUT}
     if isinstance(value, Sequence):

@@ -226,9 +226,10 @@ def _errors(value: Value) -> Iterator[int]:
 
 
 def _flat(answer: Answer) -> dict[str, Value]:
-    """Simple values of an answer and of its only group."""
+    """Simple values of an answer and of its only group, of that one's only topic, and of its only partition."""
     values: dict[str, Value] = {name: value for name, value in answer.items() if isinstance(value, str | int)}
-    groups = answer.get("groups")
-    if isinstance(groups, list) and len(groups) == 1 and isinstance(groups[0], Mapping):
-        values |= _flat(groups[0])
+    for name in ("groups", "topics", "partitions"):
+        inner = answer.get(name)
+        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], Mapping):
+            values |= _flat(inner[0])
     return values

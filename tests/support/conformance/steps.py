@@ -118,11 +118,13 @@ class Scenario:
 
 PROFILES: Mapping[str, Mapping[str, str]] = {
     "plain": {},
+    "newest": {},
     "small": {"group.max.size": "2", "group.consumer.max.size": "2"},
     "delay": {"group.initial.rebalance.delay.ms": "1500"},
     "upgrade": {"group.consumer.migration.policy": "upgrade"},
     "downgrade": {"group.consumer.migration.policy": "downgrade"},
     "disabled": {"group.consumer.migration.policy": "disabled"},
+    "expiry": {"offsets.retention.check.interval.ms": "1000"},
     "interval": {"group.consumer.assignment.interval.ms": "3000"},
 }
 """Settings of a broker and the bridge alike, beside those below."""

@@ -13,6 +13,9 @@ from tests.conformance.wire.scenarios import (
     returning,
     seats,
     staying,
+    timers,
+    translated,
+    versions,
     views,
 )
 from tests.support.conformance.steps import Scenario
@@ -28,4 +31,7 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "mixed": mixed.SCENARIOS,
     "returning": returning.SCENARIOS,
     "further": further.SCENARIOS,
+    "versions": versions.SCENARIOS,
+    "translated": translated.SCENARIOS,
+    "timers": timers.SCENARIOS,
 }

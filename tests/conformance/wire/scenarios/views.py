@@ -51,7 +51,7 @@ def filtered() -> tuple[Call, ...]:
 
 SCENARIOS: tuple[Scenario, ...] = (
     *(
-        view(v, f"{what} is described, v{v}", "K6.1 K6.2", *steps, describe(v), tests="DescribeGroupsRequestTest")
+        view(v, f"{what} is described, v{v}", "K1.1 K6.1 K6.2", *steps, describe(v), tests="DescribeGroupsRequestTest")
         for v in range(7)
         for what, steps in STATES
     ),
