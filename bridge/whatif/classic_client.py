@@ -105,6 +105,10 @@ class ClassicClient:
         """It leaves for good."""
         self._is_gone = True
         self._stage.coordinator.living.discard(self._member_id)
+        if not self._said_id and self.client.instance_id is None:
+            # Nobody has told it who it is: all it can do is hang up.
+            self._stage.coordinator.lost(self._stage.connection(self._member_id), self._stage.now_us)
+            return
         leaving = LeavingMember(member_id=self._said_id, instance_id=self.client.instance_id)
         request = LeaveGroup(group_id=self._stage.group_id, members=(leaving,))
         ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))

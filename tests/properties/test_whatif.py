@@ -1,4 +1,4 @@
-"""Laws of what-if plays: a play is a record like any other, and played again under its own configuration it is itself."""
+"""Laws of what-if plays: a play is a record like any other; played again under its own configuration it is itself."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,15 @@ from bridge.whatif.play import predict
 from tests.support.whatif_history import GROUP, came, grown, history, left, silent
 
 OWN = configure("consumer", None, ["group.consumer.heartbeat.interval.ms=1000"])
+CLASSIC = configure("classic", None, ["heartbeat.interval.ms=1000", "metadata.max.age.ms=60000"])
+ANSWERED_MS = 5_000
+"""A classic record shows no member that goes before its first JoinGroup is answered, which takes 3 s."""
 CLOCK_US = 1_000
 """The engine counts milliseconds."""
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> History:
+def histories(draw: st.DrawFn, least_ms: int = 1) -> History:
     """Members come, leave and die, and the topic grows, whenever they like."""
     inputs: list[Input] = []
     there: list[str] = []
@@ -36,7 +39,7 @@ def histories(draw: st.DrawFn) -> History:
             name = there.pop(draw(st.integers(0, len(there) - 1)))
             inputs.append(left(seconds, name) if kind == "leave" else silent(seconds, name))
         # Whole milliseconds, as the engine counts; sometimes sooner than a rebalance takes.
-        seconds += draw(st.integers(1, 90_000)) / 1_000
+        seconds += draw(st.integers(least_ms, 90_000)) / 1_000
     return history(*inputs)
 
 
@@ -78,3 +81,19 @@ def test_every_rebalance_of_a_play_has_an_input_that_made_it(one: History) -> No
     """Nothing happens by itself."""
     known = {given.event_id for given in one.inputs}
     assert {trigger.event_id for trigger in predict(one, OWN).triggers} <= known
+
+
+@given(histories(least_ms=ANSWERED_MS))
+@settings(max_examples=40, deadline=None)
+def test_classic_play_played_again_is_itself(one: History) -> None:
+    """The same of the classic protocol, rebalances in the order of time."""
+    found = compare(GROUP, predict(one, CLASSIC).events, CLASSIC)
+    recorded = [row.recorded for row in found.rows if row.recorded is not None]
+    predicted = [each for row in found.rows for each in row.predicted]
+    assert counts(recorded) == counts(predicted)
+
+
+def counts(rebalances: Sequence[Measured]) -> list[tuple[int, int, int]]:
+    """Told, disturbed and stalled, in the order of time."""
+    ordered = sorted(rebalances, key=lambda one: one.began_us)
+    return [(one.told, one.disturbed, one.stalls) for one in ordered]

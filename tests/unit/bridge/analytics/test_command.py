@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.command import analytics, call, parse_settings
+from bridge.analytics.wishes import ReplayWish
 
 CONTEXT, OPTION = click.Context(analytics), click.Option(["--setting"])
 
@@ -55,6 +56,23 @@ def test_what_can_not_be_done_is_one_sentence(arguments: list[str]) -> None:
     """Before Spark is started: input first, then output."""
     answer = CliRunner().invoke(analytics, arguments)
     assert (answer.exit_code, answer.output.count("EB-ANALYTICS-00"), answer.output.count("\n")) == (1, 1, 1)
+
+
+def test_replay_parts_settings_of_groups_from_those_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One option for both, told apart by Spark's own prefix."""
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr("bridge.analytics.command.call", lambda *arguments: asked.append(arguments))
+    pairs = ["replacement.grace.ms=1", "spark.driver.memory=8g", "session.timeout.ms=2"]
+    options = ["--events", "e", "--protocol", "consumer", *(word for pair in pairs for word in ("--setting", pair))]
+    assert CliRunner().invoke(analytics, ["replay", *options]).exit_code == 0
+    wish = ReplayWish(events="e", protocol="consumer", settings=[pairs[0], pairs[2]])
+    assert asked == [("job_replay", wish, None, {"spark.driver.memory": "8g"})]
+
+
+def test_replay_of_no_protocol_is_a_usage_error() -> None:
+    """With the two that there are."""
+    answer = CliRunner().invoke(analytics, ["replay", "--events", "e", "--protocol", "new"])
+    assert (answer.exit_code, "'consumer', 'classic'" in answer.output) == (2, True)
 
 
 def test_sentence_of_a_job_is_the_command_s(monkeypatch: pytest.MonkeyPatch) -> None:
