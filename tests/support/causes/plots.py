@@ -17,9 +17,11 @@ NOBODY = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
-    """What is to be said: causes in their order with the seats behind them, each as often as it has rebalances, or
-    `instead` where nobody could know more; those that may be among them, by what clients do on their own account; who was slow, in which phase, None for any that the
-    bridge happens to hear of; how many were disturbed, None where that is a matter of moments.
+    """What is to be said: causes in their order with the seats behind them, or `instead` where nobody could know more.
+
+    `maybe` are those that may be among them, by what clients do on their own account. `slow` is who was waited for, in
+    a `phase`, None for any that the bridge happens to hear of; `disturbed` how many were, None where that is a matter of
+    moments.
     """
 
     causes: tuple[tuple[Cause, str], ...]

@@ -32,8 +32,10 @@ def test_defaults_are_four_members_and_the_mock(asked: list[Programme]) -> None:
 def test_options_reach_the_run(asked: list[Programme]) -> None:
     """All of them."""
     words = ["--members", "3", "--partitions", "5", "--seconds", "0", "--no-tui", "--bootstrap", "a:1,b:2"]
-    CliRunner().invoke(demo, [*words, "--events", "e"])
-    wanted = Programme(members=3, partitions=5, seconds=0.0, bootstrap="a:1,b:2", kafka=None, tui=False, events="e")
+    CliRunner().invoke(demo, [*words, "--events", "e", "--group", "g"])
+    wanted = Programme(
+        members=3, partitions=5, seconds=0.0, bootstrap="a:1,b:2", kafka=None, tui=False, events="e", group="g"
+    )
     assert asked == [wanted]
 
 

@@ -36,6 +36,7 @@ def test_member_command_is_read_back_by_the_member() -> None:
         session_timeout_ms=6000,
         heartbeat_interval_ms=400,
         auto_offset_reset="earliest",
+        max_poll_interval_ms=None,
         metadata_max_age_ms=5000,
         commit_interval_ms=9,
     )

@@ -1,0 +1,69 @@
+"""The tutorial that ends with the picture of one's own rebalance, typed as it stands there, in a fresh copy."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridge.demo.bridge_service import free_place
+from tests.support.browser import VARIABLE, find_browser
+from tests.support.png import count_colours
+from tests.support.tutorials import script_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "docs/tutorial/see-your-own-rebalance.md"
+COPIED = ("bridge", "translators", "deploy", "docs", "README.md", "LICENSE", "pyproject.toml")
+TYPING_S = 1_200.0
+"""On a quiet machine it is a minute and a half; the environment is made anew."""
+REVOKING = (217, 138, 18)
+WAITED = re.compile(r"carl waited ([\d.]+) s for anna-?\w* .*give up orders-\d")
+
+
+def copy_project(directory: Path) -> None:
+    """What somebody gets who fetches the project, without what has been made in it."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, directory / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, directory / name)
+
+
+def type_commands(script: str, directory: Path) -> tuple[int, str]:
+    """The status and what was said; nothing that was started outlives this."""
+    bare = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    said = directory / "terminal.txt"
+    with said.open("wb") as terminal:
+        shell = subprocess.Popen(
+            ["bash", "-c", script], cwd=directory, env=bare, stdout=terminal, stderr=terminal, start_new_session=True
+        )
+    try:
+        status = shell.wait(TYPING_S)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)
+    return status, said.read_text(encoding="utf-8", errors="replace")
+
+
+@pytest.mark.timeout(TYPING_S + 60)
+def test_tutorial_ends_with_the_picture_of_ones_own_rebalance(tmp_path: Path) -> None:
+    """From nothing but Python to a page that says that carl waited for anna, by the tutorial's own commands."""
+    copy_project(tmp_path)
+    place = free_place()
+    script = script_of(tmp_path / PAGE, {"127.0.0.1:9192": place.listen, "127.0.0.1:9190": place.admin})
+    status, words = type_commands(script, tmp_path)
+    assert status == 0, words[-9_000:]
+    page = tmp_path / "my-rebalance.html"
+    assert "carl" in page.read_text(encoding="utf-8")
+    assert WAITED.search(re.sub(r"\s+", " ", words)), words[-9_000:]
+    browser = find_browser()
+    if browser is None:
+        pytest.skip(f"the page is right, and no browser is here to look at it: name one in {VARIABLE}")
+    picture = tmp_path / "my-rebalance.png"
+    browser.take_picture(page, picture, 1_180, 700)
+    assert count_colours(picture)[REVOKING] > 100
