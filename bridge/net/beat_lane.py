@@ -44,6 +44,7 @@ class BeatLane:
         answer = repeat.answer_to(received)
         counters = house.counters
         counters.requests += 1
+        counters.beats += 1
         counters.requests_answered += 1
         counters.bytes_to_clients += len(answer)
         return answer

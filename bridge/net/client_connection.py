@@ -10,7 +10,7 @@ import trio
 
 from bridge.net.beat_lane import BeatLane
 from bridge.net.broker_side import BrokerSide, Cluster
-from bridge.net.clock import deadline_in
+from bridge.net.clock import deadline_in, now_ns
 from bridge.net.house import LOG, House
 from bridge.net.pieces import LeftOver, Waiting, left_over_of
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
@@ -232,19 +232,20 @@ class ClientConnection:
         if isinstance(cut, Rejected):
             return Waiting(cut, cut)
         if isinstance(cut, Head):
+            came_ns = now_ns()
             if self.session.is_full or self._house.is_draining:
-                return Waiting(cut, None)
+                return Waiting(cut, None, came_ns)
             offered = self._cluster.offered_nowait(self.broker_id)
             if offered is None:
-                return Waiting(cut, None)
-            self._house.counters.requests += 1
-            return self._carry_out(cut, self.session.decide(cut, offered))
+                return Waiting(cut, None, came_ns)
+            self._house.counters.count_request(cut.header.api_key)
+            return self._carry_out(cut, self.session.decide(cut, offered), came_ns)
         if not self._broker.is_ready:
             return Waiting(cut, None)
         self._broker.send_rest(cut.data, cut.left)
         return None
 
-    def _carry_out(self, head: Head, decision: Decision) -> Waiting | None:
+    def _carry_out(self, head: Head, decision: Decision, came_ns: int) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
         if isinstance(decision, Submitted):
             if isinstance(decision.request, Heartbeat):
@@ -252,13 +253,13 @@ class ClientConnection:
             self._submit(decision)
         elif isinstance(decision, Relayed | Rewritten):
             if not self._broker.is_ready or self.session.outbox.holds_upstream:
-                return Waiting(head, decision)
-            self._forward(head, decision)
+                return Waiting(head, decision, came_ns)
+            self._forward(head, decision, came_ns)
         elif isinstance(decision, Rejected):
             return Waiting(head, decision)
         return None
 
-    def _forward(self, head: Head, decision: Relayed | Rewritten) -> None:
+    def _forward(self, head: Head, decision: Relayed | Rewritten, came_ns: int) -> None:
         expected, data = None, head.data
         if isinstance(decision, Rewritten):
             expected = Expected(head.header.correlation_id, decision.slot, partial(self._take_rewritten, decision))
@@ -266,10 +267,11 @@ class ClientConnection:
         elif decision.slot is not None:
             expected = Expected(head.header.correlation_id, decision.slot)
         self._broker.send_request(expected, data, head.left)
+        self._house.counters.count_passed(head.header.api_key, now_ns() - came_ns)
 
     async def _deal(self, waiting: Waiting) -> None:
         """Deal with a piece that had to wait; its bytes are its own."""
-        cut, decision = waiting
+        cut, decision, came_ns = waiting
         if isinstance(decision, Rejected):
             await self._reject(decision)
         elif not isinstance(cut, Head):
@@ -277,29 +279,29 @@ class ClientConnection:
             assert not isinstance(cut, Rejected), "a rejected piece carries its decision"
             self._broker.send_rest(cut.data, cut.left)
         elif decision is None:
-            await self._decide(cut)
+            await self._decide(cut, came_ns)
         elif isinstance(decision, Relayed | Rewritten):
-            await self._forward_later(cut, decision)
+            await self._forward_later(cut, decision, came_ns)
 
-    async def _decide(self, head: Head) -> None:
+    async def _decide(self, head: Head, came_ns: int) -> None:
         await self.wait_until(lambda: not self.session.is_full and not self._house.is_draining)
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
             return
-        self._house.counters.requests += 1
-        waiting = self._carry_out(head, self.session.decide(head, offered))
+        self._house.counters.count_request(head.header.api_key)
+        waiting = self._carry_out(head, self.session.decide(head, offered), came_ns)
         if waiting is not None:
             await self._deal(waiting)
 
-    async def _forward_later(self, head: Head, decision: Relayed | Rewritten) -> None:
+    async def _forward_later(self, head: Head, decision: Relayed | Rewritten, came_ns: int) -> None:
         assert self._nursery is not None, "only a running connection forwards"
         await self.wait_until(lambda: not self.session.outbox.holds_upstream)
         if not await self._broker.open(self._nursery):
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
             return
         await self.wait_until(lambda: self._broker.is_ready)
-        self._forward(head, decision)
+        self._forward(head, decision, came_ns)
 
     async def _reject(self, rejected: Rejected) -> None:
         self.close(rejected.reason, rejected.detail)

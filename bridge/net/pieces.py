@@ -10,10 +10,13 @@ from bridge.session.requests import Cut, Rejected
 
 
 class Waiting(NamedTuple):
-    """A piece that can't be dealt with before something changes; `decision` is None until it is made."""
+    """A piece that can't be dealt with before something changes; `decision` is None until it is made, `came_ns` is when
+    a request came.
+    """
 
     cut: Cut
     decision: Decision | None
+    came_ns: int = 0
 
 
 class LeftOver(NamedTuple):
@@ -27,7 +30,7 @@ def left_over_of(waiting: Waiting, rest: memoryview, *, is_shared: bool) -> Left
     """What is left of received bytes; a shared view is copied."""
     if not is_shared:
         return LeftOver(waiting, rest)
-    return LeftOver(Waiting(_kept(waiting.cut), waiting.decision), memoryview(bytes(rest)))
+    return LeftOver(waiting._replace(cut=_kept(waiting.cut)), memoryview(bytes(rest)))
 
 
 def _kept(cut: Cut) -> Cut:

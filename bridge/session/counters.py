@@ -4,14 +4,33 @@ It must not know who asks or how it is shown.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bridge.session.close_reasons import CloseReason
+from bridge.wire.apis import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFigures:
+    """One api at one moment: requests that came, those that went on to a broker, and how long they were inside."""
+
+    requests: int
+    passed: int
+    inside_ns: int
+
+
+@dataclass(slots=True)
+class ApiCount:
+    """The same while it is counted."""
+
+    requests: int = 0
+    passed: int = 0
+    inside_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """All counters at one moment; `closed` has one entry per reason that occurred."""
+    """All counters at one moment; `closed` has one entry per reason that occurred, `apis` one per api key."""
 
     connections_open: int
     connections_accepted: int
@@ -24,18 +43,21 @@ class Statistics:
     bytes_held: int
     bytes_held_peak: int
     closed: Mapping[CloseReason, int]
+    apis: Mapping[int, ApiFigures] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Counters:
     """Counters of one proxy, bumped where things happen.
 
-    `bytes_held_peak` is the most that any single connection held.
+    `bytes_held_peak` is the most that any single connection held; `beats` are heartbeats that were answered from what
+    the last one was, which go by here and nowhere else.
     """
 
     connections_open: int = 0
     connections_accepted: int = 0
     requests: int = 0
+    beats: int = 0
     requests_relayed: int = 0
     requests_answered: int = 0
     bytes_from_clients: int = 0
@@ -43,6 +65,21 @@ class Counters:
     late_replies: int = 0
     bytes_held_peak: int = 0
     closed: dict[CloseReason, int] = field(default_factory=dict)
+    apis: dict[int, ApiCount] = field(default_factory=dict)
+
+    def count_request(self, api_key: int) -> None:
+        """A request came whose header was read."""
+        self.requests += 1
+        count = self.apis.get(api_key)
+        if count is None:
+            count = self.apis.setdefault(api_key, ApiCount())
+        count.requests += 1
+
+    def count_passed(self, api_key: int, inside_ns: int) -> None:
+        """A request, counted before, goes on to a broker after so long."""
+        count = self.apis[api_key]
+        count.passed += 1
+        count.inside_ns += inside_ns
 
     def count_close(self, reason: CloseReason) -> None:
         """One connection was closed for `reason`."""
@@ -66,4 +103,12 @@ class Counters:
             bytes_held=bytes_held,
             bytes_held_peak=self.bytes_held_peak,
             closed=dict(self.closed),
+            apis=self._figures(),
         )
+
+    def _figures(self) -> dict[int, ApiFigures]:
+        figures = {key: ApiFigures(one.requests, one.passed, one.inside_ns) for key, one in self.apis.items()}
+        if self.beats:
+            before = figures.get(ApiKey.HEARTBEAT, ApiFigures(0, 0, 0))
+            figures[ApiKey.HEARTBEAT] = replace(before, requests=before.requests + self.beats)
+        return figures

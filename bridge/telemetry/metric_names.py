@@ -63,6 +63,11 @@ CONNECTION_GAUGES = (
     _gauge("bytes_held", "Bytes in the buffers of all connections."),
     _gauge("bytes_held_peak", "Most bytes that any single connection held."),
 )
+API_REQUESTS = _counter("api_requests", "Requests of clients by api.", "api")
+API_PASSED = _counter("api_requests_passed", "Of these, requests that went on to a broker.", "api")
+API_INSIDE = _counter(
+    "api_inside_seconds", "Time that they took from the arrival of their header until they went on.", "api"
+)
 CLOSED = _counter("connections_closed", "Client connections that ended.", "reason", "code")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
@@ -109,6 +114,7 @@ METRICS: Mapping[str, MetricName] = {
     for metric in (
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
+        *(API_REQUESTS, API_PASSED, API_INSIDE),
         *(CLOSED, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
         *(HELD, REQUEST_TIME),

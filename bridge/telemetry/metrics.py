@@ -13,12 +13,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from bridge.session.counters import Statistics
+from bridge.session.counters import ApiFigures, Statistics
 from bridge.telemetry import metric_names as names
 from bridge.telemetry.metric_names import MetricName
 from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.request_times import BOUNDS_US, RequestTimes
+from bridge.wire.apis import TREATMENTS, api_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -28,6 +29,9 @@ OTHERS = "(others)"
 TEXT_CHARS_MAX = 249
 """Longest group id in a label, as long as Kafka lets a topic name be."""
 SECOND_US = 1_000_000
+SECOND_NS = 1_000_000_000
+UNKNOWN = "unknown"
+"""Apis that Kafka does not know; whoever invents keys gets one figure for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +129,23 @@ def _of_connections(statistics: Statistics) -> Iterator[Metric]:
         yield _counter(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
     for metric in names.CONNECTION_GAUGES:
         yield _gauge(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
+    apis = _by_name(statistics.apis)
+    yield _counter(names.API_REQUESTS, {api: one.requests for api, one in apis.items()})
+    yield _counter(names.API_PASSED, {api: one.passed for api, one in apis.items()})
+    yield _counter(names.API_INSIDE, {api: one.inside_ns / SECOND_NS for api, one in apis.items()})
     closed = sorted(statistics.closed.items(), key=lambda item: item[0].name)
     yield _counter(names.CLOSED, {(reason.name.lower(), reason.code): count for reason, count in closed})
+
+
+def _by_name(apis: Mapping[int, ApiFigures]) -> Mapping[tuple[str], ApiFigures]:
+    """Figures by the name of the api; those of unknown keys are added up."""
+    named: dict[tuple[str], ApiFigures] = {}
+    for key, one in sorted(apis.items()):
+        name = api_name(key) if key in TREATMENTS else UNKNOWN
+        had = named.get((name,), ApiFigures(0, 0, 0))
+        sums = (had.requests + one.requests, had.passed + one.passed, had.inside_ns + one.inside_ns)
+        named[name,] = ApiFigures(*sums)
+    return named
 
 
 def _of_groups(counts: Iterable[GroupCount]) -> Iterator[Metric]:

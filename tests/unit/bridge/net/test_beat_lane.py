@@ -40,6 +40,7 @@ async def test_repeated_heartbeat_is_answered_without_being_submitted() -> None:
         assert front.groups.beats == [OURS, OURS]
         assert len(front.groups.submitted) == 1
         assert front.proxy.statistics().requests_answered == 3
+        assert front.proxy.statistics().apis[ApiKey.HEARTBEAT].requests == 3
 
 
 async def test_heartbeat_that_the_groups_do_not_take_goes_the_long_way() -> None:

@@ -164,6 +164,21 @@ async def test_question_to_the_broker_keeps_the_order_of_answers() -> None:
     assert [key for key, *_ in broker.requests] == [ApiKey.OFFSET_COMMIT, ApiKey.FETCH]
 
 
+async def test_requests_are_counted_by_api_and_measured_until_they_go_on() -> None:
+    """One that had to wait behind a commit was inside the bridge all the while; the commit was never sent on."""
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_COMMIT, 7, 1, "client", commit()), request(ApiKey.FETCH, 11, 2))
+        await settle()
+        waiting = front.proxy.statistics().apis
+        assert (waiting[ApiKey.FETCH].requests, waiting[ApiKey.FETCH].passed) == (1, 0)
+        front.switchboard.deliver(front.groups.submitted[0][0], OffsetCommitReply(topics=()))
+        assert await client.ids(2) == [1, 2]
+        passed = front.proxy.statistics().apis
+    assert (passed[ApiKey.FETCH].passed, passed[ApiKey.OFFSET_COMMIT].passed) == (1, 0)
+    assert passed[ApiKey.FETCH].inside_ns > 0
+
+
 async def test_question_on_a_lost_connection_is_answered_none() -> None:
     """Whoever asked hears that no answer will come, exactly once."""
     broker = ScriptedBroker(gate=trio.Event())

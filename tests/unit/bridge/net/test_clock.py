@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from bridge.net.clock import deadline_in, now_ms
+from bridge.net.clock import deadline_in, now_ms, now_ns
 
 
 async def test_clock_follows_the_event_loop(autojump_clock: trio.testing.MockClock) -> None:
@@ -12,3 +12,9 @@ async def test_clock_follows_the_event_loop(autojump_clock: trio.testing.MockClo
     await trio.sleep(300)
     assert 300_000 <= now_ms() - before <= 300_001
     assert deadline_in(5) - trio.current_time() == 5
+
+
+def test_fine_clock_never_goes_back() -> None:
+    """Work is measured with it."""
+    times = [now_ns() for _ in range(100)]
+    assert times == sorted(times)

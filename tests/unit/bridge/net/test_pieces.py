@@ -9,10 +9,10 @@ def test_shared_bytes_are_copied_and_own_ones_are_not() -> None:
     """The receive buffer is everybody's: what waits must not change with it."""
     buffer = bytearray(b"requestrest")
     view = memoryview(buffer)
-    waiting = Waiting(Rest(view[:7], 0), None)
+    waiting = Waiting(Rest(view[:7], 0), None, came_ns=5)
     kept, own = left_over_of(waiting, view[7:], is_shared=True), left_over_of(waiting, view[7:], is_shared=False)
     buffer[:] = bytes(len(buffer))
-    assert kept == LeftOver(Waiting(Rest(memoryview(b"request"), 0), None), memoryview(b"rest"))
+    assert kept == LeftOver(Waiting(Rest(memoryview(b"request"), 0), None, 5), memoryview(b"rest"))
     assert bytes(own.rest) == bytes(4)
 
 

@@ -1,7 +1,8 @@
 """Counting."""
 
 from bridge.session.close_reasons import CloseReason
-from bridge.session.counters import Counters, Statistics
+from bridge.session.counters import ApiFigures, Counters, Statistics
+from bridge.wire.apis import ApiKey
 
 
 def test_picture_is_a_copy_of_what_was_counted() -> None:
@@ -26,3 +27,16 @@ def test_picture_is_a_copy_of_what_was_counted() -> None:
         bytes_held_peak=7,
         closed={CloseReason.IDLE: 2},
     )
+
+
+def test_apis_are_counted_one_by_one() -> None:
+    """Those that went on with the time inside; repeated heartbeats are heartbeats, and requests were counted there."""
+    counters = Counters(beats=3)
+    for _ in range(2):
+        counters.count_request(ApiKey.FETCH)
+    counters.count_passed(ApiKey.FETCH, 700)
+    counters.count_request(ApiKey.HEARTBEAT)
+    picture = counters.picture(0)
+    counters.count_passed(ApiKey.FETCH, 1)
+    assert picture.requests == 3
+    assert picture.apis == {ApiKey.FETCH: ApiFigures(2, 1, 700), ApiKey.HEARTBEAT: ApiFigures(4, 0, 0)}

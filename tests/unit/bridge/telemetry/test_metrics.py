@@ -65,6 +65,19 @@ def test_counters_and_gauges_are_parsed_back() -> None:
     assert samples["epochbridge_bytes_held", ()] == 99
 
 
+def test_apis_are_counted_by_name() -> None:
+    """Keys that nobody knows are one figure, so that no client can make any number of them."""
+    counters = Counters()
+    for key in (1, 20_000, 20_001):
+        counters.count_request(key)
+    counters.count_passed(1, 2_500_000_000)
+    samples = scrape(readings(statistics=counters.picture(0)))
+    assert samples["epochbridge_api_requests_total", (("api", "FETCH"),)] == 1
+    assert samples["epochbridge_api_requests_total", (("api", "unknown"),)] == 2
+    assert samples["epochbridge_api_requests_passed_total", (("api", "FETCH"),)] == 1
+    assert samples["epochbridge_api_inside_seconds_total", (("api", "FETCH"),)] == 2.5
+
+
 def test_conversions_are_counted_by_kind_and_outcome() -> None:
     """An operator sees why groups stay what they are."""
     counts = {("consumer", "done"): 2, ("classic", "no-common-protocol"): 1}
@@ -123,7 +136,7 @@ def test_passing_requests_are_counted_by_group_and_api() -> None:
 def test_every_figure_has_a_metric() -> None:
     """What is counted is shown."""
     shown = {metric.name.removeprefix(PREFIX) for metric in (*CONNECTION_COUNTERS, *CONNECTION_GAUGES)}
-    assert {field.name for field in fields(Statistics)} == {*shown, "closed"}
+    assert {field.name for field in fields(Statistics)} == {*shown, "closed", "apis"}
 
 
 def test_groups_are_counted_as_kafka_counts_them() -> None:
