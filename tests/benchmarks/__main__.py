@@ -41,6 +41,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "conversion": measure_conversion,
     "assignors": measure_assignors,
     "assignor-grid": measure_grid,
+    "pipeline": measure_pipeline,
     "event-memory": measure_event_memory,
     "what-if": measure_whatif,
 }
@@ -51,7 +52,6 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "relay": measure_relay,
     "heartbeats": measure_heartbeats,
     "group": measure_big_group,
-    "pipeline": measure_pipeline,
     "events": measure_events,
     "migration": measure_migration,
 }
