@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tests.conformance.wire.scenarios import (
     consumers,
+    drawn,
     further,
     joining,
     limits,
@@ -31,6 +32,7 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "mixed": mixed.SCENARIOS,
     "returning": returning.SCENARIOS,
     "further": further.SCENARIOS,
+    "drawn": drawn.SCENARIOS,
     "versions": versions.SCENARIOS,
     "translated": translated.SCENARIOS,
     "timers": timers.SCENARIOS,
