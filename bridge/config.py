@@ -11,6 +11,7 @@ from pathlib import Path
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_fields import Key, Origin, Value
 from bridge.config_file import Entry, Written, WrittenFile, read_file
+from bridge.config_kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
 from bridge.config_keys import KEYS, Settings
 from bridge.migration.route import Road
 
@@ -109,7 +110,8 @@ def _convert(key: Key, written: Written) -> Value | None:
         return _convert_int(written)
     if isinstance(key.default, tuple):
         items = written if isinstance(written, tuple) else str(written).split(",")
-        return tuple(str(item).strip() for item in items if str(item).strip())
+        written_names = (str(item).strip() for item in items)
+        return tuple(ASSIGNOR_CLASSES.get(name, name) for name in written_names if name)
     if isinstance(written, bool):
         return "off" if not written else None
     return _choice(key, str(written)) if isinstance(written, str | int) else None
@@ -170,9 +172,10 @@ def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[F
         seen = f"road is {road!r}"
         faults.append(replace(_fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS)), line=road_line))
     values: dict[str, Value] = {}
-    for name, entry in rule.items():
-        if name in ("match", "road"):
+    for written_name, entry in rule.items():
+        if written_name in ("match", "road"):
             continue
+        name = GROUP_NAMES.get(written_name, written_name)
         if name in KEYS and not KEYS[name].per_group:
             seen = "not a setting of single groups"
             fault = _fault(FaultCode.WRONG_RULE, source, name, seen, "keys marked per group")

@@ -11,7 +11,7 @@ Names = tuple[str, ...]
 Value = int | bool | str | Names
 ValueT = TypeVar("ValueT", int, bool, str)
 
-INT_MAX = 2**31 - 1
+INT_MIN, INT_MAX, LONG_MAX = -(2**31), 2**31 - 1, 2**63 - 1
 
 
 class Origin(StrEnum):

@@ -3,9 +3,10 @@
 It must not know where a value was written or which room uses it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bridge.config_fields import INT_MAX, Bounds, Names, Origin, kafka, key, names
+from bridge.config_fields import INT_MAX, INT_MIN, LONG_MAX, Bounds, Names, Origin, kafka, key, names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,16 +14,16 @@ class KafkaSettings:
     """One value per key of Kafka's; the field is the key with dots and hyphens as underscores."""
 
     group_min_session_timeout_ms: int = key(
-        "group.min.session.timeout.ms", 6_000, "Least session timeout of a classic member.", kafka()
+        "group.min.session.timeout.ms", 6_000, "Least session timeout of a classic member.", kafka(INT_MIN)
     )
     group_max_session_timeout_ms: int = key(
-        "group.max.session.timeout.ms", 1_800_000, "Greatest session timeout of a classic member.", kafka()
+        "group.max.session.timeout.ms", 1_800_000, "Greatest session timeout of a classic member.", kafka(INT_MIN)
     )
     group_initial_rebalance_delay_ms: int = key(
         "group.initial.rebalance.delay.ms",
         3_000,
         "Time that an empty group waits for more classic members before its first assignment.",
-        kafka(0, per_group=True),
+        kafka(INT_MIN, per_group=True),
     )
     group_consumer_session_timeout_ms: int = key(
         "group.consumer.session.timeout.ms", 45_000, "Session timeout of consumer members.", kafka(per_group=True)
@@ -78,8 +79,21 @@ class KafkaSettings:
         "offsets.retention.check.interval.ms",
         600_000,
         "How often groups without members and offsets are forgotten.",
-        kafka(),
+        Bounds(minimum=1, maximum=LONG_MAX, origin=Origin.KAFKA),
     )
     offset_metadata_max_bytes: int = key(
-        "offset.metadata.max.bytes", 4_096, "Longest text that a client may commit with an offset.", kafka(0)
+        "offset.metadata.max.bytes", 4_096, "Longest text that a client may commit with an offset.", kafka(INT_MIN)
     )
+
+
+GROUP_NAMES: Mapping[str, str] = {
+    "consumer.session.timeout.ms": "group.consumer.session.timeout.ms",
+    "consumer.heartbeat.interval.ms": "group.consumer.heartbeat.interval.ms",
+    "consumer.assignment.interval.ms": "group.consumer.assignment.interval.ms",
+}
+"""What Kafka calls the settings of single groups, which rules may call so as well."""
+
+ASSIGNOR_CLASSES: Mapping[str, str] = {
+    f"org.apache.kafka.coordinator.group.assignor.{name.title()}Assignor": name for name in ("uniform", "range")
+}
+"""Kafka's own assignors by their classes, as a broker's file may name them."""
