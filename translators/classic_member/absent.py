@@ -3,6 +3,7 @@
 It must not know how a join goes on.
 """
 
+from dataclasses import replace
 from typing import assert_never
 
 from translators.classic_member.effects import Effect
@@ -19,6 +20,7 @@ from translators.classic_member.profile import check_protocols, read_profile
 from translators.classic_member.replies import refuse, refuse_join
 from translators.classic_member.states import Absent, Membership, Seat, Silent, State
 from translators.classic_member.tenure import NO_PARTITIONS, Vacant
+from translators.dialects.consumer_protocol import COOPERATIVE
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 
@@ -49,8 +51,11 @@ def _join(state: Absent, event: JoinReceived, now_ms: int) -> MemberStep:
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))
     if profile.owned:
-        # Its seat is lost and it goes on processing what others may own by now: it drops everything first.
-        return Step(state, (refuse(event, ErrorCode.UNKNOWN_MEMBER_ID),))
+        if any(protocol.name == COOPERATIVE for protocol in request.protocols):
+            # Its seat is lost and it goes on processing what others may own by now: it drops everything first.
+            return Step(state, (refuse(event, ErrorCode.UNKNOWN_MEMBER_ID),))
+        # By joining under eager assignors alone it has dropped everything, and would say the same list again.
+        profile = replace(profile, owned=frozenset(), is_eager=True)
     seat = Seat(
         group_id=request.group_id,
         member_id=request.member_id or event.fresh_id,
