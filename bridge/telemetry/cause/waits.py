@@ -193,7 +193,10 @@ def _releases(fact: Fact, holder: str) -> bool:
 def _waits_for_handover(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     """A partition that one member released and another one got kept the latter waiting, since it came at the latest."""
     spans_of = _by_member(spans)
-    joined = {span.member_id: span.begin_us for span in spans if span.phase is Phase.JOINING}
+    joined: dict[str, int] = {}
+    for span in sorted(spans, key=lambda span: span.begin_us):
+        if span.phase is Phase.JOINING:
+            joined.setdefault(span.member_id, span.begin_us)
     released: dict[str, tuple[str, int]] = {}
     for event in scene.own:
         fact, at_us = event.fact, event.stamp.mono_us

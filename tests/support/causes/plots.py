@@ -20,8 +20,8 @@ class Right:
     """What is to be said: causes in their order with the seats behind them, or `instead` where nobody could know more.
 
     `maybe` are those that may be among them, by what clients do on their own account. `slow` is who was waited for, in
-    a `phase`, None for any that the bridge happens to hear of; `disturbed` how many were, None where that is a matter of
-    moments.
+    a `phase`, None for any that the bridge happens to hear of; `disturbed` how many were, None where that is a matter
+    of moments.
     """
 
     causes: tuple[tuple[Cause, str], ...]
@@ -80,7 +80,7 @@ def say_timeout(case: Case) -> Right:
     if case.road == "embedded" and case.kind is Name.COOPERATIVE:
         # Translated cooperative members are given as long as they take once they have their assignment.
         return replace(slow(JOIN_C, "b"), maybe=frozenset({*out, (Cause.JOIN, "b")}))
-    said = slow(right((Cause.JOIN, "c"), *out, (Cause.JOIN, "b")), "b")
+    said = replace(slow(right((Cause.JOIN, "c"), *out), "b"), maybe=frozenset({(Cause.JOIN, "b")}))
     return replace(said, disturbed=1) if is_eager_meeting(case) else said
 
 

@@ -144,3 +144,15 @@ def test_newcomer_waits_for_who_gives_up_after_its_assignment() -> None:
     critical = critical_of(story.ended())
     assert critical is not None
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 1_600_000)
+
+
+def test_newcomer_waits_from_its_first_join() -> None:
+    """A translated newcomer that joins again to take over what it waited for has waited since it came."""
+    story = Story().at(0)
+    story.joined("c9")
+    story.began(4).enters("c9", Phase.JOINING).at(100).told("c1", News.REVOKE).enters("c1", Phase.REVOKING)
+    story.at(2_000).releases("c1", "orders-1").leaves("c1", Phase.REVOKING).leaves("c9", Phase.JOINING)
+    story.at(2_500).enters("c9", Phase.JOINING).at(2_600).leaves("c9", Phase.JOINING).gets("c9", "orders-1")
+    critical = critical_of(story.ended())
+    assert critical is not None
+    assert (critical.member_id, critical.waited_us) == ("c1", 2_000_000)
