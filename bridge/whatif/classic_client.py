@@ -90,7 +90,6 @@ class ClassicClient:
             protocols=tuple(Protocol(name, self._subscription(name)) for name in self._assignors),
             session_timeout_ms=self._session_ms,
             rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
-            needs_member_id=False,
         )
         ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
         command = ClassicJoin(ref=ref, request=request, identity=self.client.identity, fresh_id=self._fresh_id)
@@ -191,6 +190,9 @@ class ClassicClient:
                 self._synced(decode_assignment(reply.assignment).partitions)
             case HeartbeatReply(error=ErrorCode.NONE):
                 self.stir()
+            case JoinGroupReply(error=ErrorCode.MEMBER_ID_REQUIRED):
+                self._said_id = reply.member_id
+                self._join_in(0)
             case JoinGroupReply(error=ErrorCode.GROUP_MAX_SIZE_REACHED):
                 self._is_gone = True
             case JoinGroupReply() | SyncGroupReply() | HeartbeatReply():

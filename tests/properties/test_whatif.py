@@ -15,8 +15,8 @@ from tests.support.whatif_history import GROUP, came, grown, history, left, sile
 
 OWN = configure("consumer", None, ["group.consumer.heartbeat.interval.ms=1000"])
 CLASSIC = configure("classic", None, ["heartbeat.interval.ms=1000", "metadata.max.age.ms=60000"])
-ANSWERED_MS = 5_000
-"""A classic record shows no member that goes before its first JoinGroup is answered, which takes 3 s."""
+ANSWERED_MS = 60_000
+"""A classic record shows no member that goes before its first JoinGroup is answered; a dead one is waited for 45 s."""
 CLOCK_US = 1_000
 """The engine counts milliseconds."""
 
