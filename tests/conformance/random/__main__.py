@@ -35,6 +35,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--profile", choices=tuple(PROFILES), default="plain", help="settings of both sides")
     parser.add_argument("--at-once", type=int, default=24, help="sequences played side by side")
     parser.add_argument("--shrink", type=int, default=10, help="differences to make short and print as scenarios")
+    parser.add_argument("--pipelined", action="store_true", help="send behind parked requests, on the same connection")
     parser.add_argument("--record", action="store_true", help="keep Kafka's answers for the tests that run by default")
     parser.add_argument("--restarts", action="store_true", help="compare the bridge with itself, killed in the middle")
     return parser.parse_args()
@@ -105,6 +106,7 @@ def main() -> int:
             save(record(chosen(), Path(directory)))
             return 0
         with both_sides(options.profile, Path(directory)) as sides:
+            sides.pipelined = options.pipelined
             return 1 if compare(sides, drawns, options) else 0
 
 

@@ -17,7 +17,7 @@ from tests.support.conformance.steps import Call
 
 Alone = Callable[[Random, Member], list[Move]]
 Together = Callable[[Random, list[Member]], list[Move]]
-SPOILT, SETTLED = 0.08, 0.12
+SPOILT, SETTLED = 0.08, 0.25
 MOVES_MIN, MOVES_MAX = 8, 22
 OWN_TOPIC_SHARE, PARTITIONS_MAX = 0.2, 6
 NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}

@@ -130,14 +130,6 @@ def replaced_seat(scene: Scene, one: Found) -> bool:
     return one.leaf().endswith("members.client_id")
 
 
-def no_empty_group(scene: Scene, one: Found) -> bool:
-    """K1.11: nobody ever was in it."""
-    kafka, ours = scene.group(scene.kafka, "classic"), scene.group(scene.ours, "classic")
-    return (kafka.get("state"), ours.get("state")) == ("Empty", "Dead") and (
-        one.path.startswith(("classic view", "answer.groups")) or one.leaf().endswith("error")
-    )
-
-
 def other_leader(scene: Scene, one: Found) -> bool:
     """K1.35, K1.61: hash order against the oldest seat."""
     kafka, ours = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
@@ -195,7 +187,6 @@ RULES: tuple[Rule, ...] = (
     Rule(title="A target is computed in the turn of the departure, in lists (K2.26)", applies=listed_at_once),
     Rule(title="A static member begins anew under its own id (K2.20)", applies=own_seat, parts=True),
     Rule(title="A replaced static seat shows the client that took it (K1.40)", applies=replaced_seat),
-    Rule(title="A refused newcomer leaves no empty group behind (K1.11)", applies=no_empty_group),
     Rule(title="Ties between leaders (K1.35, K1.61)", applies=other_leader, parts=True),
     Rule(title="A promised id that leaves costs no rebalance (K1.59)", applies=promised_left, parts=True),
     Rule(

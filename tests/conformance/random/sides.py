@@ -37,9 +37,10 @@ def fresh_group() -> str:
 
 
 class Sides:
-    """Both sides of a profile."""
+    """Both sides of a profile; with `pipelined` every call of a member goes over its one connection."""
 
     def __init__(self, kafka: Ground, ours: Ground, topics: Topics) -> None:
+        self.pipelined = False
         self._kafka = kafka
         self._ours = ours
         self._topics = topics
@@ -74,7 +75,12 @@ class Sides:
 
     def _play_on(self, ground: Ground, drawn: Drawn, patience: Patience, expected: Mapping[int, set[int]]) -> Course:
         play = SettlingPlay(
-            ground=ground, group=fresh_group(), patience=patience, topics=self._topics, expected=expected
+            ground=ground,
+            group=fresh_group(),
+            patience=patience,
+            topics=self._topics,
+            expected=expected,
+            pipelined=self.pipelined,
         )
         return play.course(drawn)
 
