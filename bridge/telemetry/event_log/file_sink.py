@@ -14,6 +14,8 @@ from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
 
 LOG = logging.getLogger("epochbridge.telemetry")
 _S = 1_000_000
+SYNC_US = _S
+"""How long events may stay where a machine that loses its power loses them; a bridge that is killed does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class FileSink:
         self._wall_us = wall_us
         self._index = 0
         self._is_failing = False
+        self._synced_us = wall_us()
+        self._is_synced = True
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._begin()
@@ -73,11 +77,21 @@ class FileSink:
             )
 
     def tend(self) -> None:
-        """Nothing is due: a file that is old ends with the next write."""
+        """Have the disk keep what was written, about once a second; a file that is old ends with the next write."""
+        if not self._is_synced and not 0 <= self._wall_us() - self._synced_us < SYNC_US:
+            self._sync()
 
     def close(self) -> None:
         """See `Sink.close`."""
+        self._sync()
         os.close(self._file)
+
+    def _sync(self) -> None:
+        self._synced_us, self._is_synced = self._wall_us(), True
+        try:
+            os.fsync(self._file)
+        except OSError as problem:
+            self._fail(problem, 0)
 
     def _write_all(self, data: bytes) -> None:
         view = memoryview(data)
@@ -88,6 +102,7 @@ class FileSink:
             os.ftruncate(self._file, self._bytes)
             raise
         self._bytes += len(data)
+        self._is_synced = False
 
     def _rotate(self) -> None:
         """End the file if it is full or old; an empty one goes on."""
@@ -95,6 +110,7 @@ class FileSink:
         age_us = self._wall_us() - self._began_us
         if self._bytes and (self._bytes >= limits.file_bytes_max or age_us >= limits.file_age_max_s * _S):
             former = self._file
+            self._sync()
             self._begin()
             os.close(former)
             self._clean_up()

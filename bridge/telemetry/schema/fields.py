@@ -38,7 +38,10 @@ STAMP_FIELDS = {
     "boot": Field(_TEXT, "one run of one bridge process"),
     "number": Field(_NUMBER, "position in the run, without gaps, from 1"),
     "wall_us": Field(_NUMBER, "wall clock, microseconds since 1970 UTC; may jump"),
-    "mono_us": Field(_NUMBER, "monotonic clock of the run, microseconds; for durations"),
+    "mono_us": Field(
+        _NUMBER,
+        "monotonic clock of the run, microseconds, when it happened: of what is understood late, less than before it",
+    ),
 }
 
 FACT_FIELDS = {

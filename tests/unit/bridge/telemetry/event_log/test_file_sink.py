@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
+from bridge.telemetry.event_log.file_sink import SYNC_US, FileLimits, FileSink
 from bridge.telemetry.event_log.sinks import Line, SinkUnusable
 from bridge.telemetry.schema.facts import BridgeStopped
 from bridge.telemetry.schema.stamps import Event, Stamp
@@ -38,6 +38,42 @@ def test_lines_are_in_the_file_as_soon_as_they_are_written(tmp_path: Path) -> No
     sink.write(LINES)
     assert (tmp_path / "new" / "folder" / "events-7f-000001.jsonl").read_bytes() == b'{"a":1}\n{"a":2}\n'
     assert (sink.fate.written, sink.fate.lost) == (2, 0)
+    sink.close()
+
+
+def test_disk_is_asked_to_keep_lines_about_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a machine that loses its power may lose; also at the end of a file and of the run, and never for nothing."""
+    kept: list[int] = []
+    monkeypatch.setattr(os, "fsync", kept.append)
+    sink, wall = _sink(tmp_path, file_bytes_max=32)
+    sink.tend()
+    counts: list[int] = []
+    for later_us in (0, SYNC_US - 1, 1, 1):
+        wall.now_us += later_us
+        sink.write(LINES[:1])
+        sink.tend()
+        counts.append(len(kept))
+    sink.write(LINES)
+    assert (counts, len(kept)) == ([0, 0, 1, 1], 2)
+    sink.close()
+    assert len(kept) == 3
+
+
+def test_disk_that_keeps_nothing_is_told_of_and_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The lines are written; whether they would outlive a power failure is not known."""
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    sink, wall = _sink(tmp_path)
+    sink.write(LINES)
+    wall.now_us += SYNC_US
+    sink.tend()
+    assert (sink.fate.written, sink.fate.lost) == (2, 0)
+    assert "EB-EVENTS-002" in caplog.text
     sink.close()
 
 
