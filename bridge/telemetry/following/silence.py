@@ -13,7 +13,7 @@ from translators.dialects.ids import GroupId, MemberId
 CONSUMER_SESSION_MS = 45_000
 """Kafka's default of `group.consumer.session.timeout.ms`: on road `pass` no answer tells it."""
 SPOKEN_FOR_MAX = 64
-"""When a connection has spoken for so many members, those that are gone are forgotten."""
+"""When a connection has spoken for so many members, those that are gone are forgotten, and again at twice the rest."""
 
 Key = tuple[GroupId, MemberId]
 
@@ -25,6 +25,7 @@ class SilenceFollower:
         self._teller = teller
         self._groups = groups
         self._spoken_for: dict[int, set[Key]] = {}
+        self._full_at: dict[int, int] = {}
         self._silent: set[Key] = set()
 
     def heard(self, connection: int, group: GroupTrack, member_id: MemberId) -> None:
@@ -39,8 +40,10 @@ class SilenceFollower:
         self._silent.discard(key)
         spoken_for = self._spoken_for.setdefault(connection, set())
         spoken_for.add(key)
-        if len(spoken_for) > SPOKEN_FOR_MAX:
-            self._spoken_for[connection] = {one for one in spoken_for if self._member(one) is not None}
+        if len(spoken_for) > self._full_at.get(connection, SPOKEN_FOR_MAX):
+            known = {one for one in spoken_for if self._member(one) is not None}
+            self._spoken_for[connection] = known
+            self._full_at[connection] = max(SPOKEN_FOR_MAX, 2 * len(known))
 
     def spoken_for(self, connection: int) -> int:
         """How many members a connection is known to have spoken for."""
@@ -48,6 +51,7 @@ class SilenceFollower:
 
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone; whoever spoke over it may come back over another one."""
+        self._full_at.pop(connection, None)
         for key in self._spoken_for.pop(connection, ()):
             member = self._member(key)
             if member is not None and member.connection == connection:

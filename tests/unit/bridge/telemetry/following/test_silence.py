@@ -1,5 +1,7 @@
 """Members whose connection is gone, on both roads."""
 
+from collections import UserDict
+
 from bridge.telemetry.following.silence import CONSUMER_SESSION_MS, SPOKEN_FOR_MAX, SilenceFollower
 from bridge.telemetry.following.telling import US_PER_MS
 from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
@@ -91,3 +93,26 @@ def test_connection_of_many_members_forgets_those_that_are_gone() -> None:
         watch.silence.heard(1, watch.group, member_id)
         del watch.group.members[member_id]
     assert watch.silence.spoken_for(1) <= SPOKEN_FOR_MAX
+
+
+class CountedGroups(UserDict[GroupId, GroupTrack]):
+    """Counts how often a group is looked up."""
+
+    looks = 0
+
+    def __getitem__(self, key: GroupId) -> GroupTrack:
+        self.looks += 1
+        return super().__getitem__(key)
+
+
+def test_connection_of_many_living_members_is_not_gone_through_for_each() -> None:
+    """A thousand members behind one connection: a few looks for each, not one for every pair."""
+    ears, group = Ears(), GroupTrack(group_id=GroupId("g"), road=Road.PASSING)
+    groups = CountedGroups({group.group_id: group})
+    silence = SilenceFollower(ears.follower.teller, groups)
+    for number in range(1_000):
+        member_id = MemberId(f"m{number}")
+        group.members[member_id] = MemberTrack(member_id=member_id, protocol=Protocol.CONSUMER)
+        silence.heard(1, group, member_id)
+    assert silence.spoken_for(1) == 1_000
+    assert groups.looks < 3_000
