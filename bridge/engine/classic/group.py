@@ -33,7 +33,8 @@ class ClassicGroup:
 
     `joining` and `syncing` are parked requests, `unsynced` who has yet to send the SyncGroup of this generation,
     `newcomers` who never completed a join, `pending` ids that were promised (KIP-394). `delay` is set in the rebalance
-    that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2).
+    that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2),
+    nor to those in `succeeding`, who took over a seat of a Stable group meanwhile.
     `offers` counts members by the protocol names they offer. `aliases` are generations that members were shown before
     the group turned classic, good until its first rebalance (decision 8). `subscriptions` is what members said when
     the generation began, None before the first: by it, not by who joins meanwhile, topics count as subscribed (K1.39).
@@ -53,6 +54,7 @@ class ClassicGroup:
     newcomers: set[MemberId] = field(default_factory=set)
     pending: dict[MemberId, None] = field(default_factory=dict)
     draining: frozenset[int] = frozenset()
+    succeeding: set[MemberId] = field(default_factory=set)
     aliases: dict[MemberId, int] = field(default_factory=dict)
     subscriptions: tuple[bytes, ...] | None = None
 

@@ -170,11 +170,15 @@ class JoinPhaseCompleted:
 
 @dataclass(frozen=True, slots=True)
 class HandOutHeldUp:
-    """Assignments wait for these commits: they were on their way when the partitions changed hands."""
+    """Assignments wait for these commits: they were on their way when the partitions changed hands.
+
+    `member_id` is who took over a seat of a Stable group, where nobody else's assignment waits.
+    """
 
     durable: ClassVar[bool] = False
     group_id: GroupId
     commit_ids: frozenset[int]
+    member_id: MemberId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def replace_static(turn: Turn, group: ClassicGroup, seating: Seating, former_id:
     former_leader = group.roster.leader
     _swap(turn, group, seating, former_id)
     if group.phase is Phase.STABLE and _keeps_protocol(group):
-        hold_hand_out(turn, group)
+        hold_hand_out(turn, group, seating.member_id)
         _answer(turn, group, seating, former_leader)
         return
     park_join(turn, group, seating.member_id, seating.ref)

@@ -76,14 +76,14 @@ def is_draining(state: Shard, group: ClassicGroup) -> bool:
     return any(commit_id in state.flights for commit_id in group.draining)
 
 
-def hold_hand_out(turn: Turn, group: ClassicGroup) -> None:
+def hold_hand_out(turn: Turn, group: ClassicGroup, successor: MemberId | None = None) -> None:
     """Assignments wait for every commit of the group that is on its way now: it may land after its member's time.
 
     Whose partitions are whose is in bytes that only the clients read, so all commits of the group count.
     """
     flying = turn.state.group_flights.get(group.group_id)
     if flying:
-        turn.write(HandOutHeldUp(group.group_id, frozenset(flying)))
+        turn.write(HandOutHeldUp(group.group_id, frozenset(flying), successor))
 
 
 def hand_out_if_drained(turn: Turn, group_id: GroupId) -> None:

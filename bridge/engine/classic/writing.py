@@ -101,6 +101,7 @@ def _(record: ClassicMemberReplaced, state: Shard, group: ClassicGroup) -> None:
     group.joining.pop(former_id, None)
     group.syncing.pop(former_id, None)
     group.aliases.pop(former_id, None)
+    group.succeeding.discard(former_id)
     if former_id in group.newcomers:
         group.newcomers.discard(former_id)
         group.newcomers.add(member.member_id)
@@ -122,6 +123,7 @@ def _(record: ClassicMemberForgotten, state: Shard, group: ClassicGroup) -> None
     group.joining.pop(member_id, None)
     group.syncing.pop(member_id, None)
     group.newcomers.discard(member_id)
+    group.succeeding.discard(member_id)
     group.aliases.pop(member_id, None)
     state.deadlines.drop(session_key(record.group_id, member_id))
     _take_from_unsynced(state, group, member_id)
@@ -173,6 +175,7 @@ def _(record: RebalancePrepared, state: Shard, group: ClassicGroup) -> None:
     group.syncing = {}
     group.unsynced = {}
     group.draining = frozenset()
+    group.succeeding = set()
     state.deadlines.drop(sync_key(record.group_id))
     if record.voids_assignments:
         for member_id, member in group.members.items():
@@ -201,12 +204,15 @@ def _(record: JoinPhaseCompleted, state: Shard, group: ClassicGroup) -> None:
 @_write.register
 def _(record: HandOutHeldUp, _state: Shard, group: ClassicGroup) -> None:
     group.draining = record.commit_ids
+    if record.member_id is not None:
+        group.succeeding.add(record.member_id)
 
 
 @_write.register
 def _(_record: AssignmentsHandedOut, _state: Shard, group: ClassicGroup) -> None:
     group.syncing = {}
     group.draining = frozenset()
+    group.succeeding = set()
 
 
 @_write.register

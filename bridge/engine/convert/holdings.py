@@ -131,7 +131,7 @@ def _read(group: ClassicGroup, reading: Reading, held_up: Named) -> Iterator[Hol
     is_synced = group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation
     for member_id, member in group.members.items():
         words = reading[member_id]
-        waits = member_id in group.unsynced or member_id in group.syncing
+        waits = member_id in group.unsynced or member_id in group.syncing or member_id in group.succeeding
         using = words.synced if is_synced else _kept(member, words)
         if waits:
             using -= held_up

@@ -12,10 +12,16 @@ from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import SESSION_MS, commit_of
 from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
-from tests.support.engine_bench import BAR, GROUP, parts, static_join_request, topic_id
+from tests.support.engine_bench import BAR, FOO, GROUP, parts, static_join_request, topic_id
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition
+from translators.dialects.offsets import PartitionCommit, TopicCommit
+
+
+def commit_topics(partition: int) -> tuple[TopicCommit, ...]:
+    """A commit of one partition of foo."""
+    return (TopicCommit(name=FOO, partitions=(PartitionCommit(partition=partition, offset=10),)),)
 
 
 def planned(bench: ConversionBench) -> Plan:
@@ -248,3 +254,33 @@ def test_to_ids_leaves_out_what_does_not_exist() -> None:
     bench = ConversionBench()
     wanted = named(0, 6) | {TopicPartition(TopicName("gone"), 0)}
     assert to_ids(bench.bench.state, wanted) == {TopicIdPartition(topic_id("foo"), 0)}
+
+
+def test_seat_taken_over_while_its_commit_flies_is_not_handed_out_by_an_upgrade_before_its_sync() -> None:
+    """Decision 2: the seat stays with its new holder, who gets the partition when the former holder's commit ended."""
+    bench = ConversionBench()
+    first, second = bench.settle("seat", None)
+    assert bench.commit(commit_of(first, 1, "seat")) is ErrorCode.NONE
+    assert bench.commit(replace(commit_of(second, 1), topics=commit_topics(1))) is ErrorCode.NONE
+    again = bench.admitted(bench.join(consumer_join("", "seat"))).member_id
+    assert (bench.phase, again == first) == (Phase.STABLE, False)
+    bench.converted()
+    assert bench.seat(again).using == named(2, 4)
+    assert bench.seat(again).is_completing
+    assert bench.seat(second).using == named(1, 3, 5), "whoever works goes on, also while its own commit flies"
+    assert bench.consumers.target == {again: parts(0, 2, 4), second: parts(1, 3, 5)}
+    bench.end_commits()
+    assert [notice for notice in bench.notices if isinstance(notice, PartitionsFreed)] == [
+        PartitionsFreed(GROUP, parts(0), frozenset({again}))
+    ]
+
+
+def test_seat_taken_over_with_nothing_in_flight_is_handed_out_at_once() -> None:
+    """Its next SyncGroup is answered by its machine with what the seat has."""
+    bench = ConversionBench()
+    first, second = bench.settle("seat", None)
+    again = bench.admitted(bench.join(consumer_join("", "seat"))).member_id
+    assert not bench.converted().rebalances
+    assert bench.seat(again).using == named(0, 2, 4)
+    assert bench.consumers.members.keys() == {again, second}
+    assert first not in bench.consumers.members
