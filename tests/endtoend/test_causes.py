@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.causes.cast import Case, cases_of, picked_cases
-from tests.support.causes.judging import describe, faults, read
+from tests.support.causes.judging import describe, faults, in_words, read
+from tests.support.causes.page import STORY, current_commit
 from tests.support.causes.plots import PLOTS
 from tests.support.causes.theatre import Told, open_theatre
 
@@ -34,15 +35,13 @@ def test_story_is_labelled_rightly(
     told: dict[Case, Told], case: Case, record_property: Callable[[str, object], None]
 ) -> None:
     """The cause, whose it was, who was waited for in which phase, and who was disturbed, as the story was made."""
+    for name, value in (*zip(("broker", "road", "clients", STORY), case, strict=True), ("commit", current_commit())):
+        record_property(name, value)
     result = told[case]
     if result.fault is not None:
         raise result.fault
     said = read(case, result)
-    for name, value in (*zip(("broker", "road", "clients", "cause of"), case, strict=True),):
-        record_property(name, value)
-    record_property("causes", ", then ".join(f"{cause} ({seats})" if seats else cause for cause, seats in said.causes))
-    waited = f"{said.slow} ({said.phase}, {said.waited_us / 1_000_000:.1f} s)" if said.waited_us >= 200_000 else ""
-    record_property("waited for", waited)
-    record_property("disturbed", said.disturbed)
+    for name, words in in_words(said).items():
+        record_property(name, words)
     print(describe(result.rebalances))
     assert [*faults(case, said)] == []

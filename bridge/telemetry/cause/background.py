@@ -13,8 +13,10 @@ from bridge.telemetry.schema.facts import (
     GroupRevived,
     MemberJoined,
     MemberLeft,
+    MemberRejoined,
     MemberSubscribed,
     OperatorActed,
+    PhaseEnded,
     RebalanceBegan,
     RebalanceEnded,
     TargetComputed,
@@ -37,12 +39,22 @@ CHANGES = (
     | TargetComputed
     | TopicsChanged
 )
-CHANGES_MAX = 64
+CHANGES_MAX = 80
+OPENING_EVENTS = 3
 LATEST_MAX = 32
 
 
 def keep_past(events: Sequence[Event]) -> list[Event]:
-    """The latest events, and the latest changes whatever has followed them, in their order."""
-    latest = events[-LATEST_MAX:]
-    earlier = [event for event in events[:-LATEST_MAX] if isinstance(event.fact, CHANGES)]
-    return [*earlier[-CHANGES_MAX:], *latest]
+    """The latest events, and the latest changes whatever has followed them, in their order.
+
+    Changes are kept with who opened a rebalance, and what that was about to end.
+    """
+    latest, earlier = events[-LATEST_MAX:], events[:-LATEST_MAX]
+    kept: list[Event] = []
+    since_opening = OPENING_EVENTS
+    for event in earlier:
+        since_opening = 0 if isinstance(event.fact, RebalanceBegan) else since_opening + 1
+        is_opening = since_opening <= OPENING_EVENTS and isinstance(event.fact, MemberRejoined | PhaseEnded)
+        if is_opening or isinstance(event.fact, CHANGES):
+            kept.append(event)
+    return [*kept[-CHANGES_MAX:], *latest]

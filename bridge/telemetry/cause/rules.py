@@ -301,9 +301,17 @@ def _find_dropped(scene: Scene) -> Finding | None:
     owners = {member_of(had[name]): had[name] for name in taken if name in had}
     lost = {member_id: left.get(member_id, event) for member_id, event in owners.items() if member_id not in alive}
     if not lost:
-        return None
+        return _find_late(scene, tuple(left.values()))
     was_called = lost.keys() <= _giving_up(scene.past)
     return Finding(Cause.REBALANCE_TIMED_OUT if was_called else Cause.SESSION_EXPIRED, tuple(lost.values()))
+
+
+def _find_late(scene: Scene, left: Events) -> Finding | None:
+    """A member heard that it was out after others had heard of the epoch without it."""
+    if scene.is_barrier or scene.fact.road is Road.EMBEDDED or not left:
+        return None
+    is_late = all(_left(event) in TIMED_OUT for event in left)
+    return Finding(Cause.REBALANCE_TIMED_OUT if is_late else Cause.SESSION_EXPIRED, tuple(left))
 
 
 def _giving_up(events: Events) -> set[str]:

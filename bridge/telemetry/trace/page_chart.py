@@ -3,7 +3,7 @@
 It must not know the rest of the page.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from bridge.telemetry.cause.words import shorten, tell_duration
@@ -73,7 +73,8 @@ def _row(rebalance: Rebalance, member: MemberStory, axis: Axis) -> str:
     edges = "".join(
         f'<i class="edge" style="left:{_percent(axis.place(at_us))}"></i>' for at_us in (0, rebalance.duration_us)
     )
-    bars = "".join(_bar(stretch, axis) for stretch in member.stretches)
+    names = {one.member_id: tell_name(one) for one in rebalance.members}
+    bars = "".join(_bar(stretch, axis, names) for stretch in member.stretches)
     stall = tell_duration(member.stall_us) if member.stall_us else "<small>–</small>"
     return (
         f'<div class="row{" critical" if is_critical else ""}">{_who(rebalance, member)}'
@@ -94,12 +95,13 @@ def _who(rebalance: Rebalance, member: MemberStory) -> str:
     )
 
 
-def _bar(stretch: Stretch, axis: Axis) -> str:
+def _bar(stretch: Stretch, axis: Axis, names: Mapping[str, str]) -> str:
     cut = axis.cut(stretch)
     if cut is None:
         return ""
     begin, end = cut
-    waits = f" for {', '.join(shorten(holder) for holder in stretch.waits_on)}" if stretch.waits_on else ""
+    holders = ", ".join(names.get(holder) or shorten(holder) for holder in stretch.waits_on)
+    waits = f" for {holders}" if holders else ""
     words = "waits" if stretch.phase is Phase.AWAITING_RELEASE else PHASE_WORDS[stretch.phase]
     hint = f"{PHASE_WORDS[stretch.phase]}{waits}: {tell_duration(stretch.duration_us)}"
     label = f"<span>{escape(words + waits)}</span>"

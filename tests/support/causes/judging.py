@@ -51,6 +51,14 @@ def read(case: Case, told: Told) -> Said:
     )
 
 
+def in_words(said: Said) -> dict[str, str]:
+    """What was said, for the page."""
+    causes = [f"{cause} ({', '.join(seats)})" if seats else cause.value for cause, seats in said.causes]
+    is_told = said.slow and said.waited_us >= STIRRED_US
+    waited = f"{said.slow}, {said.phase}, {said.waited_us / 1_000_000:.1f} s" if is_told else "nobody"
+    return {"causes": ", then ".join(causes) or "none", "waited for": waited, "disturbed": str(said.disturbed)}
+
+
 def faults(case: Case, said: Said) -> Iterator[str]:
     """Where what was said is not what is right."""
     right = PLOTS[case.story].says(case)

@@ -109,11 +109,11 @@ class Stage:
         self.began_us.append(time.time_ns() // 1_000)
 
     async def wait_begun(self) -> None:
-        """Until a rebalance is under way since `begin`."""
+        """Until a rebalance has begun since `begin`."""
         with trio.fail_after(WAIT_S):
             is_quiet = True
             while is_quiet:
-                is_quiet = not any(one.outcome is None for one in await self.told())
+                is_quiet = not await self.told()
                 await trio.sleep(LOOK_S if is_quiet else 0)
 
     async def told(self) -> list[Rebalance]:

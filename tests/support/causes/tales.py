@@ -13,6 +13,7 @@ SLOWER_S = 3.0
 SHORT_POLL_MS = 3_000
 TOO_SLOW_S = 6.0
 REST_S = 6.0
+ASSIGN_S = 12.0
 FROZEN_S = 2.0
 SLOWEST_S = 5.0
 LONG_S = 8.0
@@ -169,12 +170,12 @@ async def tell_restart(stage: Stage) -> None:
 
 async def tell_coordinator_move(stage: Stage) -> None:
     """The group's coordinator moves to another broker while a third one waits for the first."""
-    leads = stage.member("a", revoke_s=SLOW_S, acts=("--assign-s", str(REST_S)))
+    leads = stage.member("a", acts=("--assign-s", str(ASSIGN_S)))
     await stage.form(leads if stage.case.is_met else stage.slow("a", SLOWEST_S), stage.member("b"))
     stage.begin()
     await stage.fleet.start(stage.member("c"))
     await stage.wait_begun()
-    await trio.sleep(SLOW_S)
+    await trio.sleep(stage.case.is_met)
     await stage.move_coordinator()
     await stage.settle()
 

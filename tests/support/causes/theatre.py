@@ -3,6 +3,7 @@
 It must not know what is right to say of them.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from tests.support.causes.stage import PARTITIONS, SESSION_MS, Place, Stage, pla
 from tests.support.mortal_bridge import MortalBridge
 from tests.support.two_brokers import two_brokers
 
-AT_A_TIME = 8
+AT_A_TIME = 6
 EMBEDDED = "embedded-*"
 QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
@@ -62,6 +63,7 @@ class Theatre:
     directory: Path
     places: Mapping[tuple[str, str], Place]
     told: dict[Case, Told] = field(default_factory=dict)
+    restarting: trio.Lock = field(default_factory=trio.Lock)
 
     def tell(self, cases: Iterable[Case]) -> None:
         """Tell these stories; blocks until the last one has been told."""
@@ -75,8 +77,11 @@ class Theatre:
 
     async def _tell(self, case: Case, limiter: trio.CapacityLimiter) -> None:
         async with limiter:
+            # One that is down leaves its ports to others that look for some.
+            alone = self.restarting if case.story == RESTARTS else contextlib.nullcontext()
             try:
-                self.told[case] = await self._play(case)
+                async with alone:
+                    self.told[case] = await self._play(case)
             except (ExceptionGroup, KafkaException, BridgeProcessError) as fault:
                 # It belongs to the test of this story, which raises it again.
                 self.told[case] = Told(fault=fault)

@@ -24,3 +24,13 @@ def test_past_kept_is_bounded() -> None:
     kept = keep_past(story.events)
     assert len(kept) == CHANGES_MAX + LATEST_MAX
     assert all(isinstance(event.fact, MemberLeft) for event in kept)
+
+
+def test_who_opened_a_rebalance_is_kept_with_what_it_ended() -> None:
+    """A second round of cooperative members is known by these, also when a third one begins much later."""
+    story = Story().at(0).began(4)
+    story.rejoined("c1")
+    opening = story.leaves("c1", Phase.REVOKING).events[-3:]
+    for _ in range(LATEST_MAX * 3):
+        story.rejoined("c2")
+    assert keep_past(story.events)[:3] == opening
