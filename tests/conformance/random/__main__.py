@@ -84,9 +84,10 @@ def show(drawn: Drawn, found: Sequence[Found]) -> None:
 
 
 def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Course]]:
-    """What Kafka shows of these."""
+    """What Kafka shows of these; those that do not come to rest there are left out."""
     with both_sides("plain", directory) as sides, ThreadPoolExecutor(RECORDED_AT_ONCE) as pool:
-        return list(zip(drawns, pool.map(lambda one: sides.course_of_kafka(one, CAREFUL), drawns), strict=True))
+        courses = list(pool.map(lambda one: sides.course_of_kafka(one, CAREFUL), drawns))
+    return [(drawn, course) for drawn, course in zip(drawns, courses, strict=True) if course[-1].settled["quiet"]]
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from tests.support.conformance.schema import Value
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "random" / "4.3.1.json"
 SEEDS = range(9001, 9061)
-MOVES_MAX = 24
+MOVES_MAX = 18
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,9 @@ class Settling:
         unanswered: list[Value] = list(self._waiting())
         self._play.give_up_waiting()
         ended = {name: one.ended for name, one in self._clients.items()}
-        return {"quiet": quiet >= QUIET_ROUNDS, "unanswered": unanswered, "ended": ended, **self._group()}
+        group = self._group()
+        is_quiet = quiet >= QUIET_ROUNDS and group["state"] in AT_REST
+        return {"quiet": is_quiet, "unanswered": unanswered, "ended": ended, **group}
 
     def _waiting(self) -> list[str]:
         own = [number for asked in self._play.waiting for number in asked.steps if number < 0]
