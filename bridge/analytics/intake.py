@@ -5,11 +5,11 @@ It must not know where lines come from, nor what is made of the events.
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as f
 
 from bridge.analytics.duplicates import doubtful_words, highest_numbers, numbered_copies, split_doubtful
-from bridge.analytics.reading import REASON, accepted, parsed, refused
+from bridge.analytics.reading import IS_EVENT, REASON, SOURCE, accepted, events_among, judged, parsed, refused
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
 
@@ -33,20 +33,21 @@ class Intake:
     def take(self, lines: DataFrame, batch: int) -> Taken:
         """Write one batch, in place of what an earlier attempt at it left.
 
-        The lines are read once. Only if some are refused, or if a number came twice, they are read again.
+        The lines are read once. What is refused is read again, from the sources that have some of it; all lines are, if
+        a number came twice.
         """
         for table in (EVENTS, REJECTED):
             self.store.clear_batch(table, batch)
         seen = Observation()
-        counts = (f.count("*").alias("lines"), f.count(REASON).alias("refused"))
-        self.store.append(EVENTS, parsed(lines).observe(seen, *counts).transform(accepted, batch))
+        self.store.append(EVENTS, judged(lines).observe(seen, *_told()).transform(events_among, batch))
         refusals = int(seen.get["refused"])
         words = doubtful_words(self._batch(batch), self._known_numbers()).localCheckpoint()
         is_doubtful = not words.isEmpty()
         if is_doubtful:
             self._write_again(lines, batch, words)
         elif refusals:
-            self.store.append(REJECTED, refused(parsed(lines), batch))
+            suspects = lines.where(f.col(SOURCE).between(seen.get["least"], seen.get["most"]))
+            self.store.append(REJECTED, refused(parsed(suspects), batch))
         self._remember(batch)
         return Taken(lines=int(seen.get["lines"]), refused=refusals, is_doubtful=is_doubtful)
 
@@ -75,3 +76,15 @@ def intake_after(store: Store, batch: int) -> Intake:
     """An intake that knows what the batches before this one brought."""
     earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
     return Intake(store, dict(map(tuple, highest_numbers(earlier).collect())))
+
+
+def _told() -> list[Column]:
+    """Of judged rows: how many there are, how many of them are refused, and between which sources those lie."""
+    is_refused = ~f.col(IS_EVENT)
+    strange = f.when(is_refused, f.col(SOURCE))
+    return [
+        f.count("*").alias("lines"),
+        f.count_if(is_refused).alias("refused"),
+        f.min(strange).alias("least"),
+        f.max(strange).alias("most"),
+    ]

@@ -3,8 +3,10 @@
 It must not know how a table is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +17,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.history import Extent
 from bridge.analytics.intake import Intake
 from bridge.analytics.progress import Say, bar
 from bridge.analytics.reading import LINE, SOURCE
@@ -25,6 +28,8 @@ from bridge.analytics.tables import EVENTS, REJECTED, TABLES
 FILES = "events-*.jsonl"
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
+JOBS_AT_ONCE = 2
+"""While the last tasks of one table run, those of the next keep the other cores busy."""
 BATCH_OF_RUN = 0
 NO_INPUT = "EB-ANALYTICS-001"
 NO_INPUT_STEP = "name the folder that `epochbridge serve --events` or `demo --events` wrote"
@@ -76,11 +81,17 @@ def make_tables(store: Store, lines: DataFrame, say: Say) -> None:
     derive(store, BATCH_OF_RUN, say)
 
 
-def derive(store: Store, last_batch: int, say: Say) -> None:
-    """Every derived table from the events up to a batch."""
-    for name, step in Derivation(store, last_batch).steps():
-        say(name)
-        step()
+def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None) -> None:
+    """Every derived table from the events up to a batch; of an extent only."""
+    with ThreadPoolExecutor(JOBS_AT_ONCE) as pool:
+        for stage in Derivation(store, last_batch, extent).stages():
+            tuple(pool.map(partial(_do, say), stage.items()))
+
+
+def _do(say: Say, named: tuple[str, Callable[[], None]]) -> None:
+    name, step = named
+    say(name)
+    step()
 
 
 def event_lines(spark: SparkSession, path: str) -> DataFrame:

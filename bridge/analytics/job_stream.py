@@ -1,4 +1,4 @@
-"""The job `stream`: lines become events micro-batch by micro-batch, and tables are made anew from time to time.
+"""The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time.
 
 It must not know where lines come from, nor how a table is made.
 """
@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import Inbox
+from bridge.analytics.history import NOTHING_YET, History
 from bridge.analytics.intake import Intake, intake_after
 from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
 from bridge.analytics.progress import bar
@@ -26,7 +27,6 @@ from bridge.analytics.wishes import StreamWish
 
 INBOX = "_inbox"
 FEED_S = 5
-NOTHING_YET = -1
 EVERYTHING = 2**62
 Tend = Callable[[], object]
 """Called every few seconds while a stream runs."""
@@ -38,6 +38,7 @@ class Stream:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._intake: Intake | None = None
+        self._history = History(store)
         self.last_batch = NOTHING_YET
 
     def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
@@ -54,9 +55,10 @@ class Stream:
         self.last_batch = batch
 
     def refresh(self, last_batch: int) -> None:
-        """Make all tables anew from the batches up to this one."""
+        """Bring all tables up to this batch: what came since the last time says which groups are made anew."""
+        extent = self._history.advance(last_batch)
         with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as say:
-            derive(self._store, last_batch, say)
+            derive(self._store, last_batch, say, extent)
 
 
 def drain(store: Store, source: Source) -> None:
@@ -73,7 +75,7 @@ def drain(store: Store, source: Source) -> None:
 
 
 def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
-    """Take what comes until somebody interrupts; the tables are made anew every `refresh_s` seconds, and at the end."""
+    """Take what comes until somebody interrupts; it comes into the tables every `refresh_s` seconds, and at the end."""
     stream = Stream(store)
     query = stream.start(source, is_once=False)
     refreshed, waited_s = NOTHING_YET, 0

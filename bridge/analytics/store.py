@@ -3,17 +3,36 @@
 It must not know how a table is made; a path may be local or of any file system that Spark knows.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 
 from py4j.java_gateway import JavaObject
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from bridge.analytics.spark_types import table_schema
 from bridge.analytics.tables import BATCH, DATE, Table
 
 NEXT = "_next"
 CHECKPOINT = "_checkpoint"
+_UNIQUE = ("_us", "_event", "event_id", "number")
+
+
+def plain(table: Table) -> dict[str, str]:
+    """The setting by which Parquet makes no dictionary for columns whose values hardly come twice, which costs time."""
+    return {f"parquet.enable.dictionary#{name}": "false" for name in table.column_names if name.endswith(_UNIQUE)}
+
+
+def changed_days(before: DataFrame, after: DataFrame) -> list[date]:
+    """The values of `date` whose rows differ, whatever their order."""
+    row = f.xxhash64(*before.columns).cast("decimal(38,0)")
+    found: list[set[tuple[date, int, Decimal]]] = [
+        {tuple(one) for one in side.groupBy(DATE).agg(f.count("*"), f.sum(row)).collect()} for side in (before, after)
+    ]
+    return sorted({day for day, _, _ in found[0] ^ found[1]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +70,34 @@ class Store:
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows of one batch, in directories of their own."""
-        rows.write.mode("append").partitionBy(DATE, BATCH).parquet(self.path(table.name))
+        rows.write.mode("append").options(**plain(table)).partitionBy(DATE, BATCH).parquet(self.path(table.name))
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """Put new rows in the place of the old ones; whoever reads finds the old until all the new are there."""
         fresh, final = self.path(NEXT, table.name), self.path(table.name)
-        rows.write.mode("overwrite").partitionBy(DATE).parquet(fresh)
+        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
         self._delete(final)
         self._files().rename(self._path(fresh), self._path(final))
+
+    def amend(self, table: Table, rows: DataFrame, groups: Collection[str]) -> None:
+        """Put new rows of some groups in the place of their old ones; days in which that changes nothing are left as
+        they are.
+
+        The rows of the other groups are copied where they share a day with what changed.
+        """
+        fresh, final = self.path(NEXT, table.name), self.path(table.name)
+        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
+        made = self.spark.read.schema(table_schema(table)).parquet(fresh)
+        before, is_named = self.read(table), f.col("group_id").isin(sorted(groups))
+        days = changed_days(before.where(is_named), made)
+        others = before.where(f.col(DATE).isin(days) & ~is_named)
+        others.write.mode("append").options(**plain(table)).partitionBy(DATE).parquet(fresh)
+        self._files().mkdirs(self._path(final))
+        for day in days:
+            self._delete(f"{final}/{DATE}={day}")
+            if self._files().exists(self._path(f"{fresh}/{DATE}={day}")):
+                self._files().rename(self._path(f"{fresh}/{DATE}={day}"), self._path(f"{final}/{DATE}={day}"))
+        self._delete(fresh)
 
     def has_stream(self) -> bool:
         """Whether a stream writes here."""

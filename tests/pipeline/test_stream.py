@@ -99,3 +99,26 @@ def test_stream_with_nothing_new_changes_nothing(
     drain(store, source)
     assert contents(store) == contents(expected)
     assert store.has_stream()
+
+
+def test_tables_brought_up_batch_by_batch_are_those_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
+    """Groups of a second bridge, late and repeated lines, the end of a file that was cut: only what changed is made."""
+    folder, run, stream = (
+        tmp_path / "events",
+        Store(spark, str(tmp_path / "run")),
+        Store(spark, str(tmp_path / "stream")),
+    )
+    for boot in ("b1", "b2"):
+        write_log(folder, FleetPlan(boot=boot, seed=5, groups=2, rebalances=4))
+    first, second = (file.read_bytes().splitlines(keepends=True) for file in sorted(folder.glob("*.jsonl")))
+    parts = [first[:200] + first[220:300], second, first[200:220] + first[290:] + second[:5]]
+    taking = Stream(stream)
+    for batch, part in enumerate(parts):
+        lines = spark.createDataFrame(
+            [(line.decode(), f"file-{batch}") for line in part], "value string, source string"
+        )
+        taking.take(lines, batch)
+        taking.refresh(batch)
+    whole = [(line.decode(), f"file-{batch}") for batch, part in enumerate(parts) for line in part]
+    make_tables(run, spark.createDataFrame(whole, "value string, source string"), lambda _: None)
+    assert contents(stream) == contents(run)

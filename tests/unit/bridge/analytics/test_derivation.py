@@ -24,7 +24,7 @@ def test_tables_are_made_from_complete_batches_only(store: Store) -> None:
     intake.take(lines_of(store.spark, text_of(stamped([(1, BEGIN), (2, END)])[1:])), 1)
     intake.take(lines_of(store.spark, text_of(second)), 2)
     for last, ended in ((0, [None]), (1, ["b1-2"])):
-        steps = dict(Derivation(store, last).steps())
+        steps = next(Derivation(store, last).stages())
         for name in (PHASES.name, REJECTED.name):
             steps[name]()
         assert [row["ended_event"] for row in store.read(PHASES).collect()] == ended

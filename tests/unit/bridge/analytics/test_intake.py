@@ -35,6 +35,14 @@ def test_bad_lines_are_set_aside_and_the_rest_counts(store: Store) -> None:
     assert reasons(store) == {"foreign": 1, "truncated": 1}
 
 
+def test_source_without_bad_lines_is_not_read_again(store: Store) -> None:
+    """A torn tail, which every kill leaves, costs its own file; here the others lie before and behind it."""
+    sources = [lines_of(store.spark, [line], f"file-{place}") for place, line in enumerate([*LINES[:2], "hello"])]
+    lines = sources[0].union(sources[2]).union(sources[1])
+    assert Intake(store, {}).take(lines, 0) == Taken(lines=3, refused=1, is_doubtful=False)
+    assert [row["source"] for row in store.read(REJECTED).collect()] == ["file-2"]
+
+
 def test_copies_in_a_batch_count_once(store: Store) -> None:
     """The surplus is set aside."""
     taken = Intake(store, {}).take(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"]), 0)

@@ -7,7 +7,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.job_stream import NOTHING_YET, Stream, broken, interruptible, source_of
+from bridge.analytics.history import NOTHING_YET
+from bridge.analytics.job_stream import Stream, broken, interruptible, source_of
 from bridge.analytics.sources import FolderSource, TopicSource
 from bridge.analytics.store import Store
 from bridge.analytics.wishes import StreamWish

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.reading import accepted, as_rejected, parsed, refused, utc_day
+from bridge.analytics.reading import accepted, as_rejected, events_among, judged, opened, parsed, refused, utc_day
 from bridge.telemetry.schema.facts import BridgeStarted
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from tests.support.spark import lines_of, python_nodes, stamped, text_of
@@ -30,6 +30,25 @@ def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
     """Issue: truncated, foreign or newer; a blank line is nothing."""
     rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select("reason").collect()
     assert [row["reason"] for row in rows] == [None, "truncated", *["foreign"] * 7, "newer-schema"]
+
+
+def test_judged_lines_are_the_parsed_ones_without_a_reason(spark: SparkSession) -> None:
+    """The short way, on which every line goes, and the long one, on which refused ones do, agree; GOOD is the first."""
+    lines = lines_of(spark, [GOOD, "", *STRANGERS.values()])
+    assert [row["is_event"] for row in judged(lines).collect()] == [True, *[False] * len(STRANGERS)]
+    assert events_among(judged(lines), 7).collect() == accepted(parsed(lines), 7).collect()
+
+
+def test_two_events_glued_together_are_no_event(spark: SparkSession) -> None:
+    """Else the second would be lost without a word."""
+    (row,) = parsed(lines_of(spark, [GOOD + GOOD])).select("reason").collect()
+    assert row["reason"] == "foreign"
+
+
+def test_opened_line_has_its_event_as_one_column(spark: SparkSession) -> None:
+    """Blank lines are nothing."""
+    (row,) = opened(lines_of(spark, [GOOD, " "])).collect()
+    assert (row["value"], row["record"]["event"]["event_id"]) == (GOOD, DOCUMENT["event_id"])
 
 
 def test_accepted_event_keeps_its_fields(spark: SparkSession) -> None:
@@ -69,3 +88,4 @@ def test_reading_calls_no_python(spark: SparkSession) -> None:
     """A Python function per row would be up to a thousand times slower."""
     lines = spark.range(1).selectExpr("'x' value", "'y' source")
     assert python_nodes(accepted(parsed(lines), 0)) == []
+    assert python_nodes(events_among(judged(lines), 0)) == []

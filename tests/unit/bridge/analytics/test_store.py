@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from bridge.analytics.spark_types import conform
-from bridge.analytics.store import CHECKPOINT, Store
+from bridge.analytics.store import CHECKPOINT, Store, changed_days, plain
 from bridge.analytics.tables import EVENTS, FLAPS
 
 
@@ -62,6 +62,57 @@ def test_table_is_replaced_as_a_whole(store: Store) -> None:
     assert not Path(store.path("flaps")).exists()
 
 
+def flap(group: str, day: str, owner: str) -> str:
+    """A row of the table `flaps`, in SQL."""
+    return f"select '{group}' group_id, '{owner}' owner, date '2025-11-{day}' as date"
+
+
+def flaps(store: Store, *rows: str) -> DataFrame:
+    """These rows, in full."""
+    return conform(FLAPS, store.spark.sql(" union all ".join(rows)))
+
+
+def flapped(store: Store) -> list[tuple[str, str, str]]:
+    """What is in the table of flaps."""
+    rows = store.read(FLAPS).collect()
+    return sorted((row["group_id"], row["owner"], str(row["date"])) for row in rows)
+
+
+def test_groups_are_amended_and_others_keep_their_rows(store: Store) -> None:
+    """A day that changed is written again, one that did not keeps its files, one that lost its last row is gone."""
+    former = (
+        flap("g", "21", "a"),
+        flap("h", "21", "b"),
+        flap("g", "22", "a"),
+        flap("h", "22", "b"),
+        flap("g", "23", "a"),
+    )
+    store.replace(FLAPS, flaps(store, *former))
+    untouched = sorted(Path(store.path("flaps", "date=2025-11-22")).glob("*.parquet"))
+    new = flaps(store, flap("g", "21", "c"), flap("g", "22", "a"), flap("g", "24", "a"))
+    store.amend(FLAPS, new, {"g"})
+    days = {"21": ["c", "b"], "22": ["a", "b"], "24": ["a"]}
+    assert flapped(store) == sorted(
+        (group, owner, f"2025-11-{day}")
+        for day, owners in days.items()
+        for group, owner in zip("gh", owners, strict=False)
+    )
+    assert sorted(Path(store.path("flaps", "date=2025-11-22")).glob("*.parquet")) == untouched
+
+
+def test_table_without_files_is_amended_too(store: Store) -> None:
+    """It was empty so far."""
+    store.amend(FLAPS, flaps(store, flap("g", "21", "a")), {"g"})
+    assert flapped(store) == [("g", "a", "2025-11-21")]
+
+
+def test_days_differ_by_their_rows_not_by_their_order(store: Store) -> None:
+    """Also a row that comes twice makes a day another one."""
+    before = flaps(store, flap("g", "21", "a"), flap("g", "21", "b"), flap("g", "22", "a"))
+    after = flaps(store, flap("g", "21", "b"), flap("g", "21", "a"), flap("g", "22", "a"), flap("g", "22", "a"))
+    assert [str(day) for day in changed_days(before, after)] == ["2025-11-22"]
+
+
 def test_stream_is_known_by_its_checkpoint(store: Store) -> None:
     """A run must not begin its tables anew."""
     assert not store.has_stream()
@@ -75,3 +126,10 @@ def test_root_below_a_file_is_refused(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Py4JJavaError):
         Store(store.spark, str(tmp_path / "file" / "tables")).make_root()
+
+
+def test_no_dictionary_is_made_of_what_hardly_comes_twice() -> None:
+    """Ids of events and times; names come again and again."""
+    columns = {name.rpartition("#")[2] for name in plain(EVENTS)}
+    assert columns >= {"event_id", "number", "wall_us", "mono_us"}
+    assert not columns & {"kind", "group_id", "member_id", "rebalance_id", "boot"}
