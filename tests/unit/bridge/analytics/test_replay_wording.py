@@ -10,6 +10,8 @@ BEFORE = Measured(rebalance_id="r1", began_us=0, duration_us=4_200_000, disturbe
 AFTER = Measured(rebalance_id="p1", began_us=0, duration_us=500_000, disturbed=1, stalls=1, stall_us=400_000)
 LOOSE = Measured(rebalance_id="", began_us=0, stalls=2, stall_us=1_000_000)
 OLD = "4.2 s, 3 members disturbed, 6 partitions still for 9.0 s"
+NOTHING = "0.0 s, nobody disturbed, no partition still"
+STILL = "0.0 s, nobody disturbed, 2 partitions still for 1.0 s"
 NEW = "0.5 s, 1 member disturbed, 1 partition still for 0.4 s"
 
 
@@ -25,12 +27,11 @@ NEW = "0.5 s, 1 member disturbed, 1 partition still for 0.4 s"
         (Became(None, (AFTER,)), f"would have happened besides: {NEW}"),
         (
             Became(LOOSE, ()),
-            "outside of rebalances 0.0 s, nobody disturbed, no partition still instead of 0.0 s, nobody disturbed, "
-            "2 partitions still for 1.0 s",
+            f"outside of rebalances {NOTHING} instead of {STILL}",
         ),
         (
             Became(None, (LOOSE,)),
-            "outside of rebalances 0.0 s, nobody disturbed, 2 partitions still for 1.0 s",
+            f"outside of rebalances {STILL}",
         ),
     ],
 )
