@@ -125,11 +125,6 @@ def own_seat(scene: Scene, one: Found) -> bool:
     )
 
 
-def replaced_seat(scene: Scene, one: Found) -> bool:
-    """K1.40: the newcomer's client id is shown."""
-    return one.leaf().endswith("members.client_id")
-
-
 def other_leader(scene: Scene, one: Found) -> bool:
     """K1.35, K1.61: hash order against the oldest seat."""
     kafka, ours = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
@@ -186,7 +181,6 @@ RULES: tuple[Rule, ...] = (
     Rule(title="Topics are looked at by the clock (K2.24)", applies=topics_seen_at_once),
     Rule(title="A target is computed in the turn of the departure, in lists (K2.26)", applies=listed_at_once),
     Rule(title="A static member begins anew under its own id (K2.20)", applies=own_seat, parts=True),
-    Rule(title="A replaced static seat shows the client that took it (K1.40)", applies=replaced_seat),
     Rule(title="Ties between leaders (K1.35, K1.61)", applies=other_leader, parts=True),
     Rule(title="A promised id that leaves costs no rebalance (K1.59)", applies=promised_left, parts=True),
     Rule(
