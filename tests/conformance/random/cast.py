@@ -31,6 +31,8 @@ TOPICS: Sequence[tuple[str, ...]] = (
     ("wire-none", "wire-six"),
 )
 
+PATTERNS = ("wire-(six|two)", "wire-s.*x", "wire-one|wire-two", "wire-[to].*", "six", "(", "")
+"""Whole names count; none of them matches topics of other sequences."""
 OWN_TOPICS: Sequence[tuple[str, ...]] = ((OWN_TOPIC,), (OWN_TOPIC, "wire-six"), ("wire-six",))
 
 

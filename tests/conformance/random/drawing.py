@@ -10,14 +10,14 @@ from random import Random
 from tests.conformance.random import classic_moves as classic
 from tests.conformance.random import native_moves as native
 from tests.conformance.random import shared_moves as shared
-from tests.conformance.random.cast import NAMES, draw_member
+from tests.conformance.random.cast import NAMES, PATTERNS, draw_member
 from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move, Settle
 from tests.support.conformance.steps import Call
 
 Alone = Callable[[Random, Member], list[Move]]
 Together = Callable[[Random, list[Member]], list[Move]]
-SPOILT, SETTLED = 0.08, 0.25
+SPOILT, SETTLED, PATTERNED = 0.08, 0.25, 0.7
 MOVES_MIN, MOVES_MAX = 8, 22
 OWN_TOPIC_SHARE, PARTITIONS_MAX = 0.2, 6
 NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}
@@ -47,6 +47,7 @@ OF_NATIVE: Sequence[tuple[int, Alone]] = (
     (4, shared.fetched),
     (1, shared.transacted),
 )
+OF_PATTERNED: Sequence[tuple[int, Alone]] = (*OF_NATIVE, (12, native.wants_pattern))
 
 
 def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
@@ -59,6 +60,9 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
         draw_member(rng, name, native=rng.random() < share, has_own_topic=has_own_topic)
         for name in NAMES[: rng.randint(1, 4)]
     ]
+    if kind == "regex":
+        for one in members:
+            give_pattern(rng, one)
     moves: list[Move] = []
     partitions = 0
     for _ in range(rng.randint(MOVES_MIN, MOVES_MAX)):
@@ -69,9 +73,15 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
             moves += native.session_passed(rng, members)
         else:
             moves += draw_moves(rng, members)
-        if kind == "mixed" and rng.random() < SETTLED:
+        if kind in {"mixed", "regex"} and rng.random() < SETTLED:
             moves.append(settled(members))
     return Drawn(seed=seed, kind=kind, moves=(*moves, settled(members)))
+
+
+def give_pattern(rng: Random, member: Member) -> None:
+    """A KIP-848 member that wants topics by a pattern from the start."""
+    if member.native and rng.random() < PATTERNED:
+        member.fields |= {"subscribed_topic_regex": rng.choice(PATTERNS[:4]), "subscribed_topic_names": []}
 
 
 def settled(members: list[Member]) -> Move:
@@ -110,7 +120,8 @@ def draw_single(rng: Random, members: list[Member]) -> list[Move]:
     elif not member.native and rng.random() < 0.2:
         moves = [classic.synced(rng, member, members)]
     else:
-        table = OF_NATIVE if member.native else OF_CLASSIC
+        patterned = "subscribed_topic_regex" in member.fields
+        table = OF_PATTERNED if patterned else OF_NATIVE if member.native else OF_CLASSIC
         make = rng.choices([one for _, one in table], [weight for weight, _ in table])[0]
         moves = make(rng, member)
     return [spoil(rng, move, member, members) if rng.random() < SPOILT else move for move in moves]

@@ -6,7 +6,7 @@ It knows the calls' usual fields, and must not know what is answered.
 from dataclasses import replace
 from random import Random
 
-from tests.conformance.random.cast import LONG_MS, SHORT_MS, TOPICS
+from tests.conformance.random.cast import LONG_MS, PATTERNS, SHORT_MS, TOPICS
 from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import OWN_TOPIC, Grow, Move
 from tests.support.conformance.calls import chb
@@ -18,7 +18,7 @@ def appeared(rng: Random, member: Member) -> list[Move]:
     if member.inside and rng.random() < 0.9:
         return [told_all(member)]
     member.inside = True
-    version = rng.choice((1, 1, 1, 0))
+    version = 1 if "subscribed_topic_regex" in member.fields else rng.choice((1, 1, 1, 0))
     return [chb(member.name, 0, version, **member.fields)]
 
 
@@ -50,6 +50,14 @@ def changed(rng: Random, member: Member) -> list[Move]:
         member.fields["rebalance_timeout_ms"] = rng.choice((SHORT_MS, LONG_MS))
     else:
         member.topics = rng.choice(TOPICS)
+        member.fields["subscribed_topic_names"] = list(member.topics)
+    return [told_all(member)]
+
+
+def wants_pattern(rng: Random, member: Member) -> list[Move]:
+    """It wants other topics by a pattern, good or bad, or none any more."""
+    member.fields["subscribed_topic_regex"] = rng.choice(PATTERNS)
+    if not member.fields["subscribed_topic_regex"]:
         member.fields["subscribed_topic_names"] = list(member.topics)
     return [told_all(member)]
 
