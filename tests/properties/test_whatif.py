@@ -49,7 +49,7 @@ def figures(rebalances: Sequence[Measured]) -> list[tuple[str, int, int, int]]:
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_play_played_again_is_itself(one: History) -> None:
     """The record of an embedded group, under its own configuration, predicts what was recorded."""
     found = compare(GROUP, predict(one, OWN).events, OWN)
@@ -60,7 +60,7 @@ def test_play_played_again_is_itself(one: History) -> None:
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_play_gives_no_partition_to_two(one: History) -> None:
     """What is assigned was released before, or nobody's."""
     owners: dict[str, str] = {}
@@ -76,7 +76,7 @@ def test_play_gives_no_partition_to_two(one: History) -> None:
 
 
 @given(histories())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_rebalance_of_a_play_has_an_input_that_made_it(one: History) -> None:
     """Nothing happens by itself."""
     known = {given.event_id for given in one.inputs}
@@ -84,7 +84,7 @@ def test_every_rebalance_of_a_play_has_an_input_that_made_it(one: History) -> No
 
 
 @given(histories(least_ms=ANSWERED_MS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_classic_play_played_again_is_itself(one: History) -> None:
     """The same of the classic protocol, rebalances in the order of time."""
     found = compare(GROUP, predict(one, CLASSIC).events, CLASSIC)

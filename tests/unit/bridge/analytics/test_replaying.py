@@ -1,10 +1,9 @@
 """Groups played on the executors, and the rows that come back."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.job_run import event_lines
@@ -28,19 +27,25 @@ from bridge.whatif.configuration import configure
 from bridge.whatif.measures import measure
 from bridge.whatif.moments import line_up
 from bridge.whatif.rows import write_event
-from tests.support.spark import lines_of, taken, text_of
+from tests.support.spark import taken
 from tests.support.whatif_log import of_group, one_run, write_whatif_log
 
 SIDES = ("recorded", "predicted")
 CONSUMER = configure("consumer", None, ["group.consumer.heartbeat.interval.ms=1000"])
 
 
-def test_groups_are_played_where_spark_runs_them_as_they_are_here(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(name="plays", scope="module")
+def _plays(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """Two groups of a log, played by Spark."""
+    folder = tmp_path_factory.mktemp("events")
+    write_whatif_log(folder)
+    return play_groups(parsed(event_lines(spark, str(folder))), CONSUMER)
+
+
+def test_groups_are_played_where_spark_runs_them_as_they_are_here(plays: DataFrame) -> None:
     """Group by group, row by row."""
-    logged = write_whatif_log(tmp_path)
-    plays = play_groups(parsed(event_lines(spark, str(tmp_path))), CONSUMER)
     found = {row["group_id"]: row["play"] for row in plays.collect()}
-    expected = {group: play_group(group, of_group(logged, group), CONSUMER) for group in ("orders0", "orders1")}
+    expected = {group: play_group(group, of_group(one_run(2), group), CONSUMER) for group in ("orders0", "orders1")}
     assert found.keys() == expected.keys()
     for group, play in expected.items():
         assert found[group].asDict(recursive=True) == as_dict(play)
@@ -55,13 +60,11 @@ def as_dict(play: Played) -> dict[str, object]:
     return {**play._asdict(), "rows": rows}
 
 
-def test_rows_say_what_became_of_a_disturbance(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_say_what_became_of_a_disturbance(plays: DataFrame) -> None:
     """The stranger disturbs a and b on the classic protocol, and nobody on the new one."""
-    write_whatif_log(tmp_path, groups=1)
-    plays = play_groups(parsed(event_lines(spark, str(tmp_path))), CONSUMER)
     table = replays(plays, "protocol=consumer")
     assert table.columns == [*REPLAYS.column_names]
-    rows = table.where("cause != ''").orderBy("began_us").collect()
+    rows = table.where("cause != '' and group_id = 'orders0'").orderBy("began_us").collect()
     assert [(row["disturbed"], row["predicted_disturbed"]) for row in rows] == [
         (0, 0),
         (0, 0),
@@ -110,20 +113,12 @@ def test_events_of_all_runs_are_in_order_each_once() -> None:
     assert in_order(rows) == [*events, *later]
 
 
-def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason(spark: SparkSession) -> None:
-    """And with the number of its rebalances; the others are played."""
-    events = one_run(2)
-    blind = [event for event in of_group(events, "orders1") if isinstance(event.fact, RebalanceBegan | PhaseBegan)]
-    whole = of_group(events, "orders0")
-    plays = play_groups(parsed(lines_of(spark, text_of([*whole, *blind]))), CONSUMER)
-    found = {row["group_id"]: row["play"] for row in plays.collect()}
+def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason() -> None:
+    """And with the number of its rebalances."""
+    events = of_group(one_run(1), "orders0")
+    blind = [event for event in events if isinstance(event.fact, RebalanceBegan | PhaseBegan)]
     begun = sum(isinstance(event.fact, RebalanceBegan) for event in blind)
-    assert (found["orders1"]["reason"], found["orders1"]["set_aside"], found["orders1"]["rows"]) == (
-        "history-begins-in-the-middle",
-        begun,
-        [],
-    )
-    assert found["orders0"]["rows"]
+    assert play_group("orders0", blind, CONSUMER) == Played(begun, "history-begins-in-the-middle", [])
 
 
 @pytest.mark.parametrize("kind", [CommitPassed.kind])

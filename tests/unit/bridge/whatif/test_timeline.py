@@ -1,13 +1,19 @@
 """What happens when."""
 
+from functools import partial
+
 from bridge.whatif.timeline import Timeline
 
 
 def test_actions_happen_in_order_of_time_then_of_planning() -> None:
     """What is past happens now."""
     timeline, seen = Timeline(10), list[str]()
+
+    def happen(name: str) -> None:
+        seen.append(f"{name}@{timeline.now_us}")
+
     for at_us, name in ((30, "c"), (20, "a"), (20, "b"), (5, "late")):
-        timeline.at(at_us, lambda name=name: seen.append(f"{name}@{timeline.now_us}"))  # type: ignore[misc]
+        timeline.at(at_us, partial(happen, name))
     while timeline.next_us() is not None:
         timeline.step()
     assert seen == ["late@10", "a@20", "b@20", "c@30"]
