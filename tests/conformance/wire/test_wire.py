@@ -11,6 +11,8 @@ from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import NEWEST, Call, Poll, Scenario
 from tests.support.conformance.transcripts import Difference, differences, load
 
+pytestmark = pytest.mark.timeout(1_200)
+"""The first test of a profile plays all scenarios that are."""
 NATIVE = {"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"}
 BEGINS_AGAIN = ("an empty consumer group becomes a classic group", "empty groups change")
 CLASSIC = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit"}

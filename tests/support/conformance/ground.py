@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import KafkaException, NewTopic
@@ -80,9 +81,9 @@ def play_all(bootstrap: str, scenarios: Sequence[Scenario]) -> dict[str, list[An
     ground = find_ground(bootstrap)
     run = uuid.uuid4().hex[:8]
 
-    def play(scenario: Scenario) -> list[Answer]:
-        group = f"wire-{run}-{scenarios.index(scenario)}-x"
-        return Play(ground=ground, group=group).run(scenario)
+    def play(number: int, scenario: Scenario) -> list[Answer]:
+        return Play(ground=ground, group=f"wire-{run}-{number}-x").run(scenario)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip((one.name for one in scenarios), pool.map(play, scenarios), strict=True))
+        played = pool.map(play, count(), scenarios)
+        return dict(zip((one.name for one in scenarios), played, strict=True))

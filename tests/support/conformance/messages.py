@@ -147,12 +147,15 @@ APIS: Mapping[str, Api] = {
 }
 
 
+HEAD = parse_fields("key:i16 version:i16 correlation_id:i32 client_id:s")
+
+
 def encode_request(api: Api, version: int, correlation_id: int, client_id: str, fields: Mapping[str, Value]) -> bytes:
     """A whole frame, length prefix included."""
     flexible = version >= api.flexible
     head = Writer(1, flexible=False)
     head.write_struct(
-        parse_fields("key:i16 version:i16 correlation_id:i32 client_id:s"),
+        HEAD,
         {"key": api.key, "version": version, "correlation_id": correlation_id, "client_id": client_id},
     )
     body = Writer(version, flexible=flexible)

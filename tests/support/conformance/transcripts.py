@@ -5,6 +5,7 @@ It knows the form of the files, and must not know how a transcript comes about.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,6 +37,7 @@ def save(version: str, theme: str, answers: Mapping[str, Answers]) -> None:
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
+@cache
 def load(version: str, theme: str) -> Mapping[str, Answers]:
     """What that Kafka answered."""
     answers: Mapping[str, Answers] = json.loads(transcript_file(version, theme).read_text(encoding="utf-8"))
