@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import cast
 
 import psutil
 
@@ -25,9 +24,10 @@ from bridge.telemetry.schema.terms import Road
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError
 from tests.support.passing_words import beat, beaten, join, joined, leave, left, named, sync, synced
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef
-from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.messages import GroupReply
 
 EVENTS = 10_000_000
 WARM = 1_000_000
@@ -36,6 +36,7 @@ GENERATIONS = 10
 WAITING_MAX = 50_000
 GROWTH_MAX = 1.05
 MIB = 1 << 20
+Asked = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
 LIMITS = FileLimits(file_bytes_max=32 * MIB, total_bytes_max=128 * MIB)
 
 
@@ -107,13 +108,13 @@ class _World:
         for name in names:
             self.follower.fetched(_client(name), named(*shares[name]), False, self._recorder.now_us())
 
-    def _pass(self, group: str, name: str, request: GroupRequest, reply: GroupReply) -> None:
+    def _pass(self, group: str, name: str, request: Asked, reply: GroupReply) -> None:
         self._answer(self._ask(group, name, request), reply)
 
-    def _ask(self, group: str, name: str, request: GroupRequest) -> RequestRef:
+    def _ask(self, group: str, name: str, request: Asked) -> RequestRef:
         connection = self.members + int(name.rpartition("-")[2])
         ref = RequestRef(0, connection, next(self._numbers))
-        named_so = cast("GroupRequest", replace(request, group_id=GroupId(group)))
+        named_so = replace(request, group_id=GroupId(group))
         self.follower.asked(ref, _client(name), named_so, Road.PASSING, self._recorder.now_us())
         return ref
 

@@ -26,7 +26,6 @@ from tests.support.two_accounts import lags, told_by_clients, told_by_tables
 from tests.support.whole_lives import LIVES, QUICK_GROUPS, Life, Place, group_of, live
 
 SEED = 848
-AT_ONCE = 3
 CLOCK_ERROR_US = 5_000_000
 """Both clocks are the host's; a callback runs when its thread gets a core, and a machine that is busy takes its time.
 What it comes to is in docs/reference/two-accounts.md.
@@ -59,33 +58,22 @@ class Brokers:
             self.running[version] = stack.enter_context(start_broker(settings, directory=directory / version))
 
 
-async def _live_all(lives: Sequence[Life], brokers: Brokers, directory: Path) -> Mapping[Life, Lived]:
-    lived: dict[Life, Lived] = {}
-    limit = trio.CapacityLimiter(AT_ONCE)
-
-    async def let_live(life: Life) -> None:
-        async with limit:
-            folder = directory / str(life)
-            place = Place(kafka=brokers.running[life.version], wardrobe=brokers.wardrobe, directory=folder)
+@pytest.fixture(name="lived", scope="module")
+def _lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[Life, Lived]:
+    """What the clients of the fleets say that tests were chosen for, which live one after the other."""
+    wanted = {item.name for item in request.session.items}
+    lives = [life for life in LIVES if any(name.endswith(f"[{life}]") for name in wanted)]
+    directory, lived = tmp_path_factory.mktemp("lives"), dict[Life, Lived]()
+    with ExitStack() as stack:
+        brokers = Brokers(stack, tmp_path_factory.mktemp("brokers"), {life.version for life in lives})
+        for life in lives:
+            kafka = brokers.running[life.version]
+            place = Place(kafka=kafka, wardrobe=brokers.wardrobe, directory=directory / str(life))
             try:
-                lived[life] = await live(life, place)
+                lived[life] = trio.run(live, life, place)
             except (FleetError, BridgeProcessError, ExceptionGroup) as fault:
                 # It belongs to the test of this fleet, which raises it again.
                 lived[life] = fault
-
-    async with trio.open_nursery() as nursery:
-        for life in lives:
-            nursery.start_soon(let_live, life)
-    return lived
-
-
-@pytest.fixture(name="lived", scope="module")
-def _lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[Life, Lived]:
-    """What the clients of all chosen fleets say; the events of all are in one folder, as of bridges side by side."""
-    lives, directory = _chosen(request.config), tmp_path_factory.mktemp("lives")
-    with ExitStack() as stack:
-        brokers = Brokers(stack, tmp_path_factory.mktemp("brokers"), {life.version for life in lives})
-        lived = trio.run(_live_all, lives, brokers, directory)
     return lived
 
 

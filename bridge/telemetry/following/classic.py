@@ -5,12 +5,13 @@ It must not know who answers; where the engine tells of epochs (`is_led`) genera
 
 from collections.abc import Mapping
 
+from bridge.telemetry.following.phrases import group_words, input_words, member_words
 from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import compare_shares
-from bridge.telemetry.following.telling import Teller, group_words, input_words, member_words
+from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
-from bridge.telemetry.schema.terms import Carrier, Departure, News, Phase, Protocol
+from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
 from translators.dialects.classic import (
     JoinGroup,
     JoinGroupReply,
@@ -134,6 +135,7 @@ class ClassicFollower:
         group.leader, group.assignor = reply.leader, reply.protocol_name or ""
         self._teller.begin_phase(group, member, Phase.SYNCING, at_us)
         if reply.members and not group.is_led:
+            self._teller.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
             self._tell_listed_joins(group, {one.member_id for one in reply.members})
             self._reconcile(group, {one.member_id for one in reply.members}, at_us)
         self._teller.settle(group, member, at_us)

@@ -3,7 +3,8 @@
 It must not know offsets, let alone what else a commit carries.
 """
 
-from bridge.telemetry.following.telling import Teller, member_words
+from bridge.telemetry.following.phrases import member_words
+from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.schema.facts import CommitPassed
 from bridge.telemetry.schema.terms import Phase

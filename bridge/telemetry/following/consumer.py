@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.phrases import input_words, member_words
 from bridge.telemetry.following.reading import read_report
 from bridge.telemetry.following.silence import SilenceFollower
-from bridge.telemetry.following.telling import Teller, input_words, member_words
+from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberSubscribed
-from bridge.telemetry.schema.terms import Carrier, Departure, News, Phase, Protocol
+from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
@@ -108,12 +109,14 @@ class ConsumerFollower:
             teller.begin_rebalance(group, began_us, reply.member_epoch)
         member_id = reply.member_id or request.member_id
         member = group.members.get(member_id)
+        teller.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
         if join is not None:
             member = self._classic.tell_join(group, join, member_id)
         if member is None:
             return
         member.protocol = Protocol.CONSUMER
         group.natives.add(member_id)
+        teller.advance(group, member, reply.member_epoch, at_us)
         member.member_epoch = reply.member_epoch
         if not group.is_led:
             member.reached = reply.member_epoch

@@ -35,9 +35,10 @@ from bridge.engine.records import (
 from bridge.engine.state import Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.phrases import group_words
 from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import TargetBook
-from bridge.telemetry.following.telling import Teller, group_words
+from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack
 from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol, Road
@@ -329,6 +330,7 @@ class EngineFollower:
             self.departing.pop((group_id, member_id), None)
             self._teller.leave(group, member, Departure.STATIC_LEFT, at_us)
             return
+        self._teller.advance(group, member, current.epoch, at_us)
         member.member_epoch = current.epoch
         member.due = self._topics(current.assigned)
         member.reached = current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH

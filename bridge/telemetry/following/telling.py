@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol as Interface
-from typing import TypedDict
 
 from bridge.telemetry.cause.background import keep_past
 from bridge.telemetry.cause.words import Introduced
+from bridge.telemetry.following.phrases import group_words, input_words, introduced, member_words
 from bridge.telemetry.following.tracks import (
     NO_PARTITIONS,
     GroupTrack,
-    Inputs,
     MemberTrack,
     Partitions,
     RebalanceTrack,
@@ -22,7 +21,8 @@ from bridge.telemetry.following.tracks import (
 )
 from bridge.telemetry.schema.facts import (
     Fact,
-    MemberInputs,
+    GroupConverted,
+    MemberAdvanced,
     MemberJoined,
     MemberLeft,
     MemberRevived,
@@ -38,7 +38,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Phase, Protocol, Road
+from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Outcome, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
 EVENTS_OF_REBALANCE_MAX = 20_000
@@ -72,89 +72,6 @@ class Log(Interface):
     def say_later(self, make: Callable[[], Fact | None], at_us: int) -> None:
         """Take a fact that somebody else should make, because it takes long; None for none."""
         ...
-
-
-class GroupWords(TypedDict):
-    """What every fact about a group says."""
-
-    group_id: str
-    road: Road
-    rebalance_id: str
-    group_epoch: int
-
-
-class MemberWords(GroupWords):
-    """What every fact about a member says."""
-
-    member_id: str
-    instance_id: str | None
-    protocol: Protocol
-    member_epoch: int
-    generation: int
-
-
-class InputWords(TypedDict):
-    """What the decisions about a member depend on."""
-
-    client_id: str
-    client_host: str
-    library: str
-    library_version: str
-    topics: tuple[str, ...]
-    pattern: str | None
-    assignors: tuple[str, ...]
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    rack_id: str | None
-    owned: tuple[str, ...] | None
-
-
-def group_words(group: GroupTrack) -> GroupWords:
-    """The group's words."""
-    return {
-        "group_id": group.group_id,
-        "road": group.road,
-        "rebalance_id": group.rebalance_id,
-        "group_epoch": group.epoch,
-    }
-
-
-def member_words(group: GroupTrack, member: MemberTrack, rebalance_id: str | None = None) -> MemberWords:
-    """The member's words; the rebalance is the one under way unless given."""
-    return {
-        "group_id": group.group_id,
-        "road": group.road,
-        "rebalance_id": group.rebalance_id if rebalance_id is None else rebalance_id,
-        "group_epoch": group.epoch,
-        "member_id": member.member_id,
-        "instance_id": member.instance_id,
-        "protocol": member.protocol,
-        "member_epoch": member.member_epoch,
-        "generation": member.generation,
-    }
-
-
-def input_words(inputs: Inputs) -> InputWords:
-    """The inputs' words."""
-    return {
-        "client_id": inputs.client_id,
-        "client_host": inputs.client_host,
-        "library": inputs.library,
-        "library_version": inputs.library_version,
-        "topics": inputs.topics,
-        "pattern": inputs.pattern,
-        "assignors": inputs.assignors,
-        "session_timeout_ms": inputs.session_timeout_ms,
-        "rebalance_timeout_ms": inputs.rebalance_timeout_ms,
-        "rack_id": inputs.rack_id,
-        "owned": None if inputs.owned is None else written(inputs.owned),
-    }
-
-
-def introduced(group: GroupTrack, member_id: str) -> MemberInputs | None:
-    """What a member told about itself that is there, or was until lately."""
-    member = group.members.get(MemberId(member_id)) or group.departed.get(MemberId(member_id))
-    return None if member is None else MemberInputs(**member_words(group, member), **input_words(member.inputs))
 
 
 class Teller:
@@ -237,6 +154,13 @@ class Teller:
         if rebalance is not None and is_settled and (rebalance.is_joined or not group.joins):
             self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
 
+    def convert(self, group: GroupTrack, kind: Protocol, conversion: Conversion, at_us: int) -> None:
+        """A group that passes is of the other kind, as its members' requests and answers show (KIP-848)."""
+        if group.road is Road.PASSING and group.group_type is not kind:
+            is_known, group.group_type = group.group_type is not None, kind
+            if is_known:
+                self.tell(group, GroupConverted(**group_words(group), group_type=kind, conversion=conversion), at_us)
+
     # ------------------------------------------------------------------ members
 
     def join(self, group: GroupTrack, member: MemberTrack, former_id: str, at_us: int) -> None:
@@ -289,6 +213,12 @@ class Teller:
         away = group.away.pop(member_id, None)
         if away is not None:
             self.release(group, away, away.assigned, at_us, _idle_us(group, away, Departure.STATIC_LEFT, at_us))
+
+    def advance(self, group: GroupTrack, member: MemberTrack, epoch: int, at_us: int) -> None:
+        """A member has left an epoch for another; that alone explains nothing, so it is written and not kept."""
+        if epoch > member.member_epoch > 0:
+            member.member_epoch = epoch
+            self._log.say(MemberAdvanced(**member_words(group, member)), at_us)
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:
         """An answer brought news."""

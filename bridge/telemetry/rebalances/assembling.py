@@ -15,6 +15,7 @@ from bridge.telemetry.rebalances.stories import UNKNOWN_COUNT, MemberStory, Reba
 from bridge.telemetry.schema.facts import (
     CommitPassed,
     GroupFact,
+    MemberAdvanced,
     MemberFact,
     MemberInputs,
     MemberJoined,
@@ -57,6 +58,8 @@ def assemble(events: Iterable[Event]) -> list[Rebalance]:
     for event in events:
         fact = event.fact
         group_id = getattr(fact, "group_id", "")
+        if isinstance(fact, MemberAdvanced):
+            continue
         if isinstance(fact, MemberInputs):
             introduced[fact.member_id] = fact
         if not group_id:

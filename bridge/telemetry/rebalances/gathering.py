@@ -14,6 +14,7 @@ from bridge.telemetry.schema.facts import (
     CommitPassed,
     GroupDeleted,
     GroupFact,
+    MemberAdvanced,
     MemberFact,
     MemberInputs,
     MemberLeft,
@@ -67,6 +68,11 @@ class Gatherer:
 
     def add(self, event: Event) -> None:
         """Take one event."""
+        # Every member of a group advances to every epoch; of those to whom that was more there are other facts.
+        if not isinstance(event.fact, MemberAdvanced):
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         fact = event.fact
         if isinstance(fact, MemberInputs):
             self._introduce(fact.member_id, event)

@@ -235,6 +235,15 @@ class MemberSubscribed(MemberInputs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberAdvanced(MemberFact):
+    """A member that had an epoch has reached the next one (`member_epoch`), whatever that meant to it; `generation` is
+    what its classic client was shown last.
+    """
+
+    kind: ClassVar[str] = "member-advanced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberLeft(MemberFact):
     """A member is gone, or a static one is away for a while (`STATIC_LEFT`)."""
 
@@ -336,6 +345,7 @@ Fact = (
     | MemberRevived
     | MemberRejoined
     | MemberSubscribed
+    | MemberAdvanced
     | MemberLeft
     | MemberTold
     | PhaseBegan

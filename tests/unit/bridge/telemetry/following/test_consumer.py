@@ -3,10 +3,17 @@
 from dataclasses import replace
 
 from bridge.telemetry.following.silence import CONSUMER_SESSION_MS
-from bridge.telemetry.schema.facts import MemberLeft, MemberSubscribed, PartitionsReleased, RebalanceBegan
-from bridge.telemetry.schema.terms import Departure
+from bridge.telemetry.schema.facts import (
+    GroupConverted,
+    MemberAdvanced,
+    MemberLeft,
+    MemberSubscribed,
+    PartitionsReleased,
+    RebalanceBegan,
+)
+from bridge.telemetry.schema.terms import Conversion, Departure, Protocol
 from tests.support.heard import Ears
-from tests.support.passing_words import TOPIC_ID, report, reported
+from tests.support.passing_words import TOPIC_ID, join, joined, report, reported
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, Topic, TopicName
@@ -43,6 +50,7 @@ def test_member_joins_is_given_partitions_and_gives_some_up() -> None:
         "partitions-released t-1",
         "ends revoking",
         "begins stable",
+        "member-advanced",
     ]
 
 
@@ -76,6 +84,24 @@ def test_member_that_says_something_new_is_told() -> None:
     (subscribed,) = ears.log.of(MemberSubscribed)
     assert isinstance(subscribed, MemberSubscribed)
     assert subscribed.topics == ("t", "u")
+
+
+def test_group_that_passes_is_converted_by_who_comes_and_goes() -> None:
+    """KIP-848: the first heartbeat makes it a consumer group, and a leader that is named a classic one again."""
+    ears = _ears()
+    ears.pass_by(join("k"), joined("k", 1, leader="k", members=("k",)))
+    ears.pass_by(report("a", 0), reported(2, ()))
+    ears.pass_by(report("a", 2), reported(3))
+    ears.pass_by(report("a", -1), reported(-1))
+    ears.pass_by(join("k"), joined("k", 4, leader="k", members=("k",)))
+    told = [(one.group_type, one.conversion) for one in ears.log.of(GroupConverted) if isinstance(one, GroupConverted)]
+    assert told == [
+        (Protocol.CONSUMER, Conversion.MEMBER_JOINED),
+        (Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT),
+    ]
+    (advanced,) = ears.log.of(MemberAdvanced)
+    assert isinstance(advanced, MemberAdvanced)
+    assert (advanced.member_id, advanced.member_epoch) == ("a", 3)
 
 
 def test_departures_are_told_by_their_kind() -> None:

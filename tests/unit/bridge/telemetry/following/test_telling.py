@@ -3,7 +3,8 @@
 import pytest
 
 from bridge.telemetry.following import telling
-from bridge.telemetry.following.telling import Teller, group_words, input_words, introduced, member_words
+from bridge.telemetry.following.phrases import group_words, introduced
+from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
 from bridge.telemetry.schema.facts import BridgeStopped, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Departure, Outcome, Phase, Protocol, Road
@@ -25,14 +26,6 @@ def _member() -> MemberTrack:
 def _teller() -> tuple[Teller, MemoryLog, list[int]]:
     log, lengths = MemoryLog(), list[int]()
     return Teller("7f", log, lambda events, _: lengths.append(len(events))), log, lengths
-
-
-def test_words_say_group_member_and_rebalance() -> None:
-    """A phase that began before keeps the id it began under."""
-    group, member = _group(), _member()
-    assert member_words(group, member, "r1")["rebalance_id"] == "r1"
-    assert {**group_words(group)}.items() <= {**member_words(group, member)}.items()
-    assert input_words(Inputs(owned=named(1)))["owned"] == ("t-1",)
 
 
 def test_new_rebalance_cuts_the_running_one_short() -> None:
