@@ -111,7 +111,7 @@ class BrokerSide:
             return False
         self.transport = transport
         self.sender = Sender(transport, nursery, self._client.change, self._lost_while_sending)
-        self._client.spawn(lambda: self._read_answers(transport))
+        self._client.spawn(lambda: self._hear(transport))
         return True
 
     def close(self) -> None:
@@ -191,6 +191,14 @@ class BrokerSide:
             return True
         return client.session.outbox.head is expected.slot and client.sender.unsent_bytes == 0
 
+    async def _hear(self, transport: Transport) -> None:
+        try:
+            await self._read_answers(transport)
+        except trio.ClosedResourceError:
+            # Closed here, because sending failed first: that has been dealt with, and there may be another by now.
+            if self.transport is transport:
+                raise
+
     async def _read_answers(self, transport: Transport) -> None:
         buffer, turns = self._house.buffer, 0
         while True:
@@ -202,7 +210,7 @@ class BrokerSide:
                 await transport.wait_readable()
                 continue
             if count == 0:
-                self._lost("the broker closed the connection")
+                self._hung_up(transport)
                 return
             self._client.traffic += 1
             if not await self._take_answers(buffer[:count]):
@@ -273,6 +281,11 @@ class BrokerSide:
         if self.transport is not None:
             with trio.move_on_after(LINGER_S):
                 await hear_out(self.transport, self._answers)
+
+    def _hung_up(self, transport: Transport) -> None:
+        """The broker is done with a connection, which is no news where it was closed here."""
+        if self.transport is transport:
+            self._lost("the broker closed the connection")
 
     def _lost_while_sending(self) -> None:
         self._lost("the broker closed the connection while a request was sent")

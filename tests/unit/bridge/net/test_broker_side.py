@@ -1,8 +1,11 @@
 """The broker's half of a connection: opened late, asked between requests, given up once."""
 
+import pytest
 import trio
 import trio.testing
 
+from bridge.net.transport import PeerGone, SocketTransport
+from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_reply, encode_request
 from tests.support.front import front_of
@@ -16,6 +19,7 @@ OURS = GroupId("embedded-x")
 BEAT = encode_request(ApiKey.HEARTBEAT, 3, 1, "c", Heartbeat(OURS, 1, MemberId("m"), None))
 OFFSETS = OffsetFetch(groups=(GroupOffsets(group_id=OURS, topics=None),))
 FOUND = OffsetFetchReply(groups=(FetchedGroup(group_id=OURS, topics=()),))
+NO_ACKS = b"\xff\xff\x00\x00" + b"lost" * 10
 BODIES: dict[int, bytes] = {ApiKey.OFFSET_FETCH: encode_reply(ApiKey.OFFSET_FETCH, 8, 0, FOUND)[9:]}
 
 
@@ -84,3 +88,29 @@ async def test_unreadable_answer_to_a_question_is_none_and_ends_the_connection()
         via.ask(ref, message, got.append)
         assert await client.is_closed()
     assert got == [None]
+
+
+async def test_broker_that_is_gone_when_a_request_is_sent_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker hangs up on acks=0 that it can't serve: who listens for answers is woken, and the next request connects
+    again.
+    """
+    try_send = SocketTransport.try_send
+
+    def send_or_fail(transport: SocketTransport, data: bytes | memoryview) -> int:
+        if NO_ACKS in bytes(data):
+            raise PeerGone("broken pipe")
+        return try_send(transport, data)
+
+    broker = ScriptedBroker()
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.FETCH, 11, 1))
+        assert await client.ids(1) == [1]
+        before = len(broker.streams)
+        monkeypatch.setattr(SocketTransport, "try_send", send_or_fail)
+        await client.send(request(ApiKey.PRODUCE, 7, 2, NO_ACKS))
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        await client.send(request(ApiKey.FETCH, 11, 3))
+        assert await client.ids(1) == [3]
+        assert len(broker.streams) == before + 1
+        assert front.closed(CloseReason.BUG) == 0
