@@ -32,7 +32,7 @@ from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.startup import measure_startup
-from tests.benchmarks.whatif import measure_whatif
+from tests.benchmarks.whatif import measure_play, measure_whatif
 
 IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "engine": measure_engine,
@@ -44,6 +44,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "pipeline": measure_pipeline,
     "event-memory": measure_event_memory,
     "what-if": measure_whatif,
+    "what-if-play": measure_play,
 }
 """Those that need no broker."""
 WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
