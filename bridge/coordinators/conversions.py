@@ -13,7 +13,7 @@ from bridge.engine.queries import STABLE, group_state
 from bridge.engine.state import Group, Shard
 from translators.classic_member.converting import Settler, begin_completing, begin_stable, last_join, take_leave
 from translators.classic_member.events import DeadlinePassed, Event, JoinReceived, SyncReceived
-from translators.classic_member.profile import profile_of
+from translators.classic_member.profile import Offer, Profile, profile_of
 from translators.classic_member.states import PreparingRebalance, Seat
 from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
@@ -36,6 +36,7 @@ class Conversions:
         self._late: list[Feed] = []
         self._refused: list[tuple[RequestRef, JoinGroupReply | SyncGroupReply]] = []
         self._due: dict[GroupId, DowngradeDue] = {}
+        self._profiles: dict[Offer, Profile] = {}
         self._unsettled: dict[GroupId, AskRef] = {}
 
     def clear(self) -> None:
@@ -71,6 +72,7 @@ class Conversions:
         self._due.pop(notice.group_id, None)
         for seat in notice.seats:
             yield from self._begin_member(notice, seat, now_ms)
+        self._profiles.clear()
         for seat in notice.newcomers:
             yield from self._begin_newcomer(notice.group_id, seat)
 
@@ -147,13 +149,26 @@ class Conversions:
                 instance_id=member.instance_id,
                 limits=self._machines.limits,
             ),
-            profile=profile_of(_join(notice.group_id, seat), seat.protocol_name, seat.wants),
+            profile=self._profile(seat),
             generation=seat.generation,
             epoch=seat.epoch,
             handed=seat.handed,
             using=seat.using,
             session_deadline_ms=_session_end_ms(seat, now_ms),
         )
+
+    def _profile(self, seat: TranslatedSeat) -> Profile:
+        """Thousands of members say the same, and then have one profile."""
+        member = seat.member
+        offer = Offer(
+            protocols=member.protocols,
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+        )
+        known = self._profiles.get(offer)
+        if known is None or known.protocol_name != seat.protocol_name:
+            known = self._profiles[offer] = profile_of(offer, seat.protocol_name, seat.wants)
+        return known
 
     # ------------------------------------------------------------------ down
 

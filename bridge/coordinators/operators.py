@@ -5,9 +5,12 @@ It must not know how an operator is heard, nor how anything is shown.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
+
+import trio
 
 from bridge.coordinators.embedded import EmbeddedGroups
-from bridge.coordinators.outlook import MemberOutlook, list_members, look_ahead
+from bridge.coordinators.outlook import MemberOutlook, copy_group, list_members, look_ahead
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import Converted
 from bridge.engine.queries import group_type
@@ -20,6 +23,8 @@ from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, Inst
 OPERATOR = ClientIdentity(client_id="epochbridge-operator", client_host="")
 _UNAVAILABLE = "the bridge can't do it at the moment: it is starting, or its journal can't be written; try again soon"
 REASON = "removed by an operator"
+AT_ONCE_MAX = 500
+"""Members for whom looking ahead is shorter than a thread is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,10 @@ class Operators:
         if group_type(owner.shard, group_id) is None:
             return None
         if to is GroupType.CONSUMER:
-            members = look_ahead(owner.shard, owner.catalog, group_id, self._groups.now_ms())
+            copied = copy_group(owner.shard, group_id)
+            look = partial(look_ahead, copied, owner.catalog, group_id, self._groups.now_ms())
+            count = sum(len(group.members) for group in copied.classic_groups.values())
+            members = await trio.to_thread.run_sync(look) if count > AT_ONCE_MAX else look()
         else:
             members = list_members(owner.shard, group_id)
         verdict = await self._groups.convert(group_id, to, is_dry_run=is_dry_run)

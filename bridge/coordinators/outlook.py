@@ -29,12 +29,11 @@ class MemberOutlook:
     gains: frozenset[TopicPartition] = field(default=NOTHING)
 
 
-def look_ahead(shard: Shard, catalog: Catalog, group_id: GroupId, now_ms: int) -> tuple[MemberOutlook, ...]:
+def look_ahead(copied: Shard, catalog: Catalog, group_id: GroupId, now_ms: int) -> tuple[MemberOutlook, ...]:
     """What it would mean to the members of a classic group that it becomes a consumer group; nothing if it can't.
 
-    A group in a rebalance is taken as it was before.
+    It converts the copy, which may take long and touches nothing else: any thread may do it.
     """
-    copied = _copy(shard, group_id)
     order = ConvertGroup(ref=AskRef(group_id, NO_MEMBER_ID), group_id=group_id, to=GroupType.CONSUMER)
     outcome = advance(copied, [order], now_ms)
     return tuple(_outlooks(copied, catalog, group_id, outcome))
@@ -52,8 +51,11 @@ def list_members(shard: Shard, group_id: GroupId) -> tuple[MemberOutlook, ...]:
     )
 
 
-def _copy(shard: Shard, group_id: GroupId) -> Shard:
-    """A shard with this group and all topics, and nothing that a copy could share with the original."""
+def copy_group(shard: Shard, group_id: GroupId) -> Shard:
+    """A shard with this group and all topics, and nothing that a copy could share with the original.
+
+    A group in a rebalance is copied as it was before.
+    """
     group = shard.classic_groups.get(group_id)
     part = Shard(
         settings=shard.settings,

@@ -4,6 +4,7 @@ It must not know records or decisions.
 """
 
 from collections.abc import Hashable, Iterable
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from bridge.engine.commands import Speaks
@@ -87,7 +88,7 @@ def index_current(state: Shard, group: Group, member_id: MemberId, old: Current,
     for partition in had - has:
         del group.owners[partition]
         refresh(state, group, partition)
-    for partition in has - had:
+    for partition in has - had if had else has:
         owner = group.owners.get(partition)
         if owner is not None:
             raise OwnedTwice(
@@ -115,8 +116,9 @@ def _count_stable(group: Group, old: Current, new: Current) -> None:
         count_up(group.stable_at, new.epoch)
 
 
-def _held(current: Current) -> set[TopicIdPartition]:
-    return current.assigned.keys() | current.pending_revocation.keys()
+def _held(current: Current) -> AbstractSet[TopicIdPartition]:
+    held = current.assigned.keys()
+    return held | current.pending_revocation.keys() if current.pending_revocation else held
 
 
 def retarget(state: Shard, group: Group, member_id: MemberId, partitions: Partitions) -> None:

@@ -100,8 +100,9 @@ class Turn:
         """Remember what a record takes from its owner or from a commit on its way."""
         if isinstance(record, CurrentAssigned):
             held = _held(self.state.groups[record.group_id], record.member_id)
-            kept = record.current.assigned.keys() | record.current.pending_revocation.keys()
-            self._release(record.group_id, held - kept)
+            if held:
+                kept = record.current.assigned.keys() | record.current.pending_revocation.keys()
+                self._release(record.group_id, held - kept)
         elif isinstance(record, MemberForgotten):
             self._release(record.group_id, _held(self.state.groups[record.group_id], record.member_id))
         elif isinstance(record, CommitEnded):

@@ -68,7 +68,16 @@ def is_eager(protocols: tuple[Protocol, ...], owned: frozenset[TopicPartition] |
     return not owned and any(protocol.name != COOPERATIVE for protocol in protocols)
 
 
-def profile_of(request: JoinGroup, name: str, subscription: Subscription) -> Profile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a JoinGroup says of a client besides its words; equal ones with equal words make equal profiles."""
+
+    protocols: tuple[Protocol, ...]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+def profile_of(request: JoinGroup | Offer, name: str, subscription: Subscription) -> Profile:
     """The profile of a client whose `subscription`, under the protocol `name`, has been read already."""
     timeout = request.rebalance_timeout_ms
     return Profile(

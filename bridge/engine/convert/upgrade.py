@@ -136,10 +136,13 @@ def _write_member(turn: Turn, group_id: GroupId, share: Share, epoch: int) -> No
 
 def to_ids(state: Shard, partitions: Named) -> Partitions:
     """Partitions by topic id, without those that don't exist."""
+    ids, counts = state.topic_ids, state.partition_counts
     return frozenset(
-        TopicIdPartition(topic_id, index)
-        for name, index in partitions
-        if (topic_id := state.topic_ids.get(name)) is not None and 0 <= index < state.partition_counts[topic_id]
+        [
+            TopicIdPartition(topic_id, index)
+            for name, index in partitions
+            if (topic_id := ids.get(name)) is not None and 0 <= index < counts[topic_id]
+        ]
     )
 
 

@@ -1,6 +1,6 @@
 """Conversions that are only looked at."""
 
-from bridge.coordinators.outlook import list_members, look_ahead
+from bridge.coordinators.outlook import copy_group, list_members, look_ahead
 from bridge.engine.commands import ConvertGroup, GroupType
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings
@@ -22,7 +22,7 @@ def led(count: int) -> tuple[OwnedGroup, list[LedClient]]:
 def test_group_that_is_in_order_would_move_nothing() -> None:
     """And looking at it changes nothing."""
     group, clients = led(2)
-    outlooks = look_ahead(group.owner.shard, group.owner.catalog, GROUP, group.now_ms)
+    outlooks = look_ahead(copy_group(group.owner.shard, GROUP), group.owner.catalog, GROUP, group.now_ms)
     assert {one.member_id for one in outlooks} == {client.member_id for client in clients}
     assert [(one.loses, one.gains) for one in outlooks] == [(frozenset(), frozenset())] * 2
     assert group_type(group.owner.shard, GROUP) is GroupType.CLASSIC
@@ -32,7 +32,7 @@ def test_partition_that_nobody_has_would_be_given_out() -> None:
     """The topic has grown, and the leader has not noticed yet."""
     group, _ = led(2)
     group.change_topics([Topic(TopicId(b"t" * 16), TOPIC, 5)])
-    outlooks = look_ahead(group.owner.shard, group.owner.catalog, GROUP, group.now_ms)
+    outlooks = look_ahead(copy_group(group.owner.shard, GROUP), group.owner.catalog, GROUP, group.now_ms)
     assert sorted(map(len, (one.gains for one in outlooks))) == [0, 1]
     assert frozenset[TopicPartition]().union(*(one.gains for one in outlooks)) == {TopicPartition(TOPIC, 4)}
 
@@ -41,8 +41,8 @@ def test_there_is_nothing_to_see_where_there_is_nothing_to_convert() -> None:
     """An unknown group, and one that is a consumer group already."""
     group, clients = led(2)
     shard, catalog = group.owner.shard, group.owner.catalog
-    assert look_ahead(shard, catalog, GroupId("other"), 0) == ()
+    assert look_ahead(copy_group(shard, GroupId("other")), catalog, GroupId("other"), 0) == ()
     assert list_members(shard, GROUP) == ()
     group.tell(ConvertGroup(ref=RequestRef(0, -1, 1), group_id=GROUP, to=GroupType.CONSUMER))
-    assert look_ahead(shard, catalog, GROUP, 0) == ()
+    assert look_ahead(copy_group(shard, GROUP), catalog, GROUP, 0) == ()
     assert [one.member_id for one in list_members(shard, GROUP)] == [client.member_id for client in clients]
