@@ -6,6 +6,7 @@ It knows where source lies, and must not know any rule about it.
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,8 +45,9 @@ class SourceFile:
         return any(self.path.is_relative_to(folder) for folder in folders)
 
 
+@cache
 def read_source(path: Path) -> SourceFile:
-    """Parse one file."""
+    """Parse one file, once in a run."""
     text = path.read_text(encoding="utf-8")
     return SourceFile(path=path.relative_to(ROOT), text=text, tree=ast.parse(text, filename=str(path)))
 
