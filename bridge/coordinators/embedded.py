@@ -5,6 +5,7 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 
 import trio
@@ -25,7 +26,7 @@ from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
-from bridge.coordinators.population import has_groups, idle_groups, live_groups
+from bridge.coordinators.population import has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.retention import Retention
@@ -285,7 +286,7 @@ class EmbeddedGroups:
             nursery.start_soon(self.ledger.run)
             nursery.start_soon(self._topics.watch, lambda: has_groups(shard))
             nursery.start_soon(self._recommit.run, lambda: live_groups(shard))
-            nursery.start_soon(self._retention.run, lambda: idle_groups(shard))
+            nursery.start_soon(self._retention.run, lambda: idle_groups(shard), lambda one: is_idle(shard, one))
             task_status.started()
             while True:
                 await self._wait()

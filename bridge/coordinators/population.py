@@ -14,12 +14,19 @@ def has_groups(shard: Shard) -> bool:
     return bool(shard.groups or shard.classic_groups)
 
 
-def idle_groups(shard: Shard) -> frozenset[GroupId]:
+def idle_groups(shard: Shard) -> tuple[GroupId, ...]:
     """The groups that nobody is in, waits for or commits to at this moment."""
-    busy = {group_id for group_id, flights in shard.group_flights.items() if flights}
-    empty = (one.group_id for one in shard.groups.values() if not one.members and not one.parked)
-    left = (one.group_id for one in shard.classic_groups.values() if one.phase is Phase.EMPTY and not one.pending)
-    return frozenset((*empty, *left)) - busy
+    return tuple(group_id for group_id in (*shard.groups, *shard.classic_groups) if is_idle(shard, group_id))
+
+
+def is_idle(shard: Shard, group_id: GroupId) -> bool:
+    """Whether there is such a group, and nobody is in it, waits for it or commits to it; O(1)."""
+    if shard.group_flights.get(group_id):
+        return False
+    group, classic = shard.groups.get(group_id), shard.classic_groups.get(group_id)
+    if group is not None:
+        return not group.members and not group.parked
+    return classic is not None and classic.phase is Phase.EMPTY and not classic.pending
 
 
 def live_groups(shard: Shard) -> tuple[GroupId, ...]:

@@ -26,14 +26,14 @@ class Retention:
         self._forget = forget
         self._interval_ms = interval_ms
 
-    async def run(self, idle_groups: Callable[[], Iterable[GroupId]]) -> None:
+    async def run(self, idle_groups: Callable[[], Iterable[GroupId]], is_idle: Callable[[GroupId], bool]) -> None:
         """Go on until cancelled; a group whose turn fails has its next one in the next round."""
         while True:
             await trio.sleep(self._interval_ms / 1000)
             for group_id in tuple(idle_groups()):
-                await self._try_to_forget(group_id, idle_groups)
+                await self._try_to_forget(group_id, is_idle)
 
-    async def _try_to_forget(self, group_id: GroupId, idle_groups: Callable[[], Iterable[GroupId]]) -> None:
+    async def _try_to_forget(self, group_id: GroupId, is_idle: Callable[[GroupId], bool]) -> None:
         try:
             offsets = await self._broker.fetch_offsets(group_id)
         except BrokerUnreachable as problem:
@@ -44,5 +44,5 @@ class Retention:
             return
         has_offsets = any(one.offset >= 0 or one.error for topic in offsets.topics for one in topic.partitions)
         # Somebody may have come while the broker was asked.
-        if not has_offsets and group_id in idle_groups() and self._forget(group_id) is ErrorCode.NONE:
+        if not has_offsets and is_idle(group_id) and self._forget(group_id) is ErrorCode.NONE:
             LOG.info("group %r is forgotten: it has neither members nor offsets", group_id)

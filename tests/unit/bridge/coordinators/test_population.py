@@ -27,8 +27,8 @@ def test_group_is_idle_when_nobody_is_in_it_or_on_the_way() -> None:
     """A promised id is on the way, and so is a commit."""
     bench = ClassicBench()
     bench.promise()
-    assert idle_groups(bench.bench.state) == frozenset()
+    assert idle_groups(bench.bench.state) == ()
     bench.pass_time(SESSION_MS)
-    assert idle_groups(bench.bench.state) == frozenset({GROUP})
+    assert idle_groups(bench.bench.state) == (GROUP,)
     assert bench.commit(commit_of("", -1)) is ErrorCode.NONE
-    assert idle_groups(bench.bench.state) == frozenset()
+    assert idle_groups(bench.bench.state) == ()

@@ -54,7 +54,7 @@ async def test_who_comes_while_the_broker_is_asked_finds_the_group(autojump_cloc
     broker = FakeBroker(offsets={GROUP: offsets()}, delay_s=0.5)
     with trio.move_on_after(3.4):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(Retention(broker, forget, 1_000).run, lambda: tuple(idle))
+            nursery.start_soon(Retention(broker, forget, 1_000).run, lambda: tuple(idle), idle.__contains__)
             await trio.sleep(1.2)
             idle.clear()
             await trio.sleep(1)
@@ -75,5 +75,5 @@ async def test_group_whose_offsets_are_not_known_stays(
         raise AssertionError(group_id)
 
     with caplog.at_level(logging.WARNING), trio.move_on_after(2.5):
-        await Retention(FakeBroker(raises=fault), forget, 1_000).run(lambda: (GROUP,))
+        await Retention(FakeBroker(raises=fault), forget, 1_000).run(lambda: (GROUP,), lambda _: True)
     assert caplog.text.count(code) == 2
