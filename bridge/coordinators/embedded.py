@@ -5,7 +5,6 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import inf
 
 import trio
