@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from types import FrameType
 
 import confluent_kafka
@@ -24,16 +25,20 @@ from bridge.demo.members.arguments import MemberOptions, parse_member_options
 from bridge.demo.members.diary import Diary
 from bridge.demo.members.stop_signal import StopSignal
 
+LOOK_S = 0.05
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """How a member plays: the library, seconds in its revoked callback and as a leader that assigns, and what it does
-    on SIGUSR1 ("" nothing).
+    """How a member plays: the library, seconds in its revoked callback, and what it does on SIGUSR1 ("" nothing).
+
+    As a leader it takes `assign_s` to assign, or until there is a file `assign_until`.
     """
 
     library: str
     revoke_s: float
     assign_s: float
+    assign_until: str
     rest_s: float
     subscribe: str
     rejoins: bool
@@ -61,12 +66,14 @@ class ConfluentActor(confluent.Member):
         super()._revoked(consumer, partitions)
 
 
-def assign_late(wait_s: float) -> None:
-    """Let kafka-python's range assignor, which runs in the leader, take so long."""
+def assign_late(wait_s: float, until: str) -> None:
+    """Let kafka-python's range assignor, which runs in the leader, take so long, or until this file is there."""
     assign = RangePartitionAssignor.assign
 
     def assign_then(cluster: object, members: object) -> object:
         time.sleep(wait_s)
+        while until and members and not Path(until).exists():
+            time.sleep(LOOK_S)
         return assign(cluster, members)
 
     RangePartitionAssignor.assign = staticmethod(assign_then)
@@ -77,7 +84,7 @@ class KafkaPythonActor(kafka_python.Member):
 
     def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
         super().__init__(options, diary)
-        assign_late(part.assign_s)
+        assign_late(part.assign_s, part.assign_until)
         self._part = part
         self._topics = list(options.topics)
 
@@ -113,6 +120,7 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
     parser.add_argument("--library", choices=tuple(LIBRARIES), default="confluent-kafka")
     parser.add_argument("--revoke-s", type=float, default=0.0)
     parser.add_argument("--assign-s", type=float, default=0.0)
+    parser.add_argument("--assign-until", default="")
     parser.add_argument("--rest-s", type=float, default=0.0)
     parser.add_argument("--subscribe", default="")
     parser.add_argument("--rejoins", action="store_true")
@@ -121,6 +129,7 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
         library=parsed.library,
         revoke_s=parsed.revoke_s,
         assign_s=parsed.assign_s,
+        assign_until=parsed.assign_until,
         rest_s=parsed.rest_s,
         subscribe=parsed.subscribe,
         rejoins=parsed.rejoins,

@@ -13,7 +13,6 @@ SLOWER_S = 3.0
 SHORT_POLL_MS = 3_000
 TOO_SLOW_S = 6.0
 REST_S = 6.0
-ASSIGN_S = 12.0
 FROZEN_S = 2.0
 SLOWEST_S = 5.0
 LONG_S = 8.0
@@ -170,13 +169,17 @@ async def tell_restart(stage: Stage) -> None:
 
 async def tell_coordinator_move(stage: Stage) -> None:
     """The group's coordinator moves to another broker while a third one waits for the first."""
-    leads = stage.member("a", acts=("--assign-s", str(ASSIGN_S)))
+    moved = stage.fleet.directory / "moved"
+    moved.touch()
+    leads = stage.member("a", acts=("--assign-until", str(moved)))
     await stage.form(leads if stage.case.is_met else stage.slow("a", SLOWEST_S), stage.member("b"))
+    moved.unlink()
     stage.begin()
     await stage.fleet.start(stage.member("c"))
     await stage.wait_begun()
-    await trio.sleep(stage.case.is_met)
+    await trio.sleep(SLOW_S)
     await stage.move_coordinator()
+    moved.touch()
     await stage.settle()
 
 
