@@ -181,6 +181,8 @@ RULES: tuple[Rule, ...] = (
     Rule(title="Topics are looked at by the clock (K2.24)", applies=topics_seen_at_once),
     Rule(title="A target is computed in the turn of the departure, in lists (K2.26)", applies=listed_at_once),
     Rule(title="A static member begins anew under its own id (K2.20)", applies=own_seat, parts=True),
+    Rule(title="A static member gets its seat in a full group (K1.13, K2.16)", applies=seat_in_full_group, parts=True),
+    Rule(title="Who is turned away for size holds up nobody (K1.12)", applies=goes_on_without_expelled, parts=True),
     Rule(title="Ties between leaders (K1.35, K1.61)", applies=other_leader, parts=True),
     Rule(title="A promised id that leaves costs no rebalance (K1.59)", applies=promised_left, parts=True),
     Rule(
