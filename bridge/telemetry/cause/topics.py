@@ -12,6 +12,7 @@ from bridge.telemetry.cause.scene import Scene
 from bridge.telemetry.schema.facts import (
     MemberInputs,
     MemberRejoined,
+    MemberRevived,
     MemberSubscribed,
     MemberTold,
     PartitionsAssigned,
@@ -138,6 +139,9 @@ def _find_growth(scene: Scene, movers: Events) -> tuple[Event, ...]:
     known = [event for event in run if isinstance(event.fact, TargetComputed)]
     first = next((place for place, event in enumerate(known) if event in scene.own), len(known))
     targets = known[: first + 1]
+    if any(isinstance(event.fact, MemberRevived) for event in scene.past):
+        # The first target that is heard of in a run may be one in which a cooperative leader withheld something.
+        targets = targets[1:]
     for former, target in reversed([*pairwise(targets)]):
         if target.stamp.mono_us < scene.begin_us - SHORTLY_BEFORE_US:
             break

@@ -93,7 +93,8 @@ def say_leader(case: Case) -> Right:
 
 def say_topics(case: Case) -> Right:
     """Members of a classic group notice by themselves; librdkafka's subscribe only to topics that are there."""
-    said = replace(right((Cause.TOPICS_CHANGED, ANYBODY)), slow="b" if is_eager_meeting(case) else ANYBODY)
+    # Who notices by itself gives up before it is told, which only it knows.
+    said = replace(right((Cause.TOPICS_CHANGED, ANYBODY)), slow=ANYBODY)
     if not case.is_met:
         return said
     # The bridge may hear of a new topic later than the members that subscribe to it.
