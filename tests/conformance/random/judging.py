@@ -125,6 +125,23 @@ def own_seat(scene: Scene, one: Found) -> bool:
     )
 
 
+def seat_in_full_group(scene: Scene, one: Found) -> bool:
+    """K1.13, K2.16, K4.3: a restart is no new member."""
+    call = scene.call(one.asked)
+    if call is None or not (call.fields.get("group_instance_id") or call.fields.get("instance_id")):
+        return False
+    refused = scene.answer(scene.kafka, one.asked).get("error") == "GROUP_MAX_SIZE_REACHED"
+    return refused and scene.answer(scene.ours, one.asked).get("error") != "GROUP_MAX_SIZE_REACHED"
+
+
+def goes_on_without_expelled(scene: Scene, one: Found) -> bool:
+    """K1.12: who was turned away for size holds up nobody."""
+    states = scene.group(scene.kafka, "classic").get("state"), scene.group(scene.ours, "classic").get("state")
+    steps = range(1, scene.step + 1)
+    refused = any(scene.answer(scene.kafka, at).get("error") == "GROUP_MAX_SIZE_REACHED" for at in steps)
+    return refused and states[0] == "PreparingRebalance" and states[1] in {"CompletingRebalance", "Stable"}
+
+
 def other_leader(scene: Scene, one: Found) -> bool:
     """K1.35, K1.61: hash order against the oldest seat."""
     kafka, ours = scene.answer(scene.kafka, one.asked), scene.answer(scene.ours, one.asked)
