@@ -1,14 +1,17 @@
 """How long a partition stood still between two owners."""
 
+import json
 from dataclasses import replace
 
+from bridge.analytics.positions import positioned, runs
+from bridge.analytics.reading import accepted, parsed
 from bridge.analytics.stalls import partition_rows, stalls
 from bridge.analytics.store import Store
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Protocol
 from tests.support.fleet_words import MemberWords
-from tests.support.spark import START_US, python_nodes, stamped, taken
+from tests.support.spark import START_US, lines_of, python_nodes, stamped, taken, text_of
 
 Told = tuple[int, Fact]
 ANNA = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna")
@@ -83,6 +86,19 @@ def test_owner_that_is_gone_did_nothing_since_its_connection_was_lost(store: Sto
     gone = replace(ANNA.released(["t-0"]), idle_us=9_000)
     moved: list[Told] = [(12, gone), (13, BORIS.assigned(["t-0"], 1)), (15, BORIS.fetched(["t-0"]))]
     assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "boris", 12_000, False)]
+
+
+def test_log_of_the_schema_before_does_not_say_since_when(store: Store) -> None:
+    """Version 1 has no `idle_us`: the stall begins with the release."""
+    gone = replace(ANNA.released(["t-0"]), idle_us=9_000)
+    events = stamped([*FIRST, (12, gone), (13, BORIS.assigned(["t-0"], 1)), (15, BORIS.fetched(["t-0"]))])
+    lines = [
+        json.dumps({**json.loads(line), "schema_version": 1, "idle_us": None}).replace(', "idle_us": null', "")
+        for line in text_of(events)
+    ]
+    rows = accepted(parsed(lines_of(store.spark, lines)), 0)
+    found = stalls(positioned(rows, runs(rows))).collect()
+    assert [(row["before"], row["after"], row["stall_us"]) for row in found] == [("anna", "boris", 3_000)]
 
 
 def test_second_stall_begins_after_the_first(store: Store) -> None:
