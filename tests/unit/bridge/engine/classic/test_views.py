@@ -66,7 +66,7 @@ def test_subscribed_topics_are_those_of_the_generation_while_others_join() -> No
     bench.promise()
     bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"x")))
     assert bench.group.phase is Phase.PREPARING_REBALANCE
-    assert subscribed_by(bench.group) == {TopicName("foo")}
+    assert subscribed_by(bench.group) == frozenset({TopicName("foo")})
 
 
 def test_snapshot_shows_who_waits_and_who_is_waited_for() -> None:
