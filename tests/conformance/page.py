@@ -39,8 +39,9 @@ connections, sessions that end, topics that grow, admins), plays it on Kafka 4.3
 every answer and, after every step, the group's descriptions. What differs is made as short as it can be and printed in
 the form of a scenario; what differs on purpose is recognised by rules (`tests/conformance/random/judging.py`), which are
 counted. `--kind mixed` draws groups that speak both protocols: there the clients are let go on by themselves from time to
-time, and what the group has become is compared, for who is called when is what the bridge does otherwise. `--profile`
-chooses the settings of both sides, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
+time, and what the group has become is compared, for who is called when is what the bridge does otherwise; `--kind regex`
+adds subscriptions by pattern. `--profile` chooses the settings of both sides, `--pipelined` sends behind parked requests
+on the same connection, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
 By default the tests play a few seeds against recorded answers (`--record`, kept in `tests/conformance/data/random/`).
 
 This page is written by `python -m tests.conformance.page`.
