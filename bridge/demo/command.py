@@ -5,7 +5,7 @@ It must not know how a demo is run, and loads the client libraries only when ask
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TextIO
+from typing import TextIO, TypedDict, Unpack
 
 import click
 
@@ -15,6 +15,15 @@ MEMBERS, PARTITIONS, SECONDS = 4, 8, 75.0
 PORT_MAX = 65_535
 
 Run = Callable[[Programme, TextIO | None], int]
+
+
+class More(TypedDict):
+    """How much, and under which name."""
+
+    members: int
+    partitions: int
+    seconds: float
+    group: str
 
 
 def check_address(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -53,8 +62,7 @@ def demo(  # the options are the parameters
     bootstrap: str | None,
     kafka: str | None,
     events: str | None,
-    group: str,
-    **counts: float,
+    **more: Unpack[More],
 ) -> None:
     """Roll a fleet of real consumers to the new group protocol and back, and measure what they notice.
 
@@ -69,14 +77,14 @@ def demo(  # the options are the parameters
             "run `pip install 'epochbridge[demo]'`."
         )
     programme = Programme(
-        members=int(counts["members"]),
-        partitions=int(counts["partitions"]),
-        seconds=counts["seconds"],
+        members=more["members"],
+        partitions=more["partitions"],
+        seconds=more["seconds"],
         bootstrap=bootstrap,
         kafka=kafka,
         tui=not no_tui,
         events=events,
-        group=group,
+        group=more["group"],
     )
     run: Run = import_module("bridge.demo.run").run_demo
     click.get_current_context().exit(run(programme, json_file))

@@ -24,8 +24,8 @@ Real clients on real Kafka make a group rebalance for a known reason, and one of
 revoked callback, polls nothing for a while, hears nothing, or takes its time as a leader that assigns. Then the
 bridge is asked what happened. A story is told rightly if the causes of all rebalances since the event, whose they
 were, the member that was waited for longest with its phase, and the number of those who gave something up for nothing
-are what the story was made with. What each looks like is told in [reading a rebalance](../explanation/reading-a-
-rebalance.md).
+are what the story was made with. What each looks like is told in
+[reading a rebalance](../explanation/reading-a-rebalance.md).
 
 Seats are letters: `a` came first (and leads a classic group), `b` second; whoever comes, goes or is rolled is the
 story's. A cause that takes several rebalances, as each in a group of cooperative members does, is written once.

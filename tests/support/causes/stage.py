@@ -6,7 +6,7 @@ It must not know any story.
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
@@ -64,10 +64,9 @@ class Stage:
         acts: tuple[str, ...] = (),
         instance_id: str | None = None,
         poll_ms: int | None = None,
-        kind: Name | None = None,
     ) -> MemberSpec:
         """A member; with `poll_ms` it has no more time for a rebalance than that, and a session no longer."""
-        chosen = KINDS[self.case.kind if kind is None else kind]
+        chosen = KINDS[self.case.kind]
         session_ms = self.session_ms if poll_ms is None else poll_ms
         polls = () if poll_ms is None else ("--max-poll-interval-ms", str(poll_ms))
         part = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
@@ -81,6 +80,10 @@ class Stage:
             heartbeat_interval_ms=HEARTBEAT_MS,
             more=("--metadata-max-age-ms", "1000", *polls),
         )
+
+    def consumer(self, seat: str) -> MemberSpec:
+        """A member that speaks the consumer protocol, whatever the others do."""
+        return replace(self, case=self.case._replace(kind=Name.CONSUMER)).member(seat)
 
     def slow(self, seat: str, revoke_s: float = SLOW_S) -> MemberSpec:
         """A member that takes its time when it has to give something up."""

@@ -5,7 +5,6 @@ It must not know what is to be said of it.
 
 import trio
 
-from tests.support.causes.cast import Name
 from tests.support.causes.stage import SLOW_S, Stage
 
 GROWN = 9
@@ -194,7 +193,7 @@ async def tell_conversion_by_join(stage: Stage) -> None:
     """The first member comes that speaks the consumer protocol."""
     await stage.form(stage.slow("a"), stage.member("b"))
     stage.begin()
-    await stage.form(stage.member("c", kind=Name.CONSUMER))
+    await stage.form(stage.consumer("c"))
 
 
 async def tell_double_join(stage: Stage) -> None:
