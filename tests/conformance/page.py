@@ -33,16 +33,17 @@ Every version of every API of groups that is offered succeeds and fails in some 
 scenario, a test or a reason, and [each test of Kafka's own](kafka-tests.md) has its counterpart; tests hold that
 (`tests/conformance/wire/test_coverage.py`).
 
-Beside the scenarios stands chance: `python -m tests.conformance.random --seeds 1-200` draws a sequence of calls from
-each seed (classic and KIP-848 members, all versions, static seats, wrong ids and epochs, parked requests, dropped
-connections, sessions that end, topics that grow, admins), plays it on Kafka 4.3.1 and through the bridge, and compares
-every answer and, after every step, the group's descriptions. What differs is made as short as it can be and printed in
-the form of a scenario; what differs on purpose is recognised by rules (`tests/conformance/random/judging.py`), which are
-counted. `--kind mixed` draws groups that speak both protocols: there the clients are let go on by themselves from time to
-time, and what the group has become is compared, for who is called when is what the bridge does otherwise; `--kind regex`
-adds subscriptions by pattern. `--profile` chooses the settings of both sides, `--pipelined` sends behind parked requests
-on the same connection, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
-By default the tests play a few seeds against recorded answers (`--record`, kept in `tests/conformance/data/random/`).
+Beside the scenarios stands chance: `python -m tests.conformance.random --seeds 1-200` draws a sequence of calls
+from each seed (classic and KIP-848 members, all versions, static seats, wrong ids and epochs, parked requests,
+dropped connections, sessions that end, topics that grow, admins), plays it on Kafka 4.3.1 and through the bridge,
+and compares every answer and, after every step, the group's descriptions. What differs is made as short as it can
+be and printed in the form of a scenario; what differs on purpose is recognised by rules
+(`tests/conformance/random/judging.py`), which are counted. `--kind mixed` draws groups that speak both protocols:
+there the clients are let go on by themselves from time to time, and what the group has become is compared, for who
+is called when is what the bridge does otherwise; `--kind regex` adds subscriptions by pattern. `--profile` chooses
+the settings of both sides, `--pipelined` sends behind parked requests on the same connection, `--restarts` compares
+the bridge with itself, killed with `kill -9` in the middle. By default the tests play a few seeds against recorded
+answers (`--record`, kept in `tests/conformance/data/random/`).
 
 This page is written by `python -m tests.conformance.page`.
 """
