@@ -30,6 +30,7 @@ from tests.support.conformance.calls import (
 from tests.support.conformance.steps import Part, Scenario, Step, Subscription
 
 BROKEN = offer("range", metadata=b"\x00")
+CLAIMING = offer("cooperative-sticky", metadata=Subscription(owned={"wire-six": [0, 1]}))
 OWNING = offer("range", metadata=Subscription(owned={"wire-six": [0, 1]}))
 
 
@@ -82,6 +83,11 @@ JOINS: tuple[Scenario, ...] = (
         "a newcomer that claims partitions",
         "K4.5 K4.12",
         *(chb("n", 0), join("b", protocols=OWNING), rejoin("b", protocols=OWNING), chb("n", "#n")),
+    ),
+    mixed(
+        "a cooperative newcomer that claims partitions",
+        "K4.5 K4.12",
+        *(chb("n", 0), join("b", protocols=CLAIMING), rejoin("b", protocols=CLAIMING), chb("n", "#n")),
     ),
     mixed(
         "an assignor of its own joins a consumer group",
