@@ -1,0 +1,72 @@
+"""`python -m tests.suites franz-go` runs a library's own tests direct and through the bridge, and prints what differs.
+
+It knows brokers and bridges, and must not know how a suite is had or read.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bridge.demo.kafka_broker import start_broker
+from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
+from tests.suites.go_suite import SUITES, GoSuite, SuiteError, build, differences, run
+from tests.support.bridge_process import bridge_process
+
+BROKER: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "true"}
+SETTINGS: Mapping[str, str] = {
+    "journal": "memory",
+    "embedded.resume.grace.ms": "0",
+    "embedded.topics.refresh.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+}
+ROADS: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
+    "pass": ((), SETTINGS),
+    "embedded": (("*",), SETTINGS),
+    "embedded, classic": (("*",), {**SETTINGS, "embedded.initial.group.type": "classic"}),
+}
+"""Name of a road -> globs of embedded groups, and the bridge's settings."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one suite on all roads; 1 if anything differs from the direct run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.suites", description=__doc__)
+    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("--kafka", default=DEFAULT_VERSION, help="version of the broker")
+    parser.add_argument("--only", default=".", help="regular expression of the tests' names")
+    chosen = parser.parse_args(arguments)
+    directory = Path(tempfile.mkdtemp(prefix="suites-"))
+    print(f"logs are in {directory}")
+    try:
+        return _compare(SUITES[chosen.suite], chosen.kafka, chosen.only, directory)
+    except SuiteError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _compare(suite: GoSuite, version: str, only: str, directory: Path) -> int:
+    program = build(suite, directory)
+    settings = BrokerSettings(version=version, properties=BROKER)
+    found = 0
+    with start_broker(settings, directory=directory / "kafka") as broker:
+        direct = run(suite, program, broker.bootstrap, only=only, log=directory / "direct.log")
+        print(f"direct: {_counts(direct)}")
+        for road, (globs, of_bridge) in ROADS.items():
+            with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
+                log = directory / f"{road.replace(', ', '-')}.log"
+                bridged = run(suite, program, bridge.bootstrap, only=only, log=log)
+            print(f"{road}: {_counts(bridged)}")
+            for test, (before, after) in differences(direct, bridged).items():
+                found += 1
+                print(f"  {test}: {before} direct, {after} here")
+    return 1 if found else 0
+
+
+def _counts(outcomes: Mapping[str, str]) -> str:
+    kinds = [outcome for test, outcome in outcomes.items() if "/" not in test]
+    return ", ".join(f"{kinds.count(kind)} {kind.lower()}" for kind in ("PASS", "FAIL", "SKIP"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""A test suite in Go: had from the module proxy at a fixed version, built once, run and read as outcomes.
+
+It must not know what stands at the address, nor what is made of the outcomes.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+OUTCOME = re.compile(r"^\s*--- (?P<outcome>PASS|FAIL|SKIP): (?P<test>.+) \(\d+\.\d+s\)$", re.MULTILINE)
+UNFINISHED = "not finished"
+
+
+class SuiteError(Exception):
+    """The suite could not be had, built or run; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoSuite:
+    """A module, its version, the folder of a package in it, and the variables of its tests with `{address}` in them."""
+
+    module: str
+    version: str
+    package: str
+    variables: Mapping[str, str]
+
+
+FRANZ_GO = GoSuite(
+    module="github.com/twmb/franz-go",
+    version="v1.22.2",
+    package="pkg/kgo",
+    variables={
+        "KGO_SEEDS": "{address}",
+        "KGO_TEST_RF": "1",
+        "KGO_TEST_RECORDS": "50000",
+        "KGO_LOG_LEVEL": "none",
+    },
+)
+SUITES: Mapping[str, GoSuite] = {"franz-go": FRANZ_GO}
+
+
+def build(suite: GoSuite, directory: Path) -> Path:
+    """Build the tests of the suite in `directory` and return the program, which runs in its package's folder there."""
+    go = shutil.which("go")
+    if go is None:
+        raise SuiteError("there is no `go` on PATH: install Go 1.26 or newer, or leave this suite out")
+    place = _call([go, "mod", "download", "-json", f"{suite.module}@{suite.version}"], directory)
+    source = directory / "source"
+    shutil.copytree(json.loads(place)["Dir"], source)
+    for path in (source, *source.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
+    program = source / suite.package / "suite.test"
+    _call([go, "test", "-c", "-o", str(program), "."], program.parent)
+    return program
+
+
+def run(suite: GoSuite, program: Path, address: str, *, only: str, log: Path) -> dict[str, str]:
+    """Run the tests whose names match `only` at `address`; return each test's outcome."""
+    variables = {name: value.format(address=address) for name, value in suite.variables.items()}
+    command = [str(program), "-test.v", "-test.timeout=30m", f"-test.run={only}"]
+    with log.open("wb") as output:
+        subprocess.run(
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=program.parent,
+            env={**os.environ, **variables},
+            check=False,
+        )
+    found = outcomes(log.read_text(encoding="utf-8", errors="replace"))
+    if not found:
+        raise SuiteError(f"no test of {suite.module} ran against {address}: see {log}")
+    return found
+
+
+def outcomes(log: str) -> dict[str, str]:
+    """Test -> PASS, FAIL or SKIP as `go test -v` prints them, subtests under their full names."""
+    return {match["test"]: match["outcome"] for match in OUTCOME.finditer(log)}
+
+
+def differences(direct: Mapping[str, str], bridged: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The tests that ended otherwise through the bridge: test -> outcome direct, outcome through the bridge."""
+    names = sorted({*direct, *bridged})
+    pairs = {name: (direct.get(name, UNFINISHED), bridged.get(name, UNFINISHED)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _call(command: list[str], directory: Path) -> str:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SuiteError(f"`{' '.join(command)}` failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
