@@ -33,7 +33,10 @@ EVENTS = 10_000_000
 WARM = 1_000_000
 MEMBERS = 100
 GENERATIONS = 10
-WAITING_MAX = 50_000
+WAITING_MAX = 2_000
+"""What waits to be written takes memory, too; here nearly nothing waits, so that only what stays is seen."""
+QUEUE_MAX = 100_000
+"""More than the one rebalance that may come on top of what waits."""
 GROWTH_MAX = 1.05
 MIB = 1 << 20
 Asked = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
@@ -47,7 +50,7 @@ def measure_event_memory(directory: Path, events: int = EVENTS, warm: int = WARM
         FileSink(directory / "events", "0", LIMITS, clocks.wall_us),
         RebalanceSink([RebalanceMetrics()], clocks.mono_us),
     )
-    recorder = Recorder("0", clocks, sinks, 4 * WAITING_MAX)
+    recorder = Recorder("0", clocks, sinks, QUEUE_MAX)
     shard = Shard(settings=EngineSettings(), assignors={})
     world = _World(Follower("0", recorder, explain, TopicBook(), shard), recorder)
     sizes: list[int] = []
