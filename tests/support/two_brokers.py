@@ -67,11 +67,11 @@ class TwoBrokers:
 
 
 def java_hash(text: str) -> int:
-    """Java's String.hashCode without its sign, as GroupMetadataManager.partitionFor takes it; for ASCII."""
+    """Java's String.hashCode as Kafka's Utils.abs makes it positive, which finds a group's coordinator; for ASCII."""
     value = 0
     for char in text:
         value = (value * 31 + ord(char)) & 0xFFFFFFFF
-    return value & 0x7FFFFFFF
+    return 0 if value == 1 << 31 else min(value, (1 << 32) - value)
 
 
 def _wait_told(admin: AdminClient, name: str, broker_id: int, number: int = 0) -> None:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from tests.support.causes.cast import cases_of
 from tests.support.causes.plots import PLOTS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,8 +53,11 @@ def read_results(path: Path) -> Sequence[Properties]:
 
 
 def render_page(results: Iterable[Properties]) -> str:
-    """The page's text; stories in the order in which they are written, of one told twice the last."""
-    latest = {tuple(one.get(name, "") for name in COLUMNS[:4]): one for one in results}
+    """The page's text; stories that can be told in the order in which they are written, of one told twice the last."""
+    every = cases_of({name: plot.limits for name, plot in PLOTS.items()})
+    playable = {(case.story, case.road, case.version, case.kind.value) for case in every}
+    found = {tuple(one.get(name, "") for name in COLUMNS[:4]): one for one in results}
+    latest = {place: one for place, one in found.items() if place in playable}
     places = {name: place for place, name in enumerate(PLOTS)}
     ordered = sorted(latest.items(), key=lambda item: (places.get(item[0][0], len(places)), item[0][1:]))
     counted = Counter(one["right"] for _, one in ordered)

@@ -52,13 +52,13 @@ def test_story_said_wrongly_names_what_is_wrong(names: dict[str, str], fault: st
 
 def test_page_tells_what_was_said(tmp_path: Path) -> None:
     """A row for each story, of one told twice the last."""
-    properties = {"cause of": "join", "road": "pass", "broker": NEW, "clients": "x", "causes": str(Cause.JOIN)}
+    properties = {"cause of": "join", "road": "pass", "broker": NEW, "clients": Name.RANGE, "causes": str(Cause.JOIN)}
     written = "".join(f'<property name="{name}" value="{value}"/>' for name, value in properties.items())
     cases = [f"<testcase><properties>{written}</properties>{end}</testcase>" for end in ("<failure/>", "")]
     path = tmp_path / "causes.xml"
     path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="utf-8")
     assert [one["right"] for one in read_results(path)] == ["no", "yes"]
-    assert "| join | pass | 4.3.1 | x | join |  |  | yes |" in render_page(read_results(path))
+    assert "| join | pass | 4.3.1 | confluent-range | join |  |  | yes |" in render_page(read_results(path))
 
 
 def test_tutorials_commands_are_those_with_a_prompt(tmp_path: Path) -> None:
@@ -71,5 +71,5 @@ def test_tutorials_commands_are_those_with_a_prompt(tmp_path: Path) -> None:
 
 
 def test_hash_is_javas() -> None:
-    """String.hashCode of "abc" is 96354, that of "polygenelubricants" has nothing but a sign."""
-    assert (java_hash("abc"), java_hash("polygenelubricants")) == (96354, 0)
+    """String.hashCode of "abc" is 96354, of "orders" -1008770331, of "polygenelubricants" the least that there is."""
+    assert (java_hash("abc"), java_hash("orders"), java_hash("polygenelubricants")) == (96354, 1008770331, 0)
