@@ -125,9 +125,7 @@ def test_request_for_records_is_held_up_to_the_size_of_its_answer_where_that_is_
     held, relayed = (request(ApiKey.FETCH, version, 1, body) for version in (16, 15))
     for frame, most in ((held, 1000), (relayed, 1012)):
         cutter = RequestCutter(Limits())
-        for byte in frame[:-1000]:
-            found = cutter.cut(memoryview(bytes((byte,))), 0)
-            if found is not None:
-                break
-        assert isinstance(found, Head)
-        assert found.left == most
+        cuts = (cutter.cut(memoryview(bytes((byte,))), 0) for byte in frame[:-1000])
+        head = next(cut for cut in cuts if cut is not None)
+        assert isinstance(head, Head)
+        assert head.left == most

@@ -1,5 +1,7 @@
 """The size that a request for records allows its answer, for every version of Fetch and ShareFetch."""
 
+from functools import partial
+
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
 
@@ -63,8 +65,7 @@ def test_request_that_ends_before_its_size_is_refused() -> None:
     frame = _frame(ApiKey.SHARE_FETCH, 2, MIB)
     end = size_end(_header(frame), frame)
     for short in cut_short(frame)[_header(frame).body_offset : (end or 0) - 4]:
-        header = _header(short)
-        assert is_malformed(lambda short=short, header=header: size_end(header, short + frame))
+        assert is_malformed(partial(size_end, _header(short), short + frame))
 
 
 def test_size_that_never_comes_is_refused() -> None:
