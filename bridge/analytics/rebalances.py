@@ -53,13 +53,15 @@ def rebalances(events: DataFrame) -> DataFrame:
 
 
 def seen_moves(events: DataFrame) -> DataFrame:
-    """`seen_moved` of rebalances on road `pass`: partitions given to another member than the last one that had them.
+    """`seen_moved` of rebalances on road `pass`: partitions given to another owner than the last one that had them.
 
     No answer tells the target of a consumer group, only what each member has got of it.
     """
     given = partition_rows(events.where(f.col("road") == Road.PASSING.value), PartitionsAssigned.kind)
-    last = f.lag("member_id").over(Window.partitionBy(*PARTITION).orderBy(SEQ))
-    moved = given.withColumn("last", last).where(f.col("last") != f.col("member_id"))
+    # A static member that comes back has another member id.
+    owned = given.withColumn("owner", f.coalesce("instance_id", "member_id"))
+    last = f.lag("owner").over(Window.partitionBy(*PARTITION).orderBy(SEQ))
+    moved = owned.withColumn("last", last).where(f.col("last") != f.col("owner"))
     return moved.groupBy(*KEY).agg(f.count("*").alias("seen_moved"))
 
 

@@ -28,6 +28,7 @@ from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncG
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef
 from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 EVENTS = 10_000_000
 WARM = 1_000_000
@@ -39,13 +40,13 @@ QUEUE_MAX = 100_000
 """More than the one rebalance that may come on top of what waits."""
 GROWTH_MAX = 1.05
 MIB = 1 << 20
-Asked = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
+Asked = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit
 LIMITS = FileLimits(file_bytes_max=32 * MIB, total_bytes_max=128 * MIB)
 
 
 def measure_event_memory(directory: Path, events: int = EVENTS, warm: int = WARM) -> list[Figure]:
     """Memory after so many events, against that after the first; files are kept up to a limit, as by default."""
-    clocks = Clocks(mono_us=lambda: time.monotonic_ns() // 1000, wall_us=lambda: time.time_ns() // 1000)
+    clocks = Clocks(mono_us=_fast_us, wall_us=lambda: time.time_ns() // 1000)
     sinks = (
         FileSink(directory / "events", "0", LIMITS, clocks.wall_us),
         RebalanceSink([RebalanceMetrics()], clocks.mono_us),
@@ -110,6 +111,8 @@ class _World:
             self._pass(group, name, sync(name, generation, shares if name == names[0] else None), synced(*shares[name]))
         for name in names:
             self.follower.fetched(_client(name), named(*shares[name]), False, self._recorder.now_us())
+            # A rebalance is kept until the first commit of every member.
+            self._pass(group, name, _commit(name, generation), OffsetCommitReply(topics=()))
 
     def _pass(self, group: str, name: str, request: Asked, reply: GroupReply) -> None:
         self._answer(self._ask(group, name, request), reply)
@@ -123,6 +126,17 @@ class _World:
 
     def _answer(self, ref: RequestRef, reply: GroupReply) -> None:
         self.follower.answered(ref, reply, self._recorder.now_us())
+
+
+def _commit(name: str, generation: int) -> OffsetCommit:
+    return OffsetCommit(
+        group_id=GroupId(""), generation=generation, member_id=MemberId(name), instance_id=None, topics=()
+    )
+
+
+def _fast_us() -> int:
+    """A clock on which minutes pass in seconds: what is kept for 15 s is time times speed, and none of what stays."""
+    return time.monotonic_ns() // 10
 
 
 def _client(name: str) -> ClientIdentity:

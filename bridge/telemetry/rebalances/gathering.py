@@ -35,6 +35,7 @@ EVERYWHERE_MAX = 16
 PAST_EVENTS = 256
 GROUPS_MAX = 10_000
 INPUTS_MAX = 100_000
+DEPARTED_MAX = 10_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,12 +66,24 @@ class Gatherer:
         self._groups: dict[str, _Group] = {}
         self._open: dict[str, _Open] = {}
         self._inputs: dict[str, Event] = {}
+        self._departed: dict[str, None] = {}
 
     def add(self, event: Event) -> None:
         """Take one event."""
         # Every member of a group advances to every epoch; of those to whom that was more there are other facts.
         if not isinstance(event.fact, MemberAdvanced):
             self._take(event)
+        if isinstance(event.fact, MemberLeft):
+            self._depart(event.fact.member_id)
+
+    def _depart(self, member_id: str) -> None:
+        """A member is gone: what it told is kept while its last rebalances may need it, not for ever."""
+        self._departed.pop(member_id, None)
+        self._departed[member_id] = None
+        if len(self._departed) > DEPARTED_MAX:
+            oldest = next(iter(self._departed))
+            del self._departed[oldest]
+            self._inputs.pop(oldest, None)
 
     def _take(self, event: Event) -> None:
         fact = event.fact
@@ -97,6 +110,11 @@ class Gatherer:
         if isinstance(fact, GroupDeleted):
             del self._groups[fact.group_id]
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Members of which it is known what they told."""
+        return frozenset(self._inputs)
+
     def settle(self, now_us: int) -> Iterator[Rebalance]:
         """Give out those about which everything is known, or that nobody waits for any longer."""
         done = [
@@ -122,6 +140,7 @@ class Gatherer:
         yield from (found for found in assemble(events) if found.rebalance_id == rebalance_id)
 
     def _introduce(self, member_id: str, event: Event) -> None:
+        self._departed.pop(member_id, None)
         self._inputs.pop(member_id, None)
         self._inputs[member_id] = event
         if len(self._inputs) > INPUTS_MAX:

@@ -64,12 +64,17 @@ def test_rebalance_is_one_row_with_cause_and_cost(store: Store) -> None:
 def test_moves_that_no_target_tells_are_counted_by_who_had_what(store: Store) -> None:
     """On road `pass` nobody tells the target of a consumer group; the first owner of a partition moved nothing."""
     facts: list[Fact] = []
-    for name, member, partitions in (("r1", "anna", ["t-0", "t-1"]), ("r2", "boris", ["t-1"])):
+    for name, member, partitions in (
+        ("r1", "anna", ["t-0", "t-1"]),
+        ("r2", "boris", ["t-1"]),
+        ("r3", "boris-again", ["t-1"]),
+    ):
         assigned = MemberWords("g", name, 3, Protocol.CONSUMER, member).assigned(partitions, len(partitions))
         ended = RebalanceEnded(**about(name), outcome=Outcome.COMPLETED)
-        facts += [replace(fact, road=Road.PASSING) for fact in (RebalanceBegan(**about(name)), assigned, ended)]
+        seated = replace(assigned, instance_id=member.removesuffix("-again"))
+        facts += [replace(fact, road=Road.PASSING) for fact in (RebalanceBegan(**about(name)), seated, ended)]
     rows = rebalances(taken(store, stamped(facts))).collect()
-    assert {row["rebalance_id"]: row["moved"] for row in rows} == {"r1": 0, "r2": 1}
+    assert {row["rebalance_id"]: row["moved"] for row in rows} == {"r1": 0, "r2": 1, "r3": 0}
 
 
 def test_rebalance_without_end_says_why(store: Store) -> None:

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.telemetry.cause.explain import explain
+from bridge.telemetry.rebalances import gathering
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.gathering import LINGER_US, OPEN_MAX, Gatherer
 from bridge.telemetry.schema.stamps import Event, Stamp
@@ -34,6 +37,20 @@ def test_rebalance_given_out_after_first_fetch_and_commit() -> None:
     gatherer.add(events[-1])
     assert list(gatherer.settle(events[-1].stamp.mono_us)) == assemble(events)
     assert list(gatherer.flush()) == []
+
+
+def test_members_that_are_gone_are_forgotten_beyond_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that come and go for years cost nothing; who is back is a member as any other."""
+    monkeypatch.setattr(gathering, "DEPARTED_MAX", 2)
+    story, gatherer = Story(), Gatherer()
+    for name in ("a", "b", "c", "d"):
+        story.at(0).joined(name)
+        story.left(name)
+    story.joined("c")
+    story.left("e")
+    for event in story.events:
+        gatherer.add(event)
+    assert gatherer.known == {"c", "d"}
 
 
 def test_rebalance_given_out_after_a_while_anyway() -> None:
