@@ -248,7 +248,7 @@ def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     opening = scene.opening.stamp.number
     former = max((event.stamp.number for event in scene.past if _is_former(scene, event)), default=-1)
     since_us = scene.begin_us - scene.reach_us
-    return tuple(
+    found = tuple(
         event
         for event in dict.fromkeys((*scene.past, *candidates))
         if isinstance(event.fact, CoordinatorMoved)
@@ -256,6 +256,17 @@ def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
         and (former < event.stamp.number < opening or event in candidates)
         and event.stamp.mono_us >= since_us
     )
+    return found or _find_moved_before(scene)
+
+
+def _find_moved_before(scene: Scene) -> tuple[Event, ...]:
+    """Another member was at the new coordinator sooner, and this rebalance cuts short the one that it opened."""
+    began = scene.opening.fact
+    former = set_scene(scene.past) if isinstance(began, RebalanceBegan) and began.supersedes else None
+    if former is None or not isinstance(began, RebalanceBegan) or former.fact.rebalance_id != began.supersedes:
+        return ()
+    finding = find_cause(former)
+    return finding.evidence if finding.cause is Cause.COORDINATOR_MOVED else ()
 
 
 def _is_former(scene: Scene, event: Event) -> bool:

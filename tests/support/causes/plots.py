@@ -125,8 +125,8 @@ def say_move(case: Case) -> Right:
     """A classic group's new coordinator has not heard of the last generation: it comes again, then the newcomer."""
     if not case.is_met:
         return slow(right((Cause.JOIN, "c")), "a")
-    again = right((Cause.JOIN, "c"), (Cause.COORDINATOR_MOVED, NOBODY), (Cause.JOIN, "c"))
-    return slow(again, "a", Phase.SYNCING)
+    again = right((Cause.JOIN, "c"), (Cause.COORDINATOR_MOVED, NOBODY))
+    return replace(slow(again, "a", Phase.SYNCING), maybe=frozenset({(Cause.JOIN, "c")}))
 
 
 def say_overlap(case: Case) -> Right:

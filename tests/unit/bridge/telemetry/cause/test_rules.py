@@ -241,3 +241,12 @@ def test_removed_static_member_is_named_once() -> None:
     story.tell(OperatorActed(group_id="orders", action=OperatorAction.REMOVE_MEMBERS, members=("seat-2",)))
     story.left("c2", Departure.REMOVED)
     assert cause_of(story.began(3).target(1)) == (Cause.OPERATOR, ("c2",))
+
+
+def test_leader_that_comes_to_a_new_coordinator_after_others_was_moved_too() -> None:
+    """The first one there was given the generation that is known there; the leader's join begins another one."""
+    story = moved_while_assigning()
+    story.rejoined("c2")
+    former = story.rebalance_id
+    story.at(2_400).ended(Outcome.SUPERSEDED).began(4, supersedes=former).rejoined("c1", is_leader=True)
+    assert cause_of(story) == (Cause.COORDINATOR_MOVED, ())
