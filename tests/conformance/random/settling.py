@@ -16,7 +16,7 @@ from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import TOPICS, Assignment, Call, Owned, Part
 from translators.dialects.errors import ErrorCode as E
 
-ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S = 60, 3, 0.15
+ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S, PATTERNS_S = 100, 3, 0.15, 13.0
 AT_REST = {"Stable", "Empty", "Dead"}
 AGAIN = {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
 FORGOTTEN = {E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND}
@@ -30,6 +30,7 @@ class Client:
     phase: str = "beat"
     ended: str = ""
     waits: bool = False
+    protocol: str = "range"
     assigned: Mapping[str, Mapping[str, list[int]]] = field(default_factory=dict)
 
 
@@ -52,10 +53,11 @@ class Settling:
         """
         self._dismiss_strangers()
         quiet = 0
+        not_before = time.monotonic() + self._least_s()
         for _ in range(ROUNDS_MAX):
             turns = [self._turn(one) for one in self._clients.values()]
             quiet = 0 if any(turns) or self._waiting() else quiet + 1
-            if quiet >= QUIET_ROUNDS and self._group()["state"] in AT_REST:
+            if quiet >= QUIET_ROUNDS and time.monotonic() >= not_before and self._group()["state"] in AT_REST:
                 break
             time.sleep(ROUND_PAUSE_S)
         unanswered: list[Value] = list(self._waiting())
@@ -64,6 +66,11 @@ class Settling:
         group = self._group()
         is_quiet = quiet >= QUIET_ROUNDS and group["state"] in AT_REST
         return {"quiet": is_quiet, "unanswered": unanswered, "ended": ended, **group}
+
+    def _least_s(self) -> float:
+        """Kafka looks at patterns of a group again after ten seconds at the earliest."""
+        has_pattern = any("subscribed_topic_regex" in one.member.fields for one in self._clients.values())
+        return PATTERNS_S if has_pattern else 0.0
 
     def _waiting(self) -> list[str]:
         own = [number for asked in self._play.waiting for number in asked.steps if number < 0]
@@ -110,7 +117,8 @@ class Settling:
             return chb(member.name, f"#{member.name}", **usual)
         if client.phase == "sync":
             assign: dict[str, Part] = {who: Assignment(partitions=share) for who, share in client.assigned.items()}
-            return sync(member.name, member.sync, assign=assign, **member.static())
+            fields: dict[str, Part] = {**member.static(), "protocol_name": client.protocol}
+            return sync(member.name, member.sync, assign=assign, **fields)
         if client.phase == "join" or member.name not in self._play.told.members:
             make = rejoin if member.name in self._play.told.members else join
             return make(member.name, member.join, **member.fields)
@@ -152,6 +160,7 @@ class Settling:
             return joined or (answer["assignment"] is not None and self._differs(client.member.name, answer))
         if call.api == "JoinGroup":
             client.phase = "sync"
+            client.protocol = str(answer["protocol_name"])
             client.assigned = _dealt(answer) if answer["leader"] == answer["member_id"] else {}
             return True
         client.phase = "beat"
