@@ -65,7 +65,8 @@ def render_page(results: Iterable[Properties]) -> str:
     commits = ", ".join(sorted({f"`{one['commit']}`" for _, one in ordered if "commit" in one}))
     libraries = ", ".join(f"{name} {version(name)}" for name in ("confluent-kafka", "kafka-python"))
     lines = [HEAD, "## What happens", "", *_tales(), "", "## What was said", ""]
-    lines += [f"Told rightly: {outcomes}. From commit {commits}, with {libraries}; made with", ""]
+    lines += [f"Told rightly: {outcomes}; of a story that was told again, after a fix or a time-out, the last telling."]
+    lines += [f"From commit {commits}, with {libraries}; made with", ""]
     lines += [f"    {command}" for command in HOW]
     lines += ["", _row((*COLUMNS, "right?")), _row(["---"] * (len(COLUMNS) + 1))]
     lines += [_row([*(one.get(name, "") for name in COLUMNS), one["right"]]) for _, one in ordered]
