@@ -233,7 +233,9 @@ def _waits_of_newcomers(scene: Scene, spans_of: SpansOf, unclaimed: set[tuple[st
     newcomers = {
         event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
     }
-    gone = {event.fact.member_id for event in scene.own if isinstance(event.fact, MemberLeft)}
+    # Who was put out for being late was waited for until then.
+    left = [event.fact for event in scene.own if isinstance(event.fact, MemberLeft)]
+    gone = {fact.member_id for fact in left if fact.departure is not Departure.REBALANCE_TIMED_OUT}
     for holder, end_us in unclaimed:
         if holder not in gone and end_us > scene.begin_us:
             phase = _phase_at(spans_of, holder, scene.begin_us, end_us)

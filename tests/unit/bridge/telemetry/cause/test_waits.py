@@ -156,3 +156,14 @@ def test_newcomer_waits_from_its_first_join() -> None:
     critical = critical_of(story.ended())
     assert critical is not None
     assert (critical.member_id, critical.waited_us) == ("c1", 2_000_000)
+
+
+def test_member_that_is_put_out_for_being_late_was_waited_for_until_then() -> None:
+    """What it had is free at that moment, and no sooner."""
+    story = Story(road=Road.PASSING).at(0)
+    story.joined("c9")
+    story.began(3).loses("c2", "orders-2").enters("c2", Phase.REVOKING).at(3_000).leaves("c2", Phase.REVOKING)
+    story.left("c2", Departure.REBALANCE_TIMED_OUT)
+    critical = critical_of(story.releases("c2", "orders-2").ended())
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c2", Phase.REVOKING, 3_000_000)
