@@ -36,12 +36,12 @@ def test_story_is_labelled_rightly(
 ) -> None:
     """The cause, whose it was, who was waited for in which phase, and who was disturbed, as the story was made."""
     for name, value in (*zip(("broker", "road", "clients", STORY), case, strict=True), ("commit", current_commit())):
-        record_property(name, value)
+        record_property(name, str(value))
     result = told[case]
     if result.fault is not None:
         raise result.fault
     said = read(case, result)
     for name, words in in_words(said).items():
-        record_property(name, words)
+        record_property(name, str(words))
     print(describe(result.rebalances))
     assert [*faults(case, said)] == []

@@ -98,7 +98,7 @@ def test_tables_say_what_the_clients_say(
     clients, ours = told_by_clients(evidence), told_by_tables(tables, group_of(life), evidence)
     told = dict(zip(FIGURES, figures_of(ours, clients), strict=True))
     where = {"life": str(life), "road": life.road, "broker": life.version, "clients": life.cast}
-    request.node.user_properties.extend({**where, **told}.items())
+    request.node.user_properties.extend((name, str(value)) for name, value in {**where, **told}.items())
     print(where, told)
     assert ours.by_partition() == clients.by_partition()
     assert ours.disturbed == clients.disturbed
