@@ -47,7 +47,7 @@ class Troupe:
 
     async def settle(self) -> None:
         """Nothing moves any more, and everybody has heartbeated since."""
-        await self.fleet.wait_settled(stable_ms=1000)
+        await self.fleet.wait_settled(stable_ms=1500)
 
     async def start(self, seat: str) -> None:
         """A member comes."""
