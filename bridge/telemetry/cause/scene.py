@@ -3,7 +3,7 @@
 It must not know causes; what a rebalance before this one was made for can't have caused this one too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.cause.limits import METADATA_AGE_US, SAME_TURN_US, SHORTLY_BEFORE_US
@@ -13,6 +13,7 @@ from bridge.telemetry.schema.facts import (
     GroupFact,
     GroupRevived,
     MemberFact,
+    MemberJoined,
     MemberLeft,
     PhaseBegan,
     RebalanceBegan,
@@ -26,6 +27,8 @@ from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 TYPED = GroupCreated | GroupRevived | GroupConverted
 NOTICED_LATE = (Departure.SESSION_EXPIRED, Departure.VANISHED, Departure.REBALANCE_TIMED_OUT)
 """Departures that a classic group tells of when its members are counted."""
+ANSWERED = (Phase.SYNCING, Phase.AWAITING_RELEASE, Phase.STABLE)
+"""What a member does once its join was answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,34 @@ def _is_noticed(event: Event) -> bool:
 
 
 def _open_past(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
+    """The past without what led to the rebalance before, was dealt with in it, or led to none."""
+    idle = _let_in(past)
+    return [event for event in _not_dealt_with(past, is_barrier=is_barrier) if event.stamp.number not in idle]
+
+
+def _let_in(past: Sequence[Event]) -> frozenset[int]:
+    """Numbers of the returns of static members that were let in again, with those that they replaced (KIP-345).
+
+    Their joins were answered with what the group has, before the rebalance that is to be explained: they made none.
+    """
+    found: set[int] = set()
+    back: dict[str, Event] = {}
+    for event in past:
+        fact = event.fact
+        if isinstance(fact, MemberJoined) and fact.is_return:
+            back[fact.member_id] = event
+        elif isinstance(fact, PhaseBegan) and fact.phase in ANSWERED and fact.member_id in back:
+            found.add(back.pop(fact.member_id).stamp.number)
+    former = {e.fact.former_id for e in past if isinstance(e.fact, MemberJoined) and e.stamp.number in found}
+    return frozenset(found).union(event.stamp.number for event in past if _is_replaced(event, former))
+
+
+def _is_replaced(event: Event, former: Collection[str]) -> bool:
+    fact = event.fact
+    return isinstance(fact, MemberLeft) and fact.departure is Departure.REPLACED and fact.member_id in former
+
+
+def _not_dealt_with(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     """The past without what led to the rebalance before, or was dealt with in it."""
     last = max((place for place, event in enumerate(past) if isinstance(event.fact, RebalanceBegan)), default=-1)
     if last < 0:

@@ -68,6 +68,21 @@ def test_static_member_let_in_again_causes_nothing_later() -> None:
     assert cause_of(story.began(3).target(2)) == (Cause.LEAVE, ("c2",))
 
 
+def test_growth_after_static_member_was_let_in_again_is_topics_changed() -> None:
+    """KIP-345: who took its seat back in time moved nobody; the leader that joins again has seen the new partition."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).created().began(4)
+    story.joined("c1")
+    story.joined("c5", seat="s")
+    story.enters("c1", Phase.SYNCING).target(2, partitions=7).ended()
+    story.at(2_000).left("c5", Departure.REPLACED)
+    story.joined("c5-new", seat="s", former="c5")
+    story.enters("c5-new", Phase.JOINING).at(2_010).leaves("c5-new", Phase.JOINING).enters("c5-new", Phase.SYNCING)
+    story.at(2_020).leaves("c5-new", Phase.SYNCING).enters("c5-new", Phase.STABLE)
+    story.at(5_000).began(5).rejoined("c1", is_leader=True)
+    story.enters("c1", Phase.JOINING).at(5_100).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    assert cause_of(story.target(2, partitions=8)) == (Cause.TOPICS_CHANGED, ("c1",))
+
+
 def test_join_while_others_meet_is_join() -> None:
     """Nothing else is known: the newcomer it is."""
     assert cause_of(eager_meeting("c9")) == (Cause.JOIN, ("c9",))

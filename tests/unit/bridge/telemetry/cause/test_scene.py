@@ -52,6 +52,28 @@ def test_departure_counted_in_meeting_belongs_to_it() -> None:
     assert all(not isinstance(event.fact, MemberLeft) for event in scene_of(story).at_first)
 
 
+def test_static_return_let_in_causes_nothing_next() -> None:
+    """KIP-345: a seat that is taken back in time makes no rebalance, so it can't have made the next one either."""
+    for protocol, phase in ((Protocol.CLASSIC, Phase.SYNCING), (Protocol.CONSUMER, Phase.STABLE)):
+        story = Story(road=Road.PASSING, protocol=protocol).at(0).began(3).ended().at(2_000)
+        story.joined("old", seat="s")
+        gone = story.left("old", Departure.REPLACED)
+        back = story.joined("new", seat="s", former="old")
+        story.enters("new", Phase.JOINING).at(2_010).leaves("new", Phase.JOINING).enters("new", phase)
+        story.at(5_000).began(4)
+        assert gone not in scene_of(story).at_first
+        assert back not in scene_of(story).at_first
+
+
+def test_static_return_not_answered_yet_may_cause_next() -> None:
+    """A seat that is taken back by somebody who wants something else makes a rebalance, in the same turn."""
+    story = Story().at(0).began(3).ended().at(2_000)
+    gone = story.left("old", Departure.REPLACED)
+    back = story.joined("new", seat="s", former="old")
+    story.enters("new", Phase.JOINING).began(4).enters("new", Phase.STABLE)
+    assert scene_of(story).at_first[:2] == (gone, back)
+
+
 def test_other_run_is_past_without_cause() -> None:
     """Monotonic times of another run can't be compared."""
     story = Story().at(10)
