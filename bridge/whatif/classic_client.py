@@ -12,6 +12,7 @@ from bridge.whatif.coordinator import Asking, Reply, Request
 from bridge.whatif.inputs import Client
 from bridge.whatif.leading import lead
 from bridge.whatif.stage import Stage
+from bridge.whatif.timeline import next_beat_us
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -31,13 +32,12 @@ from translators.dialects.consumer_protocol import (
     encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, MemberId, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, MemberId, RequestRef, TopicPartition
 from translators.dialects.messages import GroupRequest
 
 PROTOCOL_TYPE = "consumer"
 USUAL_ASSIGNORS = ("range", "cooperative-sticky")
 """What a client offers that the record knows from the new protocol only (ConsumerConfig)."""
-REBALANCE_MS, SESSION_MS = 300_000, 45_000
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
 
@@ -81,17 +81,17 @@ class ClassicClient:
         """Its first request, and each one after it was called to join."""
         self._stage.coordinator.living.add(self._member_id)
         self._is_stable = False
-        timeout_ms = self.client.rebalance_timeout_ms
+        subscription = self._subscription()
         request = JoinGroup(
             group_id=self._stage.group_id,
             member_id=self._said_id,
             instance_id=self.client.instance_id,
             protocol_type=PROTOCOL_TYPE,
-            protocols=tuple(Protocol(name, self._subscription(name)) for name in self._assignors),
+            protocols=tuple(Protocol(name, subscription) for name in self._assignors),
             session_timeout_ms=self._session_ms,
-            rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
+            rebalance_timeout_ms=self.client.rebalance_ms,
         )
-        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        ref = self._ref()
         command = ClassicJoin(ref=ref, request=request, identity=self.client.identity, fresh_id=self._fresh_id)
         return self._to(request, command)
 
@@ -106,11 +106,11 @@ class ClassicClient:
         self._stage.coordinator.living.discard(self._member_id)
         if not self._said_id and self.client.instance_id is None:
             # Nobody has told it who it is: all it can do is hang up.
-            self._stage.coordinator.lost(self._stage.connection(self._member_id), self._stage.now_us)
+            self._stage.coordinator.lost(self._connection, self._stage.now_us)
             return
         leaving = LeavingMember(member_id=self._said_id, instance_id=self.client.instance_id)
         request = LeaveGroup(group_id=self._stage.group_id, members=(leaving,))
-        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        ref = self._ref()
         self._send(request, ClassicLeave(ref, request))
 
     def vacate(self) -> None:
@@ -122,7 +122,7 @@ class ClassicClient:
         self._is_gone = True
         at_ms = self._stage.now_us // 1_000 + self._session_ms
         self._stage.coordinator.expire_at(session_key(self._stage.group_id, self._member_id), at_ms)
-        self._stage.coordinator.lost(self._stage.connection(self._member_id), self._stage.now_us)
+        self._stage.coordinator.lost(self._connection, self._stage.now_us)
 
     def see_topics(self) -> None:
         """Topics are other than before: who leads the group finds out with its next look at the metadata."""
@@ -136,9 +136,7 @@ class ClassicClient:
         is_called = group is not None and group.phase is Phase.PREPARING_REBALANCE
         if not is_called or not self._is_stable or self._is_gone or self._planned_us is not None:
             return
-        behind = max(0, self._stage.now_us - self._beat_us)
-        at_us = self._beat_us + max(1, -(-behind // self._interval_us)) * self._interval_us
-        self._planned_us = at_us
+        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._stage.now_us)
         self._stage.timeline.at(at_us, lambda: self._tick(at_us))
 
     # ------------------------------------------------------------------ what it does
@@ -155,12 +153,18 @@ class ClassicClient:
 
     @property
     def _session_ms(self) -> int:
-        own_ms = self.client.session_timeout_ms
-        return self._habits.session_ms or (own_ms if own_ms > 0 else SESSION_MS)
+        return self._habits.session_ms or self.client.session_ms
 
-    def _subscription(self, _name: str) -> bytes:
+    @property
+    def _connection(self) -> int:
+        return self._stage.connection(self._member_id)
+
+    def _subscription(self) -> bytes:
         owned = NO_PARTITIONS if self._is_eager else self._owned
         return encode_subscription(Subscription(version=1, topics=self.client.topics, owned=owned))
+
+    def _ref(self) -> RequestRef:
+        return self._stage.coordinator.ref(self._connection)
 
     def _to(self, request: GroupRequest, command: Asking) -> Request:
         self._beat_us, self._planned_us = self._stage.now_us, None
@@ -173,7 +177,7 @@ class ClassicClient:
         if self._planned_us != at_us or self._is_gone or not self._is_stable:
             return
         request = Heartbeat(self._stage.group_id, self._generation, self._said_id, self.client.instance_id)
-        ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+        ref = self._ref()
         self._send(request, ClassicHeartbeat(ref, request))
 
     def _look(self) -> None:
@@ -240,7 +244,7 @@ class ClassicClient:
 
     def _sync(self, request: SyncGroup) -> None:
         if not self._is_gone:
-            ref = self._stage.coordinator.ref(self._stage.connection(self._member_id))
+            ref = self._ref()
             self._send(request, ClassicSync(ref, request))
 
     def _synced(self, assigned: frozenset[TopicPartition]) -> None:

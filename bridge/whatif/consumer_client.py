@@ -10,12 +10,11 @@ from bridge.engine.queries import has_news
 from bridge.whatif.coordinator import Reply, Request
 from bridge.whatif.inputs import Client
 from bridge.whatif.stage import Stage
+from bridge.whatif.timeline import next_beat_us
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId, TopicIdPartition
 
-REBALANCE_MS = 300_000
-"""Where the record does not say (max.poll.interval.ms)."""
 _FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID))
 
 
@@ -81,9 +80,7 @@ class ConsumerClient:
             return
         if not has_news(self._stage.coordinator.shard, self._stage.group_id, self.client.member_id):
             return
-        behind = max(0, self._stage.now_us - self._beat_us)
-        at_us = self._beat_us + max(1, -(-behind // self._interval_us)) * self._interval_us
-        self._planned_us = at_us
+        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._stage.now_us)
         self._stage.timeline.at(at_us, lambda: self._tick(at_us))
 
     # ------------------------------------------------------------------ what it does
@@ -100,14 +97,13 @@ class ConsumerClient:
 
     def _full(self, epoch: int) -> ConsumerGroupHeartbeat:
         client = self.client
-        timeout_ms = client.rebalance_timeout_ms
         return ConsumerGroupHeartbeat(
             group_id=self._stage.group_id,
             member_id=client.member_id,
             member_epoch=epoch,
             instance_id=client.instance_id,
             rack_id=client.rack_id,
-            rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else REBALANCE_MS,
+            rebalance_timeout_ms=client.rebalance_ms,
             subscribed_topic_names=() if client.pattern is not None else client.topics,
             subscribed_topic_regex=client.pattern,
             server_assignor=self._wished_assignor(),

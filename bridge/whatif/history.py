@@ -34,8 +34,6 @@ from bridge.whatif.topics import follow_topics
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
 
 BEGINS_IN_THE_MIDDLE = "history-begins-in-the-middle"
-SESSION_MS = 45_000
-"""Of consumer members whose timeout only the broker knew (KIP-848's default)."""
 WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
 """A client whose max.poll.interval.ms is over leaves by itself, whatever it speaks."""
 FOLLOWS = frozenset((Departure.REPLACED, Departure.GROUP_FULL))
@@ -160,8 +158,7 @@ class Walk:
             if event_id in self._evidence:
                 # On road `pass` the leader's next JoinGroup shows who is gone; the coordinator knew when it began.
                 expired_us = min(expired_us, self._began_us.get(rebalance_id, expired_us))
-            session_ms = client.session_timeout_ms if client.session_timeout_ms > 0 else SESSION_MS
-            at_us = expired_us - session_ms * 1_000
+            at_us = expired_us - client.session_ms * 1_000
             yield FellSilent(at_us=at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
 
     def _forgotten(self, moment: Moment, member_ids: set[MemberId]) -> Iterator[Input]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from bridge.telemetry.schema.terms import Cause
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
 
+USUAL_SESSION_MS, USUAL_REBALANCE_MS = 45_000, 300_000
+"""What clients take for session.timeout.ms and max.poll.interval.ms unless told otherwise (ConsumerConfig)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
@@ -24,6 +27,16 @@ class Client:
     rebalance_timeout_ms: int = -1
     rack_id: str | None = None
     is_classic: bool = True
+
+    @property
+    def session_ms(self) -> int:
+        """Its session timeout, or the usual one: of consumer members only the broker knows it (KIP-848)."""
+        return self.session_timeout_ms if self.session_timeout_ms > 0 else USUAL_SESSION_MS
+
+    @property
+    def rebalance_ms(self) -> int:
+        """Its rebalance timeout, or the usual one."""
+        return self.rebalance_timeout_ms if self.rebalance_timeout_ms > 0 else USUAL_REBALANCE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,14 +142,8 @@ class Play:
                 member = self._members.get(client.member_id)
                 if member is not None:
                     member.change(client)
-            case Left(member_id=member_id):
-                self._part(member_id, "leave")
-            case Vacated(member_id=member_id):
-                self._part(member_id, "vacate")
-            case FellSilent(member_id=member_id):
-                if member_id in self._members:
-                    self._silent[self._members[member_id].engine_id] = one.event_id
-                self._part(member_id, "silence")
+            case Left() | Vacated() | FellSilent():
+                self._part(one)
             case TopicsBecame(counts=counts):
                 self._stage.change_topics(counts)
                 for member in self._members.values():
@@ -162,16 +156,18 @@ class Play:
             former.vacate()
         self._stage.coordinator.ask([self._seat(one.client).joining()], self._stage.now_us)
 
-    def _part(self, member_id: MemberId, how: str) -> None:
-        member = self._members.pop(member_id, None)
+    def _part(self, one: Left | Vacated | FellSilent) -> None:
+        member = self._members.pop(one.member_id, None)
         if member is None:
             return
-        if how == "leave":
-            member.leave()
-        elif how == "vacate":
-            member.vacate()
-        else:
-            member.fall_silent()
+        match one:
+            case Left():
+                member.leave()
+            case Vacated():
+                member.vacate()
+            case FellSilent():
+                self._silent[member.engine_id] = one.event_id
+                member.fall_silent()
 
     def _seat(self, client: Client) -> Played:
         wanted = self._configuration

@@ -11,6 +11,14 @@ from itertools import count
 Action = Callable[[], None]
 
 
+def next_beat_us(latest_us: int, interval_us: int, now_us: int) -> int:
+    """When a client that beat at `latest_us`, and does so at every interval, does it next: now, if that is a time for
+    it, but never twice at once.
+    """
+    intervals = -(-max(0, now_us - latest_us) // interval_us)
+    return latest_us + max(1, intervals) * interval_us
+
+
 @dataclass(slots=True)
 class Timeline:
     """A queue of actions and the time it is, in microseconds."""

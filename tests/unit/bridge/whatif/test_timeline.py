@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from bridge.whatif.timeline import Timeline
+import pytest
+
+from bridge.whatif.timeline import Timeline, next_beat_us
 
 
 def test_actions_happen_in_order_of_time_then_of_planning() -> None:
@@ -27,3 +29,9 @@ def test_action_may_plan_another() -> None:
     assert timeline.next_us() == 5
     timeline.step()
     assert (seen, timeline.next_us()) == ([5], None)
+
+
+@pytest.mark.parametrize(("now_us", "due_us"), [(100, 110), (109, 110), (110, 110), (111, 120), (50, 110)])
+def test_beats_keep_their_step(now_us: int, due_us: int) -> None:
+    """Of one that beat at 100, every 10: never twice at once, and what is due now is done now."""
+    assert next_beat_us(100, 10, now_us) == due_us
