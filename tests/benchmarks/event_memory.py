@@ -32,8 +32,9 @@ from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 EVENTS = 10_000_000
 WARM = 1_000_000
-MEMBERS = 100
-GENERATIONS = 10
+MEMBERS = 20
+GENERATIONS = 5
+"""So many groups in the first million events that everything with a limit on groups has come to it, metrics too."""
 WAITING_MAX = 2_000
 """What waits to be written takes memory, too; here nearly nothing waits, so that only what stays is seen."""
 QUEUE_MAX = 100_000

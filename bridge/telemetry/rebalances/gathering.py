@@ -4,7 +4,7 @@ It must not know who takes them; the clock comes in with events and calls, and e
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bridge.telemetry.cause.background import keep_past
@@ -31,21 +31,29 @@ LINGER_US = 15_000_000
 """How long after its end a rebalance is kept for first Fetches and commits; kafka clients commit every five seconds."""
 OPEN_MAX = 1_000
 EVENTS_MAX = 50_000
+OPEN_EVENTS_MAX = 400_000
+"""Events of all rebalances that are not given out yet; further ones are missing in their stories."""
 EVERYWHERE_MAX = 16
 PAST_EVENTS = 256
+PAST_EVENTS_MAX = 20_000
+"""Events before rebalances, of all groups together; where nothing was told for longest they are forgotten first."""
 GROUPS_MAX = 10_000
 INPUTS_MAX = 100_000
-DEPARTED_MAX = 10_000
+DEPARTED_MAX = 2_000
+"""Members that are gone, of which what they told is kept for rebalances that begin later."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """A rebalance that is not given out yet; `owing` are members of which a Fetch or a commit is to come."""
+    """A rebalance that is not given out yet; `owing` are members of which a Fetch or a commit is to come, `told` what
+    members told that left since it began.
+    """
 
     past: tuple[Event, ...]
     events: list[Event] = field(default_factory=list)
     ended_us: int | None = None
     owing: set[tuple[str, str]] = field(default_factory=set)
+    told: dict[str, Event] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +72,9 @@ class Gatherer:
         """Rebalances that there was no room for."""
         self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
         self._groups: dict[str, _Group] = {}
+        """In the order in which something was told of them last."""
+        self._past_count = 0
+        self._open_count = 0
         self._open: dict[str, _Open] = {}
         self._inputs: dict[str, Event] = {}
         self._departed: dict[str, None] = {}
@@ -73,11 +84,13 @@ class Gatherer:
         # Every member of a group advances to every epoch; of those to whom that was more there are other facts.
         if not isinstance(event.fact, MemberAdvanced):
             self._take(event)
-        if isinstance(event.fact, MemberLeft):
-            self._depart(event.fact.member_id)
 
-    def _depart(self, member_id: str) -> None:
+    def _depart(self, member_id: str, under_way: Iterable[_Open]) -> None:
         """A member is gone: what it told is kept while its last rebalances may need it, not for ever."""
+        told = self._inputs.get(member_id)
+        if told is not None:
+            for opened in under_way:
+                opened.told[member_id] = told
         self._departed.pop(member_id, None)
         self._departed[member_id] = None
         if len(self._departed) > DEPARTED_MAX:
@@ -95,25 +108,54 @@ class Gatherer:
         group = self._group(fact.group_id)
         if isinstance(fact, RebalanceBegan):
             self._begin(group, fact.rebalance_id)
-        for rebalance_id in {fact.rebalance_id, group.current} & self._open.keys():
-            opened = self._open[rebalance_id]
-            if len(opened.events) < EVENTS_MAX:
+        under_way = [self._open[one] for one in {fact.rebalance_id, group.current} if one in self._open]
+        for opened in under_way:
+            if len(opened.events) < EVENTS_MAX and self._open_count < OPEN_EVENTS_MAX:
                 opened.events.append(event)
+                self._open_count += 1
         named = self._open.get(fact.rebalance_id)
         if named is not None:
             _owe(named, event)
+        if isinstance(fact, MemberLeft):
+            self._depart(fact.member_id, under_way)
         if isinstance(fact, RebalanceExplained) and group.current == fact.rebalance_id:
             group.current = ""
-        group.past.append(event)
-        if len(group.past) > PAST_EVENTS:
-            group.past = keep_past(group.past)
         if isinstance(fact, GroupDeleted):
-            del self._groups[fact.group_id]
+            self._forget(fact.group_id)
+        else:
+            self._remember(group, event)
+
+    def _remember(self, group: _Group, event: Event) -> None:
+        """Keep an event for rebalances to come."""
+        group.past.append(event)
+        self._past_count += 1
+        if len(group.past) > PAST_EVENTS:
+            self._condense(group)
+        while self._past_count > PAST_EVENTS_MAX:
+            oldest = next(iter(self._groups))
+            former = self._forget(oldest)
+            if former.current in self._open:
+                self._groups[oldest] = _Group(current=former.current)
+
+    def _condense(self, group: _Group) -> None:
+        before = len(group.past)
+        group.past = keep_past(group.past)
+        self._past_count += len(group.past) - before
+
+    def _forget(self, group_id: str) -> _Group:
+        former = self._groups.pop(group_id)
+        self._past_count -= len(former.past)
+        return former
 
     @property
     def known(self) -> frozenset[str]:
         """Members of which it is known what they told."""
         return frozenset(self._inputs)
+
+    @property
+    def kept(self) -> int:
+        """How many events are kept: of rebalances under way, before those to come, and of what members told."""
+        return self._open_count + self._past_count + len(self._inputs)
 
     def settle(self, now_us: int) -> Iterator[Rebalance]:
         """Give out those about which everything is known, or that nobody waits for any longer."""
@@ -132,9 +174,11 @@ class Gatherer:
 
     def _finish(self, rebalance_id: str) -> Iterator[Rebalance]:
         opened = self._open.pop(rebalance_id)
+        self._open_count -= len(opened.events)
         ids = {event.fact.member_id for event in opened.events if isinstance(event.fact, MemberFact)}
         numbers = {event.stamp.number for event in (*opened.past, *opened.events)}
-        known = [self._inputs[member_id] for member_id in ids if member_id in self._inputs]
+        told = opened.told | {member_id: self._inputs[member_id] for member_id in ids & self._inputs.keys()}
+        known = [event for member_id, event in told.items() if member_id in ids]
         introductions = [event for event in known if event.stamp.number not in numbers]
         events = sorted((*introductions, *opened.past, *opened.events), key=lambda event: event.stamp.number)
         yield from (found for found in assemble(events) if found.rebalance_id == rebalance_id)
@@ -147,18 +191,19 @@ class Gatherer:
             del self._inputs[next(iter(self._inputs))]
 
     def _group(self, group_id: str) -> _Group:
-        group = self._groups.get(group_id)
+        group = self._groups.pop(group_id, None)
         if group is None:
             if len(self._groups) >= GROUPS_MAX:
-                del self._groups[next(iter(self._groups))]
-            group = self._groups[group_id] = _Group()
+                self._forget(next(iter(self._groups)))
+            group = _Group()
+        self._groups[group_id] = group
         return group
 
     def _begin(self, group: _Group, rebalance_id: str) -> None:
         if len(self._open) >= OPEN_MAX:
             self.dropped += 1
             return
-        group.past = keep_past(group.past)
+        self._condense(group)
         group.current = rebalance_id
         self._open[rebalance_id] = _Open(past=(*self._everywhere, *group.past))
 

@@ -1,6 +1,7 @@
 """Rebalances given out when everything about them has happened."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -51,6 +52,57 @@ def test_members_that_are_gone_are_forgotten_beyond_a_limit(monkeypatch: pytest.
     for event in story.events:
         gatherer.add(event)
     assert gatherer.known == {"c", "d"}
+
+
+def test_member_that_left_in_a_rebalance_is_told_of_though_it_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebalance under way keeps what its members told, however many have left since."""
+    monkeypatch.setattr(gathering, "DEPARTED_MAX", 1)
+    story, gatherer = Story().at(0), Gatherer()
+    story.joined("a")
+    for number in range(600):
+        story.left(f"x{number}")
+    story.at(9_000).began(1)
+    for name in ("a", "b"):
+        story.left(name)
+    story.ended()
+    for event in story.events:
+        gatherer.add(event)
+    said = explain(story.events)
+    assert said is not None
+    gatherer.add(Event(Stamp("b1", 2_000, 0, 9_001_000), said))
+    (rebalance,) = gatherer.flush()
+    assert {(member.member_id, member.library) for member in rebalance.members} >= {("a", "kafka-python")}
+
+
+def test_events_before_rebalances_have_a_limit_over_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that come and go under ever new names cost nothing once there have been many; a rebalance goes on."""
+    monkeypatch.setattr(gathering, "PAST_EVENTS_MAX", 300)
+    handover, gatherer = explained_handover(), Gatherer()
+    for event in handover[:-1]:
+        gatherer.add(event)
+    sizes: list[int] = []
+    for number in range(200):
+        story = Story(group=f"g{number}").at(0)
+        story.joined("m")
+        story.left("m")
+        for event in story.began(1).ended().events:
+            gatherer.add(replace(event, stamp=replace(event.stamp, number=1_000)))
+        sizes.append(gatherer.kept)
+    growth = [after - before for before, after in pairwise(sizes[100:])]
+    assert growth == [2] * len(growth), "more stays than the events of open rebalances"
+    gatherer.add(handover[-1])
+    assert [one.group_id for one in gatherer.settle(8_000_000)] == ["orders"]
+
+
+def test_events_of_rebalances_that_never_end_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand of them, each with all that may be told of it, would be more than there is room for."""
+    monkeypatch.setattr(gathering, "OPEN_EVENTS_MAX", 10)
+    monkeypatch.setattr(gathering, "PAST_EVENTS_MAX", 256)
+    gatherer = Gatherer()
+    for number in range(40):
+        for event in Story(group=f"g{number}").at(0).began(1).told("m", News.REJOIN).events:
+            gatherer.add(event)
+    assert gatherer.kept == 10 + 80
 
 
 def test_rebalance_given_out_after_a_while_anyway() -> None:
