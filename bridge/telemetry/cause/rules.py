@@ -259,6 +259,13 @@ def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     return found or _find_moved_before(scene)
 
 
+def _find_forgotten(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+    """The new coordinator has not heard of the last generation: members that were in it only are newcomers there."""
+    is_passing = scene.fact.road is Road.PASSING
+    is_forgotten = any(_left(event) is Departure.VANISHED for event in candidates)
+    return _find_moved(scene, candidates) if is_passing and is_forgotten else ()
+
+
 def _find_moved_before(scene: Scene) -> tuple[Event, ...]:
     """Another member was at the new coordinator sooner, and this rebalance cuts short the one that it opened."""
     began = scene.opening.fact
@@ -335,6 +342,7 @@ CHANGES: tuple[Rule, ...] = (
     Rule(Cause.BRIDGE_RESTARTED, _find_restart),
     Rule(Cause.OPERATOR, _find_operator),
     Rule(Cause.FIRST_JOIN, _find_first_join),
+    Rule(Cause.COORDINATOR_MOVED, _find_forgotten),
     Rule(Cause.SESSION_EXPIRED, _departed(EXPIRED)),
     Rule(Cause.REBALANCE_TIMED_OUT, _departed(TIMED_OUT)),
     Rule(Cause.STATIC_RETURN, _find_static_return),

@@ -26,6 +26,7 @@ from translators.dialects.ids import ClientIdentity, MemberId, TopicPartition
 
 GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 """Answers after which a member is no more."""
+RUN_OUT = frozenset((Departure.SESSION_EXPIRED, Departure.REBALANCE_TIMED_OUT))
 ISSUED_MAX = 1_000
 """How many ids are remembered of members that are to join; whoever comes with another one counts as there before."""
 _AT_REST = frozenset((None, Phase.STABLE, Phase.AWAITING_RELEASE))
@@ -176,7 +177,7 @@ class ClassicFollower:
             if member.member_id not in member_ids:
                 is_moved = group.rebalance is not None and group.rebalance.is_moved
                 departure = departure_of(ErrorCode.UNKNOWN_MEMBER_ID, member)
-                self._teller.leave(group, member, Departure.VANISHED if is_moved else departure, at_us)
+                self._teller.leave(group, member, _forgotten_or(departure, is_moved), at_us)
 
     # ------------------------------------------------------------------ SyncGroup
 
@@ -238,7 +239,7 @@ class ClassicFollower:
                 self._call(group, member, carrier, at_us)
         elif error in GONE:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
-            self._teller.leave(group, member, departure_of(error, member), at_us)
+            self._teller.leave(group, member, _forgotten_or(departure_of(error, member), group.is_moved), at_us)
             self._teller.look(group, at_us)
         elif error is ErrorCode.ILLEGAL_GENERATION:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
@@ -287,6 +288,11 @@ def _has(group: GroupTrack, member_id: MemberId, partition: TopicPartition) -> b
     """Whether a member has a partition at this moment."""
     member = group.members.get(member_id)
     return member is not None and partition in member.assigned
+
+
+def _forgotten_or(departure: Departure, is_moved: bool) -> Departure:
+    """What has not been heard by a coordinator that has taken over can't have run out there."""
+    return Departure.VANISHED if is_moved and departure in RUN_OUT else departure
 
 
 def departure_of(error: ErrorCode, member: MemberTrack) -> Departure:

@@ -204,6 +204,18 @@ def test_newcomer_at_a_new_coordinator_is_a_newcomer() -> None:
     assert cause_of(story.began(5)) == (Cause.JOIN, ("c7",))
 
 
+def test_newcomer_that_a_new_coordinator_never_heard_of_was_moved() -> None:
+    """It joins again under another id, and before the others: it is no newcomer, and no session ran out."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c9")
+    story.began(4).enters("c9", Phase.JOINING).at(900).leaves("c9", Phase.JOINING).enters("c9", Phase.SYNCING)
+    story.at(2_000).target(3).tell(CoordinatorMoved(group_id="orders", road=Road.PASSING, broker="b2:9092"))
+    story.left("c9", Departure.VANISHED)
+    story.at(2_010).ended(Outcome.SUPERSEDED).began(4).joined("c9-again")
+    story.at(2_050).rejoined("c1", is_leader=True)
+    assert cause_of(story) == (Cause.COORDINATOR_MOVED, ())
+
+
 def left_open() -> Story:
     """On road `pass` the run before ended in the middle of a rebalance of this group."""
     story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)

@@ -235,6 +235,18 @@ def test_generation_that_a_new_coordinator_hands_out_again_is_another_rebalance(
     assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.VANISHED]
 
 
+def test_member_that_a_new_coordinator_never_heard_of_has_vanished() -> None:
+    """Its session did not run out: the assignment of its first generation never came, so nothing was written of it."""
+    ears = Ears()
+    _form(ears)
+    again = [ears.ask(join(name)) for name in ("a", "c")]
+    ears.answer_at(1, again[0], joined("a", 2, leader="a", members=("a", "c")))
+    ears.answer_at(1, again[1], joined("c", 2, leader="a"))
+    del ears.log.events[:]
+    ears.answer_at(2, ears.ask(join("c")), replace(joined("c", 2), error=ErrorCode.UNKNOWN_MEMBER_ID))
+    assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.VANISHED]
+
+
 def test_member_that_another_client_lets_leave_was_removed() -> None:
     """Kafka's own tools name members by their ids; the reason is known whichever answer comes first."""
     ears = Ears()
