@@ -52,10 +52,12 @@ def proxy_settings(config: Config) -> ProxySettings:
         listen=listen,
         advertised_host=settings.advertised_host or None,
         broker_ports=dict(_parse_port(text) for text in settings.listen_ports),
+        first_broker_port=settings.listen_ports_first,
         rules=tuple(Rule(rule.match, rule.road) for rule in config.rules),
         limits=limits,
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",
         refresh_interval_ms=settings.metadata_refresh_ms,
+        connect_backoff_ms=settings.connect_backoff_ms,
         credentials=read_credentials(config),
     )
 

@@ -19,7 +19,6 @@ ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 COMMAND_LINE = "command line"
 ENVIRONMENT = "environment"
 ROADS = ("pass", "embedded")
-RULES_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)

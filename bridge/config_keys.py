@@ -90,7 +90,12 @@ class Settings(KafkaSettings):
         "limits.progress.ms", 30_000, "Time in which a begun request has to make progress.", within()
     )
     connect_timeout_ms: int = key("connect.timeout.ms", 10_000, "Time to reach a broker, all tries together.", within())
-    connect_backoff_ms: int = key("connect.backoff.ms", 100, "First pause between tries to reach a broker.", within())
+    connect_backoff_ms: int = key(
+        "connect.backoff.ms",
+        100,
+        "First pause between tries to reach a broker; each further one is twice as long, up to a second.",
+        within(),
+    )
     drain_timeout_ms: int = key(
         "drain.timeout.ms", 10_000, "Time for running requests to end after SIGTERM.", within(0)
     )
@@ -256,5 +261,5 @@ class Settings(KafkaSettings):
     otel_headers: Names = names("otel.headers", (), "Headers to send to the collector, NAME=VALUE each.")
 
 
-KEYS: Mapping[str, Key] = {key.name: key for key in map(describe, fields(Settings))}
+KEYS: Mapping[str, Key] = {one.name: one for one in map(describe, fields(Settings))}
 """Every key by its name, Kafka's own first."""

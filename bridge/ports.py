@@ -5,17 +5,15 @@ It must not know any room that offers or uses them.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
-from translators.dialects.ids import GroupId, MemberId, Topic
+from translators.dialects.ids import GroupId, Topic
 from translators.dialects.offsets import FetchedGroup, OffsetCommit, OffsetCommitReply
 
 Condense = Callable[[Iterable[bytes]], Iterable[bytes]]
 """Fewer entries with the same meaning."""
-StepT_contra = TypeVar("StepT_contra", contravariant=True)
-RecordT_contra = TypeVar("RecordT_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +91,3 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Milliseconds that never go back."""
-
-
-class IdSource(Protocol):
-    """The only source of chance."""
-
-    def fresh_member_id(self) -> MemberId:
-        """An id that no member has had: 22 characters of URL-safe base64, as Kafka makes them (K4.2)."""
-
-
-class Observer(Protocol[StepT_contra, RecordT_contra]):
-    """Sees every step of a member and every record of a group; decides nothing."""
-
-    def stepped(self, group_id: GroupId, member_id: MemberId, step: StepT_contra) -> None:
-        """A member's machine took a step."""
-
-    def recorded(self, record: RecordT_contra) -> None:
-        """A record was applied."""

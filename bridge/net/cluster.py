@@ -37,7 +37,7 @@ from bridge.wire.versions import offer
 OWN_CLIENT_ID = "epochbridge"
 OWN_SOFTWARE = ClientSoftware("epochbridge", "0.1.0")
 METADATA_VERSION = 1
-FIRST_BACKOFF_S, LAST_BACKOFF_S = 0.05, 1.0
+BACKOFF_MAX_S = 1.0
 
 
 class UpstreamCluster:
@@ -76,7 +76,7 @@ class UpstreamCluster:
         return await self._connect(broker_id, self._settings.limits.upstream_wait_max_ms / 1000)
 
     async def _connect(self, broker_id: int | None, wait_max_s: float) -> SocketTransport | None:
-        backoff_s = FIRST_BACKOFF_S
+        backoff_s = self._settings.connect_backoff_ms / 1000
         with trio.move_on_after(wait_max_s):
             while True:
                 try:
@@ -84,7 +84,7 @@ class UpstreamCluster:
                 except BrokerUnreachable as error:
                     LOG.info("EB-NET-012: %s; tried again in %.2f s", error, backoff_s)
                 await trio.sleep(backoff_s)
-                backoff_s = min(LAST_BACKOFF_S, backoff_s * 2)
+                backoff_s = max(backoff_s, min(BACKOFF_MAX_S, backoff_s * 2))
         return None
 
     async def _connect_once(self, broker_id: int | None) -> SocketTransport:

@@ -13,6 +13,7 @@ from bridge.session.directory import Address
 
 BACKLOG = 4096
 """Enough for thousands of clients at once; the kernel caps it at net.core.somaxconn."""
+PORT_MAX = 65_535
 ACCEPTS_PER_TURN = 64
 PAUSE_S = 0.1
 
@@ -25,6 +26,11 @@ class CannotListen(Exception):
 
 def listen(address: Address) -> socket.socket:
     """A listening, non-blocking socket; port 0 takes any free one. Raises CannotListen."""
+    if address.port > PORT_MAX:
+        raise CannotListen(
+            f"{CannotListen.code}: can't listen on {address}: ports end at {PORT_MAX}; let those of brokers "
+            "begin lower (listen.ports.first) or name them (listen.ports)"
+        )
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         sock = socket.socket(family, socket.SOCK_STREAM)

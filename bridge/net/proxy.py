@@ -61,8 +61,9 @@ class Proxy:
         first = listen(settings.listen)
         self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
         next_port = self.bootstrap.port + 1 if settings.listen.port else 0
+        first_port = settings.first_broker_port or next_port
         self._directory = Directory(
-            Advertised(host=self.bootstrap.host, first_port=next_port, ports=settings.broker_ports)
+            Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for)
         nursery.start_soon(self._house.doorman.run)

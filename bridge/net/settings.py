@@ -20,7 +20,9 @@ class ProxySettings:
     advertised_host: str | None = None
     """The host that clients are told; the host of `listen` if not given."""
     broker_ports: Mapping[int, int] = field(default_factory=dict)
-    """Fixed ports by node id; all other brokers get the next free ones after the port of `listen`."""
+    """Fixed ports by node id; all other brokers get the next free ones from `first_broker_port` on."""
+    first_broker_port: int = 0
+    """Where that count begins; 0 for the port after that of `listen`, or any free ports if that one is any."""
     rules: tuple[Rule, ...] = ()
     """Which groups take which road; the first match wins, none is `pass`."""
     limits: Limits = field(default_factory=Limits)
@@ -32,6 +34,8 @@ class ProxySettings:
     """How long a broker's answer to ApiVersions is believed."""
     connect_timeout_ms: int = 5_000
     """How long one attempt to connect to a broker may take."""
+    connect_backoff_ms: int = 100
+    """The pause after the first attempt that failed; each further one is twice as long, up to a second."""
     credentials: Credentials | None = None
     """Who the bridge is where it asks for itself; clients log in by themselves."""
     node: int = 0

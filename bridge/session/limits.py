@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-KIB = 1024
 MIB = 1024 * 1024
 ELEMENTS_MAX = 100_000
 

@@ -3,16 +3,13 @@
 It must not know what is produced, nor wait for more than the first bytes of the request.
 """
 
-from struct import Struct
-
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes
+from bridge.wire.packing import INT16
 
 NO_ACKS = 0
 FIRST_VERSION_WITH_TRANSACTIONAL_ID = 3
-
-_INT16 = Struct(">h")
 
 
 def expects_answer(api_version: int, body: FrameBytes) -> bool | None:
@@ -26,19 +23,19 @@ def expects_answer(api_version: int, body: FrameBytes) -> bool | None:
     if api_version >= FIRST_VERSION_WITH_TRANSACTIONAL_ID:
         compact = is_flexible(ApiKey.PRODUCE, api_version)
         at = _after_compact_string(api_version, body) if compact else _after_string(api_version, body)
-    if at is None or len(body) < at + _INT16.size:
+    if at is None or len(body) < at + INT16.size:
         return None
-    acks: int = _INT16.unpack_from(body, at)[0]
+    acks: int = INT16.unpack_from(body, at)[0]
     return acks != NO_ACKS
 
 
 def _after_string(api_version: int, body: FrameBytes) -> int | None:
-    if len(body) < _INT16.size:
+    if len(body) < INT16.size:
         return None
-    size: int = _INT16.unpack_from(body)[0]
+    size: int = INT16.unpack_from(body)[0]
     if size < -1:
         raise _malformed(api_version, f"length {size} is negative")
-    return _INT16.size + max(size, 0)
+    return INT16.size + max(size, 0)
 
 
 def _after_compact_string(api_version: int, body: FrameBytes) -> int | None:

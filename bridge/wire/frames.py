@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bridge.wire.apis import api_name, request_header_version, response_header_version
 from bridge.wire.errors import UNKNOWN_API, UNKNOWN_VERSION, MalformedFrame
+from bridge.wire.packing import INT16, INT32
 
 FrameBytes = bytes | bytearray | memoryview
 
@@ -21,8 +22,6 @@ REQUEST_CORRELATION_OFFSET = 8
 """Where a request frame holds its correlation id, counted from the length prefix."""
 RESPONSE_CORRELATION_OFFSET = 4
 
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
 _REQUEST_START = Struct(">ihhi")
 _LENGTH_AND_ID = Struct(">ii")
 
@@ -98,7 +97,7 @@ def read_response_header(
     frame_bytes = _frame_bytes(data, max_frame_bytes, LENGTH_BYTES)
     if available < _LENGTH_AND_ID.size:
         return None
-    correlation_id: int = _INT32.unpack_from(data, RESPONSE_CORRELATION_OFFSET)[0]
+    correlation_id: int = INT32.unpack_from(data, RESPONSE_CORRELATION_OFFSET)[0]
     if response_header_version(api_key, api_version) == 0:
         return ResponseHeader(frame_bytes, correlation_id, _LENGTH_AND_ID.size)
     body_offset = _after_tags(data, _LENGTH_AND_ID.size, _Place(api_name(api_key), api_version, frame_bytes))
@@ -107,13 +106,13 @@ def read_response_header(
 
 def response_header_bytes(correlation_id: int, flexible: bool) -> bytes:
     """The header of an answer without the length prefix: 4 bytes, or 5 with an empty tag section."""
-    return _INT32.pack(correlation_id) + (b"\x00" if flexible else b"")
+    return INT32.pack(correlation_id) + (b"\x00" if flexible else b"")
 
 
 def response_frame(api_key: int, api_version: int, correlation_id: int, body: FrameBytes) -> bytes:
     """A whole answer: length, header in the form that the api and version ask for, body."""
     header = response_header_bytes(correlation_id, response_header_version(api_key, api_version) == 1)
-    return b"".join((_INT32.pack(len(header) + len(body)), header, body))
+    return b"".join((INT32.pack(len(header) + len(body)), header, body))
 
 
 def request_frame(header: RequestHeader, body: FrameBytes) -> bytes:
@@ -123,12 +122,12 @@ def request_frame(header: RequestHeader, body: FrameBytes) -> bytes:
     client_id = b"" if form == 0 else _nullable_string(header.client_id)
     tags = b"\x00" if form == 2 else b""
     length = len(fixed) + len(client_id) + len(tags) + len(body)
-    return b"".join((_INT32.pack(length), fixed, client_id, tags, body))
+    return b"".join((INT32.pack(length), fixed, client_id, tags, body))
 
 
 def put_correlation_id(frame: bytearray | memoryview, offset: int, correlation_id: int) -> None:
     """Replace the correlation id in place; `offset` is REQUEST_CORRELATION_OFFSET or RESPONSE_CORRELATION_OFFSET."""
-    _INT32.pack_into(frame, offset, correlation_id)
+    INT32.pack_into(frame, offset, correlation_id)
 
 
 class _Place(NamedTuple):
@@ -141,7 +140,7 @@ class _Place(NamedTuple):
 
 
 def _frame_bytes(data: FrameBytes, max_frame_bytes: int, least: int) -> int:
-    length: int = _INT32.unpack_from(data)[0]
+    length: int = INT32.unpack_from(data)[0]
     if least <= length <= max_frame_bytes:
         return length + LENGTH_BYTES
     start = bytes(data[:LENGTH_BYTES])
@@ -160,12 +159,12 @@ def _why_not(start: bytes, length: int, max_frame_bytes: int) -> str:
 
 def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:
     at = _REQUEST_START.size
-    start = at + _INT16.size
+    start = at + INT16.size
     if start > here.frame_bytes:
         raise here.malformed("client_id", at, "the frame ends before it")
     if len(data) < start:
         return None
-    length: int = _INT16.unpack_from(data, at)[0]
+    length: int = INT16.unpack_from(data, at)[0]
     if length < 0:
         if length < -1:
             raise here.malformed("client_id", at, f"length {length} is negative")
@@ -220,6 +219,6 @@ def _uvarint(data: FrameBytes, at: int, here: _Place) -> tuple[int, int] | None:
 
 def _nullable_string(value: str | None) -> bytes:
     if value is None:
-        return _INT16.pack(-1)
+        return INT16.pack(-1)
     encoded = value.encode()
-    return _INT16.pack(len(encoded)) + encoded
+    return INT16.pack(len(encoded)) + encoded

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from struct import Struct
 
-INT8 = Struct(">b")
 INT16 = Struct(">h")
 INT32 = Struct(">i")
 INT64 = Struct(">q")

@@ -5,16 +5,15 @@ It must not know connections, nor where a password comes from.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from struct import Struct
 
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.cursor import Cursor
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
+from bridge.wire.packing import INT16, INT32
 from translators.dialects.errors import ErrorCode
 
 HANDSHAKE_VERSION = 1
 AUTHENTICATE_VERSION = 0
-_INT16, _INT32 = Struct(">h"), Struct(">i")
 _CODES = {code.value: code for code in ErrorCode}
 
 
@@ -55,7 +54,7 @@ class AuthenticateAnswer:
 def handshake_request(mechanism: Mechanism, client_id: str) -> bytes:
     """Ask for a mechanism; the answer to version 1 announces SaslAuthenticate requests."""
     text = mechanism.encode()
-    return request_frame(_header(ApiKey.SASL_HANDSHAKE, HANDSHAKE_VERSION, client_id), _INT16.pack(len(text)) + text)
+    return request_frame(_header(ApiKey.SASL_HANDSHAKE, HANDSHAKE_VERSION, client_id), INT16.pack(len(text)) + text)
 
 
 def read_handshake(frame: FrameBytes) -> HandshakeAnswer:
@@ -69,7 +68,7 @@ def read_handshake(frame: FrameBytes) -> HandshakeAnswer:
 def authenticate_request(token: bytes, client_id: str) -> bytes:
     """Send a token of the mechanism."""
     header = _header(ApiKey.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, client_id)
-    return request_frame(header, _INT32.pack(len(token)) + token)
+    return request_frame(header, INT32.pack(len(token)) + token)
 
 
 def read_authenticate(frame: FrameBytes) -> AuthenticateAnswer:

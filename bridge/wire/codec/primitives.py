@@ -6,6 +6,8 @@ It must not know messages or fields: a `Fault` says where and why, its callers a
 from collections.abc import Callable
 from struct import Struct
 
+from bridge.wire.packing import INT16, INT32
+
 Read = Callable[[bytes, int], tuple[object, int]]
 """Reads a value at a position and returns it with the position behind it; raises `Fault`."""
 ReadSize = Callable[[bytes, int], tuple[int, int]]
@@ -14,9 +16,6 @@ ReadSize = Callable[[bytes, int], tuple[int, int]]
 MAX_STRING_BYTES = 32767
 """The longest string in either form (`MessageUtil`: the compact form may not hold more than the old one can)."""
 _MAX_UVARINT_BYTES = 5
-
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
 
 
 class Fault(Exception):
@@ -61,12 +60,12 @@ def read_compact_size(buf: bytes, at: int) -> tuple[int, int]:
 
 def read_int16_size(buf: bytes, at: int) -> tuple[int, int]:
     """Read the length of a string in the old form."""
-    return _read_size(_INT16, buf, at)
+    return _read_size(INT16, buf, at)
 
 
 def read_int32_size(buf: bytes, at: int) -> tuple[int, int]:
     """Read the length of bytes or of an array in the old form."""
-    return _read_size(_INT32, buf, at)
+    return _read_size(INT32, buf, at)
 
 
 def _read_size(form: Struct, buf: bytes, at: int) -> tuple[int, int]:
@@ -142,9 +141,9 @@ def compact_size_bytes(size: int) -> bytes:
 
 def int16_size_bytes(size: int) -> bytes:
     """Write the length of a string in the old form; -1 is null."""
-    return _INT16.pack(size)
+    return INT16.pack(size)
 
 
 def int32_size_bytes(size: int) -> bytes:
     """Write the length of bytes or of an array in the old form; -1 is null."""
-    return _INT32.pack(size)
+    return INT32.pack(size)

@@ -24,6 +24,8 @@ FILE = """\
 bootstrap: [a:9092, "[::1]:9093"]
 listen: 127.0.0.1:9000
 listen.ports: [1=9100]
+listen.ports.first: 9200
+connect.backoff.ms: 70
 gain.wait.max.ms: 7
 commit.drain.ms: 8
 group.consumer.heartbeat.interval.ms: 6000
@@ -49,6 +51,7 @@ def test_each_room_gets_its_part(tmp_path: Path) -> None:
     proxy = proxy_settings(config)
     assert proxy.bootstrap == (Address("a", 9092), Address("::1", 9093))
     assert (proxy.listen, proxy.broker_ports) == (Address("127.0.0.1", 9000), {1: 9100})
+    assert (proxy.first_broker_port, proxy.connect_backoff_ms) == (9200, 70)
     assert proxy.rules == (Rule("fast-*", Road.EMBEDDED), Rule("*", Road.EMBEDDED))
     assert member_limits(config).gain_wait_max_ms == 7
     assert embedded_settings(config).commit_drain_ms == 8

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import trio
 import trio.testing
 
@@ -81,6 +82,19 @@ async def test_patience_with_a_dead_broker_ends(autojump_clock: trio.testing.Moc
     assert 3 <= trio.current_time() - started < 4
     assert not await cluster.refresh()
     assert not cluster.is_reachable
+
+
+async def test_tries_come_after_pauses_that_double_up_to_a_second(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first pause is the one that was configured."""
+    broker = ScriptedBroker(port=free_port())
+    limits = Limits(upstream_wait_max_ms=2_000)
+    cluster = cluster_for(replace(settings_for(broker), limits=limits, connect_backoff_ms=300))
+    with caplog.at_level("INFO", "epochbridge.net"):
+        assert await cluster.connect(None) is None
+    pauses = [record.message.rpartition("again in ")[2] for record in caplog.records if "EB-NET-012" in record.message]
+    assert pauses == ["0.30 s", "0.60 s", "1.00 s", "1.00 s"]
 
 
 async def test_refresh_learns_brokers_and_cluster_that_authenticates_is_noticed() -> None:

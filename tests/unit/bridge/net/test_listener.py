@@ -38,3 +38,9 @@ def test_taken_port_and_unknown_host_say_what_to_do() -> None:
         listen(Address(LOOPBACK, bound_port(listening)))
     with pytest.raises(CannotListen, match="EB-NET-020"):
         listen(Address("no such host", 0))
+
+
+def test_port_beyond_the_last_says_how_to_count_lower() -> None:
+    """Ports of brokers are counted up from the bootstrap's."""
+    with pytest.raises(CannotListen, match=r"EB-NET-020: .*65536: .*listen\.ports\.first"):
+        listen(Address(LOOPBACK, 65_536))

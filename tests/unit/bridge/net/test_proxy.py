@@ -246,6 +246,16 @@ async def test_configured_ports_are_used_and_taken_ones_passed_over(caplog: pyte
         nursery.cancel_scope.cancel()
 
 
+async def test_count_of_ports_begins_where_it_is_told_to() -> None:
+    """Not beside the bootstrap port then, which may be any."""
+    broker, first = ScriptedBroker(node_ids=(1, 2)), free_neighbours(2)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(replace(settings_for(broker), first_broker_port=first)) as front:
+            assert {node: one.port for node, one in front.proxy.broker_addresses.items()} == {1: first, 2: first + 1}
+        nursery.cancel_scope.cancel()
+
+
 async def test_drain_lets_due_answers_out_and_leaves_no_group(autojump_clock: trio.testing.MockClock) -> None:
     """Nobody is accepted, what is in flight finishes, the deadline holds, and no group hears of a lost connection."""
     broker = ScriptedBroker(gate=trio.Event())
