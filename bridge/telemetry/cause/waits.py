@@ -130,16 +130,17 @@ def _waits_for_last(scene: Scene, spans: Sequence[Span], gone_before: Collection
 
 
 def _waits_for_leader(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
-    """Members that have joined wait for the leader's assignment."""
+    """Members that have joined wait for the leader's assignment; one that never came they waited for to the end."""
     leader = next((e.fact.member_id for e in scene.own if isinstance(e.fact, MemberRejoined) and e.fact.is_leader), "")
     brought = [event.stamp.mono_us for event in scene.own if isinstance(event.fact, TargetComputed)]
+    until_us = brought[-1] if brought else scene.end_us
     for span in spans:
-        if span.phase is Phase.SYNCING and leader and span.member_id != leader and brought:
+        if span.phase is Phase.SYNCING and leader and span.member_id != leader:
             yield Wait(
                 holder=leader,
                 waiter=span.member_id,
                 begin_us=span.begin_us,
-                end_us=min(max(brought[-1], span.begin_us), span.end_us),
+                end_us=min(max(until_us, span.begin_us), span.end_us),
                 phase=Phase.SYNCING,
             )
 

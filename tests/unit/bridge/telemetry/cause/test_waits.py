@@ -5,7 +5,7 @@ import pytest
 from bridge.telemetry.cause.scene import set_scene
 from bridge.telemetry.cause.waits import Critical, find_critical, union_us
 from bridge.telemetry.schema.facts import RebalanceBegan
-from bridge.telemetry.schema.terms import Departure, News, Phase, Protocol, Road
+from bridge.telemetry.schema.terms import Departure, News, Outcome, Phase, Protocol, Road
 from tests.support.event_stories import Story, cooperative_handover
 
 
@@ -83,6 +83,19 @@ def test_slow_leader_is_critical() -> None:
     critical = critical_of(story.at(4_010).target(2).leaves("c2", Phase.SYNCING))
     assert critical is not None
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.SYNCING, 4_000_000)
+
+
+def test_leader_that_has_not_assigned_when_another_rebalance_begins_is_critical() -> None:
+    """Whoever cuts it short, the others waited for its assignment until then."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
+    story.rejoined("c1", is_leader=True)
+    story.at(200).rejoined("c2")
+    story.enters("c1", Phase.JOINING).enters("c2", Phase.JOINING)
+    story.at(210).leaves("c1", Phase.JOINING).leaves("c2", Phase.JOINING)
+    story.enters("c1", Phase.SYNCING).enters("c2", Phase.SYNCING)
+    critical = critical_of(story.at(3_210).ended(Outcome.SUPERSEDED))
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.SYNCING, 3_000_000)
 
 
 def test_nobody_waited_for_nobody() -> None:
