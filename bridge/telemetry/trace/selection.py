@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.telemetry.event_log.files import event_files, read_events
+from bridge.telemetry.event_log.decoding import Rejected
+from bridge.telemetry.event_log.files import event_files, read_log
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.schema.stamps import Event
@@ -31,6 +32,24 @@ class Wanted:
     since_us: int | None = None
 
 
+@dataclass(slots=True)
+class Aside:
+    """Lines of a log that are no events: how many, and what is wrong with the first."""
+
+    count: int = 0
+    first: str = ""
+
+    def note(self, rejected: Rejected) -> None:
+        """One more."""
+        self.count += 1
+        self.first = self.first or f"{rejected.flaw.value}: {rejected.reason}"
+
+    def words(self) -> str:
+        """How many and why, "" for none."""
+        are = "line is no event" if self.count == 1 else "lines are no events, the first"
+        return f"{self.count:,} {are} ({self.first})" if self.count else ""
+
+
 def parse_duration(text: str) -> int:
     """Microseconds of `90s`, `15m`, `1h` or `2d`; raises ValueError."""
     found = DURATION.fullmatch(text.strip())
@@ -39,23 +58,24 @@ def parse_duration(text: str) -> int:
     return int(found[1]) * UNITS_US[found[2]]
 
 
-def find_rebalances(folder: Path, wanted: Wanted) -> list[Rebalance]:
-    """Those that were asked for, oldest first; raises NothingToShow."""
+def find_rebalances(folder: Path, wanted: Wanted, aside: Aside | None = None) -> list[Rebalance]:
+    """Those that were asked for, oldest first; raises NothingToShow. Lines that are no events are noted in `aside`."""
     groups: dict[str, None] = {}
+    aside = Aside() if aside is None else aside
     try:
         if not event_files(folder):
             raise NothingToShow(
                 f"EB-TRACE-001: {folder} holds no event log (events-*.jsonl); name the folder that "
                 "`epochbridge serve --events DIR` writes to with --events"
             )
-        rebalances = assemble(_of_group(read_events(folder), wanted.group_id, groups))
+        rebalances = assemble(_of_group(_events(folder, aside), wanted.group_id, groups))
     except OSError as problem:
         raise NothingToShow(
             f"EB-TRACE-001: the event log {folder} can't be read: {problem.strerror or problem}; name the folder that "
             "`epochbridge serve --events DIR` writes to with --events"
         ) from problem
     if wanted.group_id not in groups:
-        raise NothingToShow(_no_group(folder, wanted.group_id, list(groups)))
+        raise NothingToShow("; ".join(filter(None, (_no_group(folder, wanted.group_id, list(groups)), aside.words()))))
     return choose(rebalances, wanted)
 
 
@@ -75,6 +95,14 @@ def choose(rebalances: Sequence[Rebalance], wanted: Wanted) -> list[Rebalance]:
     raise NothingToShow(
         f"EB-TRACE-003: the log holds no rebalance of {wanted.group_id!r} for {asked}; its last ones are: {known}"
     )
+
+
+def _events(folder: Path, aside: Aside) -> Iterator[Event]:
+    for found in read_log(folder):
+        if isinstance(found, Event):
+            yield found
+        else:
+            aside.note(found)
 
 
 def _of_group(events: Iterator[Event], group_id: str, groups: dict[str, None]) -> Iterator[Event]:

@@ -64,3 +64,11 @@ def test_trace_to_unwritable_file_fails_in_one_sentence(log: Path, tmp_path: Pat
     result = run("orders", "--events", str(log), "--html", str(tmp_path / "no" / "page.html"))
     assert result.exit_code == 1
     assert "EB-TRACE-004" in result.output
+
+
+def test_trace_says_what_it_left_out(log: Path) -> None:
+    """Beside the picture, on standard error."""
+    (log / "events-b1-000002.jsonl").write_bytes(b"no event\n")
+    result = run("orders", "--events", str(log))
+    assert (result.exit_code, "EB-TRACE-007" in result.stderr) == (0, True)
+    assert "1 line is no event (foreign: " in result.stderr

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances, parse_duration
+from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_rebalances, parse_duration
 from tests.support.event_stories import Story
 
 
@@ -58,6 +58,17 @@ def test_unknown_things_named_with_what_there_is(log: Path, tmp_path: Path) -> N
     (tmp_path / "empty").mkdir()
     with pytest.raises(NothingToShow, match=r"EB-TRACE-001.*holds no event log"):
         epochs(tmp_path / "empty")
+
+
+def test_lines_that_are_no_events_are_told(log: Path) -> None:
+    """With the reason against the first, also where the group is not found; a torn last line is being written."""
+    (log / "events-b1-000002.jsonl").write_bytes(b'no event\n{"schema_version": 9000}\n{"torn')
+    aside = Aside()
+    assert [one.epoch for one in find_rebalances(log, Wanted(group_id="orders"), aside)] == [3]
+    assert aside.count == 2
+    assert aside.words().startswith("2 lines are no events, the first (foreign: ")
+    with pytest.raises(NothingToShow, match=r"EB-TRACE-002: .*orders, payments; 2 lines are no events"):
+        find_rebalances(log, Wanted(group_id="order"))
 
 
 @pytest.mark.parametrize(("text", "expected"), [("90s", 90_000_000), ("15m", 900_000_000), ("250ms", 250_000)])
