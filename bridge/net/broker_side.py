@@ -26,6 +26,11 @@ LINGER_S = 5.0
 class Cluster(Protocol):
     """The cluster as one connection needs it."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody is answered without a login; False also as long as that is not known."""
+        ...
+
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks, where that is known and fresh."""
         ...

@@ -8,11 +8,13 @@ from functools import partial
 
 import trio
 
+from bridge.net.asking import Asking
 from bridge.net.beat_lane import BeatLane
 from bridge.net.broker_side import BrokerSide, Cluster
 from bridge.net.clock import deadline_in, now_ns
 from bridge.net.house import LOG, House
 from bridge.net.pieces import LeftOver, Waiting, left_over_of
+from bridge.net.proof import Proof
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
 from bridge.net.sender import Sender
 from bridge.net.transport import PeerGone, Transport
@@ -23,18 +25,14 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
-from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_request
+from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import RequestRef
 
 TURNS_WITHOUT_CHECKPOINT = 16
 LAST_WORDS_S = 1.0
-OWN_CORRELATION_ID = 0
-"""For questions that stand in no client request's place."""
-API_KEYS: dict[type[object], int] = {api.request_type: api_key for api_key, api in APIS.items()}
 
 
 class ClientConnection:
@@ -54,6 +52,8 @@ class ClientConnection:
         self._house = house
         self._cluster = cluster
         self._broker = BrokerSide(house, cluster, self, broker_id)
+        self._asking = Asking(cluster, session, self._broker, self.close)
+        self._proof = Proof(cluster, self._broker, self.close)
         self._nursery: trio.Nursery | None = None
         self._lane = BeatLane(house, session)
         self._is_corked = False
@@ -248,6 +248,8 @@ class ClientConnection:
     def _carry_out(self, head: Head, decision: Decision, came_ns: int) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
         if isinstance(decision, Submitted):
+            if not self._proof.is_given:
+                return Waiting(head, decision, came_ns)
             if isinstance(decision.request, Heartbeat):
                 self._lane.learn(head, decision.request)
             self._submit(decision)
@@ -282,6 +284,8 @@ class ClientConnection:
             await self._decide(cut, came_ns)
         elif isinstance(decision, Relayed | Rewritten):
             await self._forward_later(cut, decision, came_ns)
+        elif isinstance(decision, Submitted):
+            await self._submit_later(cut, decision, came_ns)
 
     async def _decide(self, head: Head, came_ns: int) -> None:
         await self.wait_until(lambda: not self.session.is_full and not self._house.is_draining)
@@ -302,6 +306,11 @@ class ClientConnection:
             return
         await self.wait_until(lambda: self._broker.is_ready)
         self._forward(head, decision, came_ns)
+
+    async def _submit_later(self, head: Head, submitted: Submitted, came_ns: int) -> None:
+        assert self._nursery is not None, "only a running connection asks"
+        await self._proof.wait_for(self._nursery)
+        self._carry_out(head, submitted, came_ns)
 
     async def _reject(self, rejected: Rejected) -> None:
         self.close(rejected.reason, rejected.detail)
@@ -352,38 +361,12 @@ class ClientConnection:
     # -------- Via
 
     def highest_version(self, api_key: int) -> int | None:
-        """The highest version of an api that this broker speaks, None when it has none or is not known yet."""
-        offered = self._cluster.offered_nowait(self.broker_id)
-        versions = None if offered is None else offered.broker.get(api_key)
-        return None if versions is None else versions.highest
+        """See `session.contracts.Via`."""
+        return self._asking.highest_version(api_key)
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `session.contracts.Via`."""
-        slot = None if ref is None else self.session.outbox.find(ref)
-        api_key = API_KEYS[type(request)]
-        offered = self._cluster.offered_nowait(self.broker_id)
-        chosen = version
-        if chosen is None and offered is not None:
-            chosen = self.session.version_to_ask(slot, api_key, offered)
-        if chosen is None or self._nursery is None or self.closed is not None:
-            on_answer(None)
-            return
-        correlation_id = OWN_CORRELATION_ID if slot is None else slot.correlation_id
-        frame = encode_request(api_key, chosen, correlation_id, self.session.identity.client_id, request)
-        take = partial(self._take_answer, api_key, chosen, on_answer)
-        self._broker.ask(Expected(correlation_id, None, take), frame, self._nursery)
-
-    def _take_answer(self, api_key: int, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:
-        if frame is None:
-            on_answer(None)
-            return
-        try:
-            _, reply = decode_reply(api_key, version, memoryview(frame)[LENGTH_BYTES:])
-        except MalformedFrame as error:
-            on_answer(None)
-            self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
-            return
-        on_answer(reply)
+        self._asking.ask(ref, request, on_answer, version, self._nursery if self.closed is None else None)
 
     def _submit(self, submitted: Submitted) -> None:
         slot, merge = submitted.slot, submitted.merge

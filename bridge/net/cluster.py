@@ -46,6 +46,8 @@ class UpstreamCluster:
     def __init__(self, settings: ProxySettings, directory: Directory, listen_for: Callable[[int], bool]) -> None:
         self.directory = directory
         self.is_reachable = False
+        self.is_open = False
+        """Whether everybody is answered without a login, as was found when the cluster was asked last."""
         self._is_known_away = False
         self.requires_authentication = settings.credentials is not None
         self._login_fault = ""
@@ -181,7 +183,7 @@ class UpstreamCluster:
         try:
             with trio.fail_after(self._settings.connect_timeout_ms / 1000):
                 await self.enter(transport)
-                frame = await exchange(transport, _metadata_request(), self._settings.limits.rewritten_answer_bytes_max)
+                frame = await exchange(transport, metadata_request(), self._settings.limits.rewritten_answer_bytes_max)
         except LoginRefused as problem:
             self._note_refusal(str(problem))
             return True
@@ -189,7 +191,7 @@ class UpstreamCluster:
             # A listener that authenticates closes at the first request that is not about SASL. Where it is only slow,
             # what is known of it counts on.
             if isinstance(error, BrokerUnreachable) and await self._speaks():
-                self.requires_authentication = True
+                self.requires_authentication, self.is_open = True, False
             self._unreachable(str(error) or "no answer to Metadata in time")
             return self.requires_authentication
         finally:
@@ -198,7 +200,7 @@ class UpstreamCluster:
             self._is_known_away = False
             LOG.info("the cluster answers again")
         self.is_reachable = True
-        self.requires_authentication = self.can_log_in
+        self.requires_authentication, self.is_open = self.can_log_in, not self.can_log_in
         self._login_fault = ""
         self.learn(brokers_in(ApiKey.METADATA, METADATA_VERSION, frame))
         return True
@@ -226,7 +228,7 @@ class UpstreamCluster:
         )
 
 
-def _metadata_request() -> bytes:
+def metadata_request() -> bytes:
     """Metadata without topics: just the brokers."""
     header = RequestHeader(0, ApiKey.METADATA, METADATA_VERSION, 0, OWN_CLIENT_ID, 0)
     return request_frame(header, (0).to_bytes(4, "big"))

@@ -52,6 +52,10 @@ class CloseReason(Enum):
         "EB-NET-019",
         "a group request has more elements than are read of one; raise wire.elements.max if it is genuine",
     )
+    NOT_AUTHENTICATED = (
+        "EB-NET-022",
+        "a group request came before its client logged in, as the cluster wants; set its security.protocol and sasl.*",
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

@@ -1,0 +1,53 @@
+"""The proof that a client has logged in where the cluster wants that: on its connection not only SASL is answered.
+
+It must not know mechanisms: after how many SASL answers somebody is in is theirs to say, and the broker's to know.
+"""
+
+import trio
+
+from bridge.net.asking import OWN_CORRELATION_ID, Close
+from bridge.net.broker_side import BrokerSide, Cluster
+from bridge.net.cluster import metadata_request
+from bridge.net.transport import Transport
+from bridge.session.answers import Expected
+from bridge.session.close_reasons import CloseReason
+
+
+class Proof:
+    """Of one connection, asked for before its first group request is answered here; `close` ends that.
+
+    A broker that authenticates closes a connection at the first request that is not SASL until somebody is in. So an
+    answer to any other request is proof, as long as the connection lives on which it came.
+    """
+
+    def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close) -> None:
+        self._cluster = cluster
+        self._broker = broker
+        self._close = close
+        self._proven: Transport | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the client is in, or the cluster is known to let everybody in."""
+        return self._cluster.is_open or (self._proven is not None and self._proven is self._broker.transport)
+
+    async def wait_for(self, nursery: trio.Nursery) -> None:
+        """Ask the broker unless there is proof; without any the connection ends."""
+        while not self.is_given:
+            await self._ask(nursery)
+
+    async def _ask(self, nursery: trio.Nursery) -> None:
+        if not await self._broker.open(nursery):
+            self._close(CloseReason.UPSTREAM_UNREACHABLE, "it could not be asked whether the client has logged in")
+            await trio.sleep_forever()
+        transport, heard = self._broker.transport, trio.Event()
+
+        def take(frame: bytes | None) -> None:
+            if frame is None:
+                self._close(CloseReason.NOT_AUTHENTICATED, "the broker closed at a request that is not SASL")
+            else:
+                self._proven = transport
+                heard.set()
+
+        self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), metadata_request(), nursery)
+        await heard.wait()
