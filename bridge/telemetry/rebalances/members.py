@@ -3,7 +3,7 @@
 It must not know other members, nor why the rebalance happened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bridge.telemetry.cause.spans import Span
@@ -27,10 +27,10 @@ from bridge.telemetry.schema.terms import Departure
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """What has been read so far."""
+    """What has been read so far; `before` and `after` say of each partition that came or went whether it was there."""
 
-    gained: dict[str, None] = field(default_factory=dict)
-    lost: dict[str, None] = field(default_factory=dict)
+    before: dict[str, bool] = field(default_factory=dict)
+    after: dict[str, bool] = field(default_factory=dict)
     departure: Departure | None = None
     is_newcomer: bool = False
     told_us: int | None = None
@@ -46,14 +46,15 @@ def tell_member(
 ) -> MemberStory:
     """The story of the member that all these are about; `facts` are not empty and in the order they were told.
 
-    A partition that is given back to the one that released it has neither been gained nor lost.
+    A partition that is given back to the one that released it has neither been gained nor lost, however often.
     """
     first = facts[0].fact
     assert isinstance(first, MemberFact)
     draft = _Draft()
     for event in facts:
         _read(draft, event, event.stamp.mono_us - origin_us)
-    kept = draft.gained.keys() & draft.lost.keys()
+    gained = tuple(name for name, has in draft.after.items() if has and not draft.before[name])
+    lost = tuple(name for name, has in draft.after.items() if not has and draft.before[name])
     return MemberStory(
         member_id=first.member_id,
         instance_id=first.instance_id,
@@ -65,10 +66,10 @@ def tell_member(
         member_epoch=draft.member_epoch,
         generation=draft.generation,
         stretches=tuple(sorted((Stretch.of(span, origin_us) for span in spans), key=lambda one: one.begin_us)),
-        gained=tuple(name for name in draft.gained if name not in kept),
-        lost=tuple(name for name in draft.lost if name not in kept),
+        gained=gained,
+        lost=lost,
         is_newcomer=draft.is_newcomer,
-        is_disturbed=bool(draft.lost) and not draft.is_newcomer and draft.gained.keys() == draft.lost.keys(),
+        is_disturbed=any(draft.before.values()) and not (draft.is_newcomer or gained or lost),
         departure=draft.departure,
         told_us=draft.told_us,
         first_fetch_us=draft.first_fetch_us,
@@ -90,15 +91,21 @@ def _read(draft: _Draft, event: Event, at_us: int) -> None:
         case MemberTold():
             draft.told_us = at_us if draft.told_us is None else draft.told_us
         case PartitionsTold() | PartitionsReleased():
-            draft.lost.update(dict.fromkeys(fact.partitions))
+            _note_partitions(draft, fact.partitions, is_gain=False)
         case PartitionsAssigned():
-            draft.gained.update(dict.fromkeys(fact.partitions))
+            _note_partitions(draft, fact.partitions, is_gain=True)
         case PartitionsFetched():
             draft.first_fetch_us = at_us if draft.first_fetch_us is None else draft.first_fetch_us
         case CommitPassed():
             _note_commit(draft, at_us, is_on_revoke=fact.is_on_revoke)
         case _:
             pass
+
+
+def _note_partitions(draft: _Draft, partitions: Iterable[str], *, is_gain: bool) -> None:
+    for name in partitions:
+        draft.before.setdefault(name, not is_gain)
+        draft.after[name] = is_gain
 
 
 def _note_commit(draft: _Draft, at_us: int, *, is_on_revoke: bool) -> None:

@@ -24,3 +24,19 @@ def test_newcomer_told_is_not_disturbed() -> None:
     story.told("c1", News.REJOIN)
     member = tell_member(story.events, [], None, 0)
     assert (member.is_newcomer, member.is_disturbed) == (True, False)
+
+
+def test_member_that_gained_something_and_then_joined_twice_is_not_disturbed() -> None:
+    """It has another partition than before, though it gave that one up and got it back as well."""
+    story = Story().at(0).releases("c1", "t-0", "t-4").gets("c1", "t-0", "t-1", "t-4")
+    story.releases("c1", "t-0", "t-1", "t-4").gets("c1", "t-0", "t-1", "t-4")
+    member = tell_member(story.events, [], None, 0)
+    assert (member.gained, member.lost, member.is_disturbed) == (("t-1",), (), False)
+
+
+def test_member_that_gets_all_back_is_disturbed() -> None:
+    """It gave up what it had for nothing; what it was lent meanwhile doesn't count."""
+    story = Story().at(0).loses("c1", "t-0").releases("c1", "t-0").gets("c1", "t-0", "t-1")
+    story.releases("c1", "t-0", "t-1").gets("c1", "t-0")
+    member = tell_member(story.events, [], None, 0)
+    assert (member.gained, member.lost, member.is_disturbed) == ((), (), True)
