@@ -65,9 +65,12 @@ class Stage:
         instance_id: str | None = None,
         poll_ms: int | None = None,
     ) -> MemberSpec:
-        """A member; with `poll_ms` it has no more time for a rebalance than that, and a session no longer."""
+        """A member; with `poll_ms` it has no more time for a rebalance than that, and a shorter session.
+
+        Were both the same, the coordinator's clock for a member that waits for the others would run out as theirs does.
+        """
         chosen = KINDS[self.case.kind]
-        session_ms = self.session_ms if poll_ms is None else poll_ms
+        session_ms = self.session_ms if poll_ms is None else poll_ms * 2 // 3
         polls = () if poll_ms is None else ("--max-poll-interval-ms", str(poll_ms))
         part = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
         return MemberSpec(

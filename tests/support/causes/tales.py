@@ -9,8 +9,8 @@ from tests.support.causes.stage import SLOW_S, Stage
 
 GROWN = 9
 SLOWER_S = 3.0
-SHORT_POLL_MS = 3_000
-TOO_SLOW_S = 6.0
+SHORT_POLL_MS = 4_500
+TOO_SLOW_S = 8.0
 REST_S = 6.0
 FROZEN_S = 2.0
 SLOWEST_S = 5.0
