@@ -76,12 +76,11 @@ class Theatre:
                 nursery.start_soon(self._tell, case, limiter)
 
     async def _tell(self, case: Case, limiter: trio.CapacityLimiter) -> None:
-        async with limiter:
-            # One that is down leaves its ports to others that look for some.
-            alone = self.restarting if case.story == RESTARTS else contextlib.nullcontext()
+        # One that is down leaves its ports to others that look for some.
+        alone = self.restarting if case.story == RESTARTS else contextlib.nullcontext()
+        async with alone, limiter:
             try:
-                async with alone:
-                    self.told[case] = await self._play(case)
+                self.told[case] = await self._play(case)
             except (ExceptionGroup, KafkaException, BridgeProcessError) as fault:
                 # It belongs to the test of this story, which raises it again.
                 self.told[case] = Told(fault=fault)
