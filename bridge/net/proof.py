@@ -7,17 +7,20 @@ import trio
 
 from bridge.net.asking import OWN_CORRELATION_ID, Close
 from bridge.net.broker_side import BrokerSide, Cluster
-from bridge.net.cluster import metadata_request
+from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.transport import Transport
 from bridge.session.answers import Expected
 from bridge.session.close_reasons import CloseReason
+from bridge.wire.apis import ApiKey
+from bridge.wire.rewrite import brokers_in
 
 
 class Proof:
     """Of one connection, asked for before its first group request is answered here; `close` ends that.
 
-    A broker that authenticates closes a connection at the first request that is not SASL until somebody is in. So an
-    answer to any other request is proof, as long as the connection lives on which it came.
+    A broker that authenticates refuses any request that is not SASL until somebody is in: it closes, and in the middle
+    of a login it answers before that, with an error, which in Metadata is an answer without brokers. So an answer that
+    names brokers is proof, as long as the connection lives on which it came.
     """
 
     def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close) -> None:
@@ -43,8 +46,8 @@ class Proof:
         transport, heard = self._broker.transport, trio.Event()
 
         def take(frame: bytes | None) -> None:
-            if frame is None:
-                self._close(CloseReason.NOT_AUTHENTICATED, "the broker closed at a request that is not SASL")
+            if frame is None or not brokers_in(ApiKey.METADATA, METADATA_VERSION, frame):
+                self._close(CloseReason.NOT_AUTHENTICATED, "the broker refused a request that is not SASL")
             else:
                 self._proven = transport
                 heard.set()

@@ -17,6 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
+from bridge.wire.sasl import Mechanism, authenticate_request, handshake_request
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.embedded_world import join_request
 from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_of, sasl_kafka
@@ -144,6 +145,24 @@ def test_trusted_clients_are_served_by_a_bridge_that_logs_in(
         for protocol in ("classic", "consumer"):
             heard = consume(bridge, topic, fresh("embedded"), protocol)
             assert (heard.records, heard.committed, heard.error) == (RECORDS, RECORDS, None)
+        assert answers_to_strangers(bridge, begins=mechanism.startswith("SCRAM")) == b""
+    assert "EB-NET-022" in bridge.log.read_text(encoding="utf-8")
+
+
+def answers_to_strangers(bridge: BridgeProcess, *, begins: bool) -> bytes:
+    """What is answered to the JoinGroup of somebody who has not logged in, or who only began to, as SCRAM can."""
+    host, _, port = bridge.bootstrap.rpartition(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+        client.settimeout(PATIENCE_S)
+        if begins:
+            for request in (
+                handshake_request(Mechanism.SCRAM_SHA_256, "stranger"),
+                authenticate_request(b"n,,n=bridge,r=nonsense", "stranger"),
+            ):
+                client.sendall(request)
+                assert client.recv(65_536)[8:10] == b"\x00\x00", "no error so far"
+        client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "stranger", _join()))
+        return client.recv(1)
 
 
 def test_wrong_password_is_told_and_nothing_is_served(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:

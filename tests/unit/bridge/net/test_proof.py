@@ -11,8 +11,6 @@ from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 
-PROOF = (ApiKey.METADATA, 0)
-
 
 def beat(correlation_id: int) -> bytes:
     """A heartbeat of an embedded group."""
@@ -53,6 +51,18 @@ async def test_client_between_two_sasl_answers_is_not_in() -> None:
         assert await client.ids(2) == [1, 2]
         assert await client.is_closed()
         assert front.groups.submitted == []
+
+
+async def test_answer_with_an_error_proves_nothing() -> None:
+    """In the middle of a login Kafka answers before it closes: without brokers, as Metadata says errors."""
+    broker = ScriptedBroker()
+    async with front_of(broker) as front:
+        await close_to_strangers(front, broker)
+        broker.hangs_up_at, broker.node_ids = None, ()
+        client = await front.dial()
+        await client.send(beat(1))
+        assert await client.is_closed()
+        assert (front.groups.submitted, front.closed(CloseReason.NOT_AUTHENTICATED)) == ([], 1)
 
 
 async def test_client_that_is_in_proves_it_once() -> None:
