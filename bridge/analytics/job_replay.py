@@ -51,9 +51,10 @@ def run(wish: ReplayWish, settings: SessionSettings) -> Report:
     except Unplayable as problem:
         raise AnalyticsError(str(problem)) from problem
     require_input(wish.events)
-    for path in (wish.out, None if wish.json in (None, "-") else str(Path(str(wish.json)).parent)):
-        if path is not None:
-            require_output(path)
+    if wish.out is not None:
+        require_output(wish.out)
+    if wish.json not in (None, "-"):
+        require_file(Path(str(wish.json)))
     spark = open_session(settings)
     with bar(spark.sparkContext, len(STEPS)) as say:
         say("read")
@@ -80,11 +81,26 @@ def tell(wish: ReplayWish, report: Report) -> list[str]:
         try:
             Path(path).write_text(content + "\n", encoding="utf-8")
         except OSError as problem:
-            raise AnalyticsError(
-                f"{UNWRITABLE}: {path} can't be written: {problem.strerror}; name another one"
-            ) from problem
+            raise _unwritable(path, problem) from problem
         lines.append(f"written: {path}")
     return lines
+
+
+def require_file(path: Path) -> None:
+    """Raise AnalyticsError unless this file can be written, and leave it as it was; before Spark starts, for that is
+    slow.
+    """
+    was_there = path.exists()
+    try:
+        path.open("a").close()
+        if not was_there:
+            path.unlink()
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+
+
+def _unwritable(path: str | Path, problem: OSError) -> AnalyticsError:
+    return AnalyticsError(f"{UNWRITABLE}: {path} can't be written: {problem.strerror}; name another one")
 
 
 def words_of(wish: ReplayWish) -> str:

@@ -11,7 +11,7 @@ MEASURES: Mapping[str, str] = {
     "rebalances": "rebalances",
     "rebalance_s": "seconds in rebalances",
     "told": "times a member was told to rejoin or to revoke",
-    "disturbed": "of these, for nothing",
+    "disturbed": "times a member gave something up for nothing",
     "stalls": "partitions that stood still",
     "stall_s": "seconds that partitions stood still",
     "busy_s": "seconds of members joining, syncing or giving up",

@@ -254,7 +254,7 @@ REPLAYS = Table(
             for name, meaning in (
                 ("duration_us", "how long it lasted, 0 while it is open"),
                 ("told", "members that an answer told to rejoin or to revoke"),
-                ("disturbed", "of these, members whose assignment was the same before and after"),
+                ("disturbed", "members that gave something up, told or not, and had the same before and after"),
                 ("stalls", "partitions that stood still"),
                 ("stall_us", "how long, summed"),
                 ("busy_us", "time of members at joining, syncing or giving up, summed"),

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.job_replay import run, tell, words_of
+from bridge.analytics.job_replay import require_file, run, tell, words_of
 from bridge.analytics.session import SessionSettings
 from bridge.analytics.store import Store
 from bridge.analytics.tables import REPLAYS
@@ -92,6 +92,18 @@ def test_what_can_not_be_had_is_one_sentence_before_spark_starts(wish: ReplayWis
     """Configuration first, then input."""
     with pytest.raises(AnalyticsError, match=sentence):
         run(wish, SESSION)
+
+
+def test_file_that_can_not_be_written_is_told_before_spark_starts(events: Path, tmp_path: Path) -> None:
+    """And one that can be is left as it was, or not there."""
+    for path, why in ((tmp_path / "nowhere" / "replay.json", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(AnalyticsError, match=f"EB-ANALYTICS-032: {path} can't be written: {why}.*; name another"):
+            run(ReplayWish(events=str(events), json=str(path)), SESSION)
+    require_file(tmp_path / "replay.json")
+    assert not (tmp_path / "replay.json").exists()
+    (tmp_path / "replay.json").write_text("former")
+    require_file(tmp_path / "replay.json")
+    assert (tmp_path / "replay.json").read_text() == "former"
 
 
 def test_configuration_is_told_as_it_was_asked_for() -> None:
