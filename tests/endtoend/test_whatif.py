@@ -12,16 +12,12 @@ from bridge.whatif.configuration import configure
 from bridge.whatif.measures import Measured, measure
 from bridge.whatif.moments import line_up
 from tests.support.whatif_fleet import HEARTBEAT_MS, REAL, RECORDED, SETTINGS, perform_both, theatre
+from tests.support.whatif_log import of_group
 
 STEPS_FELT = 9
 """Two joins, leave, join, death, two restarts; nobody feels the first join, partitions, or a stranger's visit."""
 ERROR_S = HEARTBEAT_MS / 1_000
 """What the docs state (docs/howto/ask-what-if.md): when a client heartbeats next nobody can know beforehand."""
-
-
-def of_group(events: Sequence[Event], group: str) -> list[Event]:
-    """The events of one group, and those of none."""
-    return [event for event in events if getattr(event.fact, "group_id", group) == group]
 
 
 def replayed(log: Sequence[Event], group: str) -> Comparison:
