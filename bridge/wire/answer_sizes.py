@@ -8,12 +8,12 @@ from collections.abc import Callable
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.cursor import Cursor
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.fetch_request import FIRST_WITHOUT_REPLICA_ID
 from bridge.wire.frames import FrameBytes, RequestHeader
 from bridge.wire.packing import INT32
 from bridge.wire.versions import KNOWN
 
 FIRST_FETCH_VERSION_WITH_MAX_BYTES = 3
-FIRST_FETCH_VERSION_WITHOUT_REPLICA_ID = 15
 PREFIX_BYTES_MAX = 2 * 32_767 + 64
 """All that can stand before the size: a group id, a member id and some numbers."""
 
@@ -60,7 +60,7 @@ def _end(header: RequestHeader, data: FrameBytes) -> int:
 
 
 def _before_fetch_size(cursor: Cursor) -> None:
-    if cursor.version < FIRST_FETCH_VERSION_WITHOUT_REPLICA_ID:
+    if cursor.version < FIRST_WITHOUT_REPLICA_ID:
         cursor.int32("replica_id")
     cursor.skip(_MAX_WAIT_AND_MIN_BYTES, "max_wait_ms")
 

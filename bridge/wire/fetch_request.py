@@ -11,7 +11,10 @@ from bridge.wire.frames import FrameBytes
 from translators.dialects.ids import TopicId, TopicIdPartition, TopicName, TopicPartition
 
 FIRST_VERSION = 4
+FIRST_WITH_LOG_START_OFFSET = 5
 FIRST_WITH_SESSION = 7
+FIRST_WITH_LEADER_EPOCH = 9
+FIRST_WITH_LAST_FETCHED_EPOCH = 12
 FIRST_WITH_TOPIC_ID = 13
 FIRST_WITHOUT_REPLICA_ID = 15
 HIGHEST_VERSION = 18
@@ -19,6 +22,7 @@ HIGHEST_VERSION = 18
 _TOPIC_ID_BYTES = 16
 _REPLICA_ID_BYTES = 4
 _LIMITS_BYTES = 4 + 4 + 4 + 1
+_EPOCH_BYTES, _OFFSET_BYTES, _SIZE_BYTES = 4, 8, 4
 
 
 class NamedPartitions(NamedTuple):
@@ -56,11 +60,17 @@ def read_fetch(version: int, frame: FrameBytes, body_offset: int) -> NamedPartit
 
 
 def _read_partitions(cursor: Cursor) -> list[int]:
-    version, found = cursor.version, []
-    # current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes
-    rest = (4 if version >= 9 else 0) + 8 + (4 if version >= 12 else 0) + (8 if version >= 5 else 0) + 4
+    found, rest = [], _bytes_behind_partition(cursor.version)
     for _ in range(cursor.array_length("partitions")):
         found.append(cursor.int32("partition"))
         cursor.skip(rest, "fetch_offset")
         cursor.skip_tags()
     return found
+
+
+def _bytes_behind_partition(version: int) -> int:
+    """How many bytes follow a partition's number: where to fetch from, which epochs are known, how much to fetch."""
+    size = _OFFSET_BYTES + _SIZE_BYTES
+    size += _OFFSET_BYTES if version >= FIRST_WITH_LOG_START_OFFSET else 0
+    size += _EPOCH_BYTES if version >= FIRST_WITH_LEADER_EPOCH else 0
+    return size + (_EPOCH_BYTES if version >= FIRST_WITH_LAST_FETCHED_EPOCH else 0)
