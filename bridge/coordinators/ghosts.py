@@ -1,4 +1,4 @@
-"""Members whose client forgot its id when it was told that its generation is gone (clients.md 3.4, line 7).
+"""Members whose client forgot its id when it was told that its generation is gone (clients.md, 7).
 
 It must not know what becomes of a ghost.
 """

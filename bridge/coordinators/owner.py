@@ -274,7 +274,7 @@ class GroupOwner:
         )
 
     def _lay_ghost(self, arrival: Arrival, now_ms: int) -> None:
-        """Drop the member that this newcomer was until it forgot its id (clients.md 3.4, line 7)."""
+        """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""
         ghost = self._exchange.ghosts.take(arrival.request.group_id, arrival.ref.connection, arrival.client, now_ms)
         if ghost is not None and is_present(self.machines.get(ghost)):
             LOG.info("group %r: member %r came back under a new id", ghost.group_id, ghost.member_id)

@@ -16,7 +16,7 @@ REMEMBERED_GROUPS_MAX = 10_000
 
 
 class Road(StrEnum):
-    """Who coordinates a group (architecture, section 1)."""
+    """Who coordinates a group."""
 
     PASS = auto()
     """The broker; frames go through untouched, but observed."""

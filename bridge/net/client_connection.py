@@ -132,7 +132,7 @@ class ClientConnection:
             self.close(CloseReason.CLIENT_GONE, str(error))
         except (MalformedFrame, UnknownNode) as error:
             self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
-        except Exception as error:  # noqa: BLE001 - a bug ends one session (architecture, section 6)
+        except Exception as error:  # noqa: BLE001 - a bug ends one session
             LOG.exception("%s: connection %d failed", CloseReason.BUG.code, self.connection)
             self.close(CloseReason.BUG, repr(error))
 

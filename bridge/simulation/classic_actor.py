@@ -66,7 +66,7 @@ class ClassicActor(Actor):
         self.later(self.chance.randint(0, self.role.temper.heartbeat_ms), self._beat_again)
 
     def leave(self) -> None:
-        """Give everything up and say LeaveGroup; static members just go (clients.md 3.3)."""
+        """Give everything up and say LeaveGroup; static members just go (clients.md)."""
         self._round += 1
         self.is_joining = True
         self.give_up(self.owned, self._say_goodbye)

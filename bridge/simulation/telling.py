@@ -107,7 +107,7 @@ class Telling:
         raise InvariantBroken("every world comes to rest", "; ".join(unrest(world)) or "joins never end")
 
     def _check_treatment(self, before: dict[Actor, Partitions]) -> None:
-        """Between two rests with one change and no fault in between (architecture 1, promises 1 and 2)."""
+        """Between two rests with one change and no fault in between."""
         for actor in self.world.living():
             treatment = actor.standing.treatment
             if treatment.fences:

@@ -1,4 +1,4 @@
-"""How the client libraries of the field differ, as data (measured in clients.md 2.1 and 3.3).
+"""How the client libraries of the field differ, as data (measured in clients.md).
 
 It must not know how a client acts on it.
 """

@@ -195,7 +195,7 @@ def talk_of(state: State) -> Talk:
 
 
 def assert_tellable(effect: Effect) -> None:
-    """Assert what must hold for every answer to a classic client (clients.md 3.4)."""
+    """Assert what must hold for every answer to a classic client (clients.md)."""
     if not isinstance(effect, Reply):
         return
     message = effect.message

@@ -104,7 +104,7 @@ def readmit_the_forgotten(patch: Patch) -> None:
 
 
 def begin_at_generation_zero(patch: Patch) -> None:
-    """Generation 0 is handed out (clients.md 3.3)."""
+    """Generation 0 is handed out (clients.md)."""
 
     def hand(tenure: Tenure | Vacant, assignment: Partitions, using: Partitions) -> Tenure:
         given = hand_over(tenure, assignment, using)

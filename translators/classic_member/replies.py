@@ -28,7 +28,7 @@ NAMELESS = frozenset(
 
 
 def accept_join(ref: RequestRef, membership: Membership, tenure: Tenure) -> Reply:
-    """Tell the generation; nobody is leader and nobody is listed (clients.md 3.4, line 1)."""
+    """Tell the generation; nobody is leader and nobody is listed (clients.md, 1)."""
     return Reply(
         ref,
         JoinGroupReply(

@@ -66,7 +66,7 @@ class ErrorCode(IntEnum):
 
 
 FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS = 100
-"""Codes from here on must never reach a classic client (clients.md 3.4, line 6)."""
+"""Codes from here on must never reach a classic client (clients.md, 6)."""
 
 
 @dataclass(frozen=True, slots=True)

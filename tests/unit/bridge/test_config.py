@@ -81,7 +81,7 @@ def test_every_fault_is_told_with_its_line(tmp_path: Path) -> None:
     ],
 )
 def test_kafkas_own_bounds_hold(tmp_path: Path, text: str, key: str) -> None:
-    """Minimum and maximum included, one beyond refused (section 8 of the coordinator reference)."""
+    """Minimum and maximum included, one beyond refused."""
     assert _faults(_write(tmp_path, text)) == [(FaultCode.CONTRADICTION, 1, key)]
 
 

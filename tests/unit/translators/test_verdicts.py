@@ -12,7 +12,7 @@ def test_every_error_has_a_verdict() -> None:
 
 
 def test_no_verdict_leaks_a_new_code() -> None:
-    """Codes from 100 on never reach a classic client (clients.md 3.4, line 6)."""
+    """Codes from 100 on never reach a classic client (clients.md, 6)."""
     told = {verdict.code for verdict in VERDICTS.values() if isinstance(verdict, Fence | Fail)}
     assert max(told) < FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS
 
@@ -37,5 +37,5 @@ def test_no_fence_says_rebalance() -> None:
     ],
 )
 def test_error_means_verdict(code: ErrorCode, verdict: Verdict) -> None:
-    """The translations that clients.md 3.4 line 6 and decision 15 name."""
+    """The translations that clients.md, 6 and decision 15 name."""
     assert VERDICTS[code] == verdict

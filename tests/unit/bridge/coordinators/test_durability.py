@@ -74,7 +74,7 @@ def settle(client: ClassicClient) -> None:
 
 
 def test_journal_equals_live_state_after_every_turn() -> None:
-    """replay(journal) == durable(live), machines included, whatever is under way (architecture 9)."""
+    """replay(journal) == durable(live), machines included, whatever is under way."""
     journal: list[bytes] = []
     group = journalled(journal)
     for _ in history(group):

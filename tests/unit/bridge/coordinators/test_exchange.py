@@ -60,7 +60,7 @@ def test_leave_without_a_group_id_is_refused() -> None:
 
 
 def test_forgetful_client_leaves_no_ghost() -> None:
-    """clients.md 3.4, line 7: aiokafka forgets its id at ILLEGAL_GENERATION and joins as somebody else."""
+    """clients.md, 7: aiokafka forgets its id at ILLEGAL_GENERATION and joins as somebody else."""
     group = OwnedGroup()
     client = ClassicClient(group, "roundrobin")
     client.join()

@@ -23,7 +23,7 @@ def test_lone_classic_member_gets_everything() -> None:
 
 
 def test_eager_loser_is_called_once_and_stops_once() -> None:
-    """Architecture 1: the member that gives something up rejoins once; then both are at rest."""
+    """The member that gives something up rejoins once; then both are at rest."""
     group = OwnedGroup()
     first, second = ClassicClient(group), ClassicClient(group)
     first.join()

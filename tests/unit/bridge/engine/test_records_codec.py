@@ -39,7 +39,7 @@ FOO_HEX = topic("foo", 1).topic_id.hex()
 
 
 def test_every_durable_record_has_a_row() -> None:
-    """A record without a row could not be journalled (architecture 9)."""
+    """A record without a row could not be journalled."""
     assert [record.__name__ for record in get_args(DurableRecord) if not TABLE.knows(record)] == []
 
 

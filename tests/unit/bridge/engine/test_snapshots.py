@@ -5,7 +5,7 @@ from tests.support.engine_bench import Bench
 
 
 def test_session_extended_changes_only_the_volatile_part() -> None:
-    """Architecture 9: deadlines are volatile."""
+    """Deadlines are volatile."""
     bench = Bench()
     bench.join("a")
     before = (durable(bench.state), snapshot(bench.state))

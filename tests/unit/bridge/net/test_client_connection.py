@@ -57,7 +57,7 @@ async def settle() -> None:
 
 
 async def test_parked_join_holds_its_place_and_other_connections_go_on() -> None:
-    """Replies leave in request order; heartbeats on another connection are answered (architecture, section 6)."""
+    """Replies leave in request order; heartbeats on another connection are answered."""
     broker = ScriptedBroker(bodies={ApiKey.FETCH: b"records"})
     async with front_of(broker) as front:
         first, second = await front.dial(), await front.dial()
@@ -99,7 +99,7 @@ async def test_frames_in_single_bytes_are_understood() -> None:
 
 
 async def test_large_frames_go_through_whole_and_unheld() -> None:
-    """Megabytes pass both ways unchanged, and no connection ever holds one (architecture, section 6)."""
+    """Megabytes pass both ways unchanged, and no connection ever holds one."""
     body = bytes(range(256)) * 16 * 1024
     broker = ScriptedBroker(bodies={ApiKey.FETCH: body})
     async with front_of(broker) as front:
@@ -239,7 +239,7 @@ async def test_batch_over_two_roads_is_split_and_merged_in_order() -> None:
 
 
 async def test_bug_ends_its_own_connection_only() -> None:
-    """Architecture, section 6: a bug in one session is counted and leaves the rest running."""
+    """A bug in one session is counted and leaves the rest running."""
     async with front_of(ScriptedBroker()) as front:
         struck, other = await front.dial(), await front.dial()
         front.groups.fails = True

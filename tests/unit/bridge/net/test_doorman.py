@@ -34,7 +34,7 @@ def pair() -> "tuple[socket.socket, socket.socket]":
 async def test_readable_socket_is_served_again_and_again_without_waking_its_task(
     pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
 ) -> None:
-    """Each arrival is served; the one who waits goes on waiting (performance.md, section 2)."""
+    """Each arrival is served; the one who waits goes on waiting."""
     ours, theirs = pair
     doorman, heard, returned = Doorman(), list[bytes](), list[bool]()
     nursery.start_soon(doorman.run)
@@ -73,7 +73,7 @@ async def test_more_sockets_than_one_turn_takes_are_all_served() -> None:
 async def test_failure_while_serving_is_raised_where_it_was_waited_and_nowhere_else(
     pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
 ) -> None:
-    """A bug in one session ends that session (architecture, section 6)."""
+    """A bug in one session ends that session."""
     ours, theirs = pair
     doorman = Doorman()
     nursery.start_soon(doorman.run)

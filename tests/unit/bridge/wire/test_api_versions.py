@@ -164,7 +164,7 @@ def test_names_are_valid_as_in_kafka(name: str, version: str, expected: bool) ->
 
 @pytest.mark.parametrize("version", [3, 4])
 def test_unreadable_answers_of_the_mock_cluster_lead_to_version_0(version: int) -> None:
-    """clients.md 5.4, defect 1: what it says from version 3 on is malformed, refusals and answers alike."""
+    """clients.md: what it says from version 3 on is malformed, refusals and answers alike."""
     refusal = read_api_versions(version, MOCK_REFUSES_V3, BODY)
     assert refusal == ApiVersionsAnswer(error_code=35)
     assert version_to_ask(version, refusal) == 0

@@ -96,7 +96,7 @@ def test_completing_same_join_is_answered_again() -> None:
 
 
 def test_completing_changed_join_begins_anew() -> None:
-    """aiokafka joins once per assignor with a growing list: a harmless rejoin (clients.md 3.3)."""
+    """aiokafka joins once per assignor with a growing list: a harmless rejoin (clients.md)."""
     step = client_while_completing(completing(A, B), joined("range", "roundrobin"), NOW)
     begun = preparing(Asked(), tenure(A, B), parts(A, B))
     member = replace(begun.membership, profile=profile("range", "roundrobin"))

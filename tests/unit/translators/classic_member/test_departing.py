@@ -83,7 +83,7 @@ def test_fencing_code_is_never_rebalance() -> None:
     ],
 )
 def test_leaving_member_is_gone_for_its_client(reason: DepartReason, code: ErrorCode) -> None:
-    """82 only for a real duplicate, 25 for every other way (architecture 5)."""
+    """82 only for a real duplicate, 25 for every other way."""
     state = leaving(reason, Asked())
     told = NOBODY if code is ErrorCode.UNKNOWN_MEMBER_ID else MEMBER
     assert farewell_code(reason) is code

@@ -74,7 +74,7 @@ def completed_at(now_ms: int, hand_out: Tenure) -> CompletingRebalance:
 
 
 def test_preparing_newcomer_gets_generation_one() -> None:
-    """Whatever the epoch is, the client's own counter starts at 1 (clients.md 3.4, line 4)."""
+    """Whatever the epoch is, the client's own counter starts at 1 (clients.md, 4)."""
     first = Tenure(generation=1, handed=parts(A), since={A: 1})
     step = world_while_preparing(NEWCOMER, granted(parts(A)), NOW)
     assert step == Step(completed_at(NOW, first), (join_reply(1),))
@@ -182,7 +182,7 @@ def test_preparing_heartbeats_and_syncs_hear_of_the_rebalance() -> None:
 
 
 def test_preparing_tries_again_and_keeps_the_join_parked() -> None:
-    """An unreleased instance id is waited for (clients.md 3.4, line 6)."""
+    """An unreleased instance id is waited for (clients.md, 6)."""
     trying = preparing(Retrying(NOW + LIMITS.retry_ms))
     assert world_while_preparing(preparing(Asked()), refused(ErrorCode.UNRELEASED_INSTANCE_ID), NOW) == Step(trying)
     assert world_while_preparing(trying, DeadlinePassed(), NOW) == Step(trying)

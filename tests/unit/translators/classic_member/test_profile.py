@@ -29,7 +29,7 @@ def test_eager_is_decided_by_what_is_sent(names: tuple[str, ...], owned: frozens
 
 
 def test_first_known_protocol_speaks() -> None:
-    """The protocol name is the first of its own that we know (clients.md 3.4, line 2)."""
+    """The protocol name is the first of its own that we know (clients.md, 2)."""
     read = profile("custom", "roundrobin", "range")
     assert (read.protocol_name, read.topics) == ("roundrobin", frozenset({TOPIC}))
 
@@ -59,7 +59,7 @@ def test_missing_rebalance_timeout_is_the_session_timeout() -> None:
     ],
 )
 def test_untranslatable_client_is_refused(request_: object, reason: str) -> None:
-    """What has no server-side equivalent does not become a member (clients.md 3.4, line 8)."""
+    """What has no server-side equivalent does not become a member (clients.md, 8)."""
     assert isinstance(request_, type(join_request()))
     assert read_profile(request_) == Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
 

@@ -1,4 +1,4 @@
-"""The answers a classic client gets (clients.md 3.4)."""
+"""The answers a classic client gets (clients.md)."""
 
 import pytest
 
@@ -34,7 +34,7 @@ from translators.dialects.errors import ErrorCode
 
 
 def test_join_names_no_leader() -> None:
-    """Leader empty, no members, the member's own protocol (clients.md 3.4, lines 1 and 2)."""
+    """Leader empty, no members, the member's own protocol (clients.md, 1 and 2)."""
     assert accept_join(ref(), membership(), tenure(A)) == join_reply(3)
 
 
@@ -47,7 +47,7 @@ def test_refused_join_tells_the_id_unless_it_is_unknown() -> None:
 
 
 def test_assignment_is_never_zero_bytes() -> None:
-    """The empty assignment is an envelope (clients.md 0, line 5)."""
+    """The empty assignment is an envelope (clients.md, 3)."""
     assert give_assignment(ref(), membership(), tenure(A, B)) == sync_reply(A, B)
     empty = give_assignment(ref(), membership(), tenure()).message
     assert isinstance(empty, SyncGroupReply)

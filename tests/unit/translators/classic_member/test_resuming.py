@@ -23,7 +23,7 @@ from translators.dialects.errors import ErrorCode
 
 
 def test_working_member_survives_whole() -> None:
-    """Generation, epoch and assignment are the same after a restart (architecture 1, line 7)."""
+    """Generation, epoch and assignment are the same after a restart."""
     assert remainder(stable(A)) == Remainder(membership(parts(A)), tenure(A))
     assert remainder(completing(A)) == Remainder(membership(parts(A)), tenure(A))
 
@@ -43,7 +43,7 @@ def test_member_without_hand_out_is_forgotten() -> None:
 
 
 def test_resumed_member_has_a_full_session_and_asks() -> None:
-    """Volatile state starts anew (architecture 9): a full session, no question outstanding."""
+    """Volatile state starts anew: a full session, no question outstanding."""
     assert resume(Remainder(membership(parts(A)), tenure(A)), NOW) == Stable(
         membership=membership(parts(A)),
         tenure=tenure(A),

@@ -66,7 +66,7 @@ REJOIN = ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_stable_heartbeat_is_calm_and_extends_the_session() -> None:
-    """Nothing changed for this member, whatever the group does (architecture 1, line 1)."""
+    """Nothing changed for this member, whatever the group does."""
     alive = replace(stable(A), session_deadline_ms=LATER + SESSION_MS)
     assert client_while_stable(stable(A), beat(), LATER) == Step(alive, (beat_reply(ErrorCode.NONE),))
 
@@ -187,7 +187,7 @@ def test_stable_news_during_a_question_are_asked_afterwards() -> None:
 
 
 def test_stable_tries_again_and_hears_of_staleness() -> None:
-    """A failing coordinator is asked later; a member behind is called (clients.md 3.4, line 6)."""
+    """A failing coordinator is asked later; a member behind is called (clients.md, 6)."""
     later = Retrying(NOW + LIMITS.retry_ms)
     failed = world_while_stable(stable(A, talk=Asked()), refused(ErrorCode.COORDINATOR_NOT_AVAILABLE), NOW)
     assert failed == Step(stable(A, talk=later))

@@ -164,7 +164,7 @@ def test_cooperative_member_joins_twice_for_a_loss() -> None:
 
 
 def test_growing_protocol_list_ends_well() -> None:
-    """aiokafka joins once per assignor, one after the other (clients.md 3.3): same generation, same protocol."""
+    """aiokafka joins once per assignor, one after the other (clients.md): same generation, same protocol."""
     _, done = live(
         Absent(LIMITS),
         joined("range"),
@@ -201,7 +201,7 @@ def test_eager_members_questions_let_go_at_the_join_and_not_before() -> None:
     ],
 )
 def test_every_state_names_its_deadline(state: State, deadline_ms: int | None) -> None:
-    """The shell reads it and owns the only wait (architecture 4)."""
+    """The shell reads it and owns the only wait."""
     assert next_deadline(state) == deadline_ms
 
 

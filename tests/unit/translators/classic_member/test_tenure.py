@@ -16,7 +16,7 @@ NONE = parts()
 
 
 def test_newcomer_gets_generation_one() -> None:
-    """The first hand-out is generation 1 even if it is empty: 0 is never told (clients.md 0, line 3)."""
+    """The first hand-out is generation 1 even if it is empty: 0 is never told (clients.md, 4)."""
     assert hand_over(Vacant(), NONE, NONE) == Tenure(generation=1, handed=NONE, since={})
 
 

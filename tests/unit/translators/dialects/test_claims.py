@@ -1,4 +1,4 @@
-"""What a JoinGroup's blobs claim, in every form that clients in the field write (clients.md 3)."""
+"""What a JoinGroup's blobs claim, in every form that clients in the field write (clients.md)."""
 
 import struct
 

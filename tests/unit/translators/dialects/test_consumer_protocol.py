@@ -47,7 +47,7 @@ def test_subscription_of_each_version_reads_as_written() -> None:
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_subscription_without_owned_partitions_reads_as_version_0(version: int) -> None:
-    """@platformatic/kafka and kafka-go say version 1 and stop after the user data (clients.md 2.3)."""
+    """@platformatic/kafka and kafka-go say version 1 and stop after the user data (clients.md)."""
     blob = label(version) + TOPICS + NO_USER_DATA
     assert decode_subscription(blob) == Subscription(version=0, topics=(ORDERS,), owned=None, user_data=b"")
 
@@ -162,7 +162,7 @@ def test_assignment_of_no_bytes_is_empty() -> None:
 
 
 def test_empty_assignment_is_the_ten_byte_envelope() -> None:
-    """Zero bytes are fatal in Java, kafka-python and aiokafka (clients.md 3.4)."""
+    """Zero bytes are fatal in Java, kafka-python and aiokafka (clients.md)."""
     assert encode_assignment(frozenset()) == b"\0\0\0\0\0\0\xff\xff\xff\xff"
 
 
@@ -238,6 +238,6 @@ def test_sticky_user_data_reads_in_the_form_that_fits(blob: bytes, expected: Sti
 
 
 def test_sticky_user_data_of_kafka_python_reads() -> None:
-    """Its two stray version bytes are tolerated (clients.md 1.4, line 10)."""
+    """Its two stray version bytes are tolerated (clients.md)."""
     blob = bytes(StickyAssignorUserData([("orders", [2])], 12).encode())
     assert decode_sticky_user_data(blob) == StickyUserData(PREVIOUS, 12)

@@ -22,7 +22,7 @@ from translators.dialects.ids import MemberId
 
 
 def test_replay_of_everything_equals_live_replay_of_durable_records_the_last_sync() -> None:
-    """The law of architecture.md section 9, on a group with a running rebalance."""
+    """The law of the journal, on a group with a running rebalance."""
     bench = ClassicBench()
     first, _ = bench.form("A", "B")
     bench.promise()
