@@ -173,29 +173,36 @@ def _nullable_partitions(reader: "_Reader") -> frozenset[TopicPartition] | None:
 class _Reader:
     """A position in a blob; each read names its field, so that an error can."""
 
-    __slots__ = ("_blob", "_position")
+    __slots__ = ("_blob", "_position", "_size")
 
     def __init__(self, blob: bytes) -> None:
         self._blob = bytes(blob)
+        self._size = len(self._blob)
         self._position = 0
 
     @property
     def remaining(self) -> int:
-        return len(self._blob) - self._position
+        return self._size - self._position
+
+    def skip(self, size: int, field: str) -> int:
+        """Go on by so many bytes, and give where they begin."""
+        start = self._position
+        end = start + size
+        if end > self._size:
+            raise MalformedBlob(f"{field} at byte {start} needs {size} bytes, {self.remaining} are left")
+        self._position = end
+        return start
 
     def take(self, size: int, field: str) -> bytes:
-        if size > self.remaining:
-            raise MalformedBlob(f"{field} at byte {self._position} needs {size} bytes, {self.remaining} are left")
-        start = self._position
-        self._position = start + size
+        start = self.skip(size, field)
         return self._blob[start : self._position]
 
     def int16(self, field: str) -> int:
-        value: int = _INT16.unpack(self.take(_INT16.size, field))[0]
+        value: int = _INT16.unpack_from(self._blob, self.skip(2, field))[0]
         return value
 
     def int32(self, field: str) -> int:
-        value: int = _INT32.unpack(self.take(_INT32.size, field))[0]
+        value: int = _INT32.unpack_from(self._blob, self.skip(4, field))[0]
         return value
 
     def peek_int32(self) -> int | None:

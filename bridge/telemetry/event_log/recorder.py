@@ -78,7 +78,9 @@ class Recorder:
         if len(queue) >= self._queue_max:
             self._drop()
             return None
-        event = Event(self._stamp(at_us), fact)
+        mono_us = self.now_us() if at_us is None else at_us
+        self._number = number = self._number + 1
+        event = Event(Stamp(self.boot, number, mono_us + self._offset_us, mono_us), fact)
         queue.append(event)
         if self._is_idle:
             self._awake()
@@ -89,13 +91,9 @@ class Recorder:
         if len(self._queue) >= self._queue_max:
             self._drop()
         else:
-            self._queue.append(Pending(self._stamp(at_us), make))
+            self._number += 1
+            self._queue.append(Pending(Stamp(self.boot, self._number, at_us + self._offset_us, at_us), make))
             self._awake()
-
-    def _stamp(self, at_us: int | None) -> Stamp:
-        mono_us = self.now_us() if at_us is None else at_us
-        self._number += 1
-        return Stamp(self.boot, self._number, mono_us + self._offset_us, mono_us)
 
     def _compare_clocks(self) -> None:
         """Learn how far the wall clock is from the monotonic one; whoever sets it is followed within a second."""

@@ -45,9 +45,9 @@ NO_COORDINATOR = frozenset(
     (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 )
 """Answers of a broker that does not stand for the group, or not yet."""
-FOLLOWED = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat | OffsetCommit
+FOLLOWED = (JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ConsumerGroupHeartbeat, OffsetCommit)
 """Requests that may bring facts."""
-SPOKEN = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat
+SPOKEN = (JoinGroup, SyncGroup, Heartbeat, ConsumerGroupHeartbeat)
 """Requests that a member makes for itself, over the connection to its coordinator."""
 
 

@@ -17,7 +17,6 @@ from bridge.telemetry.following.tracks import (
     MemberTrack,
     Partitions,
     RebalanceTrack,
-    written,
 )
 from bridge.telemetry.schema.facts import (
     Fact,
@@ -249,7 +248,7 @@ class Teller:
         """A member was told to give up partitions."""
         if partitions:
             member.told |= partitions
-            self.tell(group, PartitionsTold(**member_words(group, member), partitions=written(partitions)), at_us)
+            self.tell(group, PartitionsTold(**member_words(group, member), partitions=member.write(partitions)), at_us)
 
     def release(
         self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int, idle_us: int = 0
@@ -260,7 +259,7 @@ class Teller:
             member.told -= partitions
             self.stop_fetching(group, member, partitions, at_us)
             words = member_words(group, member)
-            self.tell(group, PartitionsReleased(**words, partitions=written(partitions), idle_us=idle_us), at_us)
+            self.tell(group, PartitionsReleased(**words, partitions=member.write(partitions), idle_us=idle_us), at_us)
 
     def assign(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A member was given these besides what it has; it is to fetch them now."""
@@ -273,7 +272,7 @@ class Teller:
         member.owes_commit = True
         count = len(member.assigned)
         words = member_words(group, member)
-        self.tell(group, PartitionsAssigned(**words, partitions=written(partitions), assigned_count=count), at_us)
+        self.tell(group, PartitionsAssigned(**words, partitions=member.write(partitions), assigned_count=count), at_us)
         if not member.unfetched:
             member.fetch_rebalance = group.rebalance_id
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
@@ -285,7 +284,7 @@ class Teller:
     def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A Fetch names these for the first time."""
         words = member_words(group, member, member.fetch_rebalance)
-        self.tell(group, PartitionsFetched(**words, partitions=written(partitions)), at_us)
+        self.tell(group, PartitionsFetched(**words, partitions=member.write(partitions)), at_us)
         self.stop_fetching(group, member, partitions, at_us)
 
     def stop_fetching(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:

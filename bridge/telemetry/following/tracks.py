@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
+from bridge.telemetry.schema.making import unguarded
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Phase, Protocol, Road
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
@@ -17,6 +18,7 @@ UNTOLD_MS = -1
 """A timeout that nobody named: consumer members are told theirs by the coordinator."""
 
 
+@unguarded
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
     """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
@@ -35,8 +37,10 @@ class Inputs:
 
     def differs_from(self, other: "Inputs") -> bool:
         """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""
-        pairs = zip(_lasting(self), _lasting(other), strict=True)
-        return any(now != before for now, before in pairs if before not in UNTOLD)
+        lasting, former = _lasting(self), _lasting(other)
+        if lasting == former:
+            return False
+        return any(now != before for now, before in zip(lasting, former, strict=True) if before not in UNTOLD)
 
 
 UNTOLD = (((), None), (), UNTOLD_MS)
@@ -88,6 +92,13 @@ class MemberTrack:
     joined_by_id: bool = False
     connection: int | None = None
     lost_us: int | None = None
+    _written: tuple[Partitions, tuple[str, ...]] = (NO_PARTITIONS, ())
+
+    def write(self, partitions: Partitions) -> tuple[str, ...]:
+        """Partitions as `written`; the same are told, released, assigned and fetched one after the other."""
+        if self._written[0] != partitions:
+            self._written = partitions, written(partitions)
+        return self._written[1]
 
     @property
     def is_eager(self) -> bool:
