@@ -16,6 +16,7 @@ from bridge.telemetry.schema.facts import (
     PartitionsAssigned,
     PartitionsReleased,
     PartitionsTold,
+    RebalanceBegan,
     TargetComputed,
 )
 from bridge.telemetry.schema.terms import Departure, Phase
@@ -147,9 +148,7 @@ def _waits_for_leader(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
 
 def _waits_for_next_round(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]:
     """Newcomers to a cooperative group wait for those who give something up when they have their assignment."""
-    newcomers = {
-        event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
-    }
+    newcomers = _newcomers(scene) | _still_coming(scene)
     synced = {span.member_id: span.end_us for span in spans if span.phase is Phase.SYNCING}
     for span in spans:
         if span.phase is Phase.REVOKING and span.begin_us >= synced.get(span.member_id, span.end_us):
@@ -161,6 +160,20 @@ def _waits_for_next_round(scene: Scene, spans: Sequence[Span]) -> Iterator[Wait]
                     end_us=min(span.end_us, scene.end_us),
                     phase=Phase.REVOKING,
                 )
+
+
+def _newcomers(scene: Scene) -> set[str]:
+    return {event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)}
+
+
+def _still_coming(scene: Scene) -> set[str]:
+    """Newcomers of rebalances that were cut short by the next, the last of them by this one."""
+    chain = {scene.opening.fact.supersedes} if isinstance(scene.opening.fact, RebalanceBegan) else set[str]()
+    for event in reversed(scene.past):
+        if isinstance(event.fact, RebalanceBegan) and event.fact.rebalance_id in chain:
+            chain.add(event.fact.supersedes)
+    joins = [event.fact for event in scene.past if isinstance(event.fact, MemberJoined)]
+    return {fact.member_id for fact in joins if fact.rebalance_id and fact.rebalance_id in chain}
 
 
 # ---------------------------------------------------------------------------------------------- groups with epochs
@@ -231,9 +244,7 @@ def _never_released(scene: Scene) -> set[tuple[str, int]]:
 
 def _waits_of_newcomers(scene: Scene, spans_of: SpansOf, unclaimed: set[tuple[str, int]]) -> Iterator[Wait]:
     """What was released and not given to anybody before the end is for those who have just come."""
-    newcomers = {
-        event.fact.member_id for event in (*scene.at_first, *scene.own) if isinstance(event.fact, MemberJoined)
-    }
+    newcomers = _newcomers(scene)
     # Who was put out for being late was waited for until then.
     left = [event.fact for event in scene.own if isinstance(event.fact, MemberLeft)]
     gone = {fact.member_id for fact in left if fact.departure is not Departure.REBALANCE_TIMED_OUT}

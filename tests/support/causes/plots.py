@@ -130,10 +130,11 @@ def say_move(case: Case) -> Right:
 
 
 def say_overlap(case: Case) -> Right:
-    """The second one may be gone before the first meeting is over."""
+    """The second one may be gone before the first meeting is over, and then the others get back what they had."""
     if case.is_met:
         who = "a" if is_eager_meeting(case) else ANYBODY
-        return replace(right((Cause.JOIN, "c")), slow=who, maybe=frozenset({(Cause.LEAVE, "b")}))
+        said = replace(right((Cause.JOIN, "c")), slow=who, maybe=frozenset({(Cause.LEAVE, "b")}))
+        return replace(said, disturbed=None) if is_eager_meeting(case) else said
     said = right((Cause.JOIN, "c"), (Cause.LEAVE, "b"))
     return replace(said, slow=ANYBODY) if case.road == "pass" else slow(said, "a")
 

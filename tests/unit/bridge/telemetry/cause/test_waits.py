@@ -159,6 +159,20 @@ def test_newcomer_waits_for_who_gives_up_after_its_assignment() -> None:
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 1_600_000)
 
 
+def test_newcomer_waits_on_where_the_rebalance_that_it_came_in_was_cut_short() -> None:
+    """Who heard of its loss only in the next round, because another one had joined again, gives it up in that one."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
+    story.joined("c9")
+    story.enters("c9", Phase.JOINING).at(50).leaves("c9", Phase.JOINING).enters("c9", Phase.SYNCING)
+    former = story.rebalance_id
+    story.at(100).ended(Outcome.SUPERSEDED).began(5, supersedes=former).at(200).enters("c1", Phase.SYNCING)
+    story.at(300).leaves("c1", Phase.SYNCING).loses("c1", "orders-0").enters("c1", Phase.REVOKING)
+    story.at(8_300).leaves("c1", Phase.REVOKING)
+    critical = critical_of(story.ended(Outcome.SUPERSEDED))
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 8_000_000)
+
+
 def test_newcomer_waits_from_its_first_join() -> None:
     """A translated newcomer that joins again to take over what it waited for has waited since it came."""
     story = Story().at(0)
