@@ -4,7 +4,7 @@ It must not know arguments or exit statuses.
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,8 @@ from bridge.config_faults import ConfigError, Fault
 from bridge.net.listener import CannotListen
 from bridge.telemetry.logs import LogFormat, configure_logs
 
+Judge = Callable[[], object]
+"""Raises ConfigError for what a room would refuse."""
 ADMIN_OFF = "off"
 COLLECTOR_THRESHOLDS = (20_000, 20, 20)
 """Young objects before the first look, and looks at each generation before the next older one."""
@@ -32,7 +34,13 @@ class LogChoice:
 
 
 def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from."""
+    """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from.
+
+    What can be seen in the configuration alone is refused before anything is opened or asked for.
+    """
+    faults = _faults_of(_address_judges(config))
+    if faults:
+        raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
     calm_collector()
     try:
@@ -65,22 +73,23 @@ def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def find_faults(config: Config) -> list[Fault]:
     """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
+    return _faults_of([*_address_judges(config), partial(make_owner, config, now_ms=0)])
+
+
+def _address_judges(config: Config) -> list[Judge]:
     settings = config.settings
     addresses = [("listen", settings.listen), *(("bootstrap", broker) for broker in settings.bootstrap)]
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
-    judges: list[Callable[[], object]] = [
-        *(partial(parse_address, key, text) for key, text in addresses),
-        partial(proxy_settings, config),
-        partial(make_owner, config, now_ms=0),
-    ]
-    # One address may be judged twice.
-    return list(dict.fromkeys(fault for judge in judges for fault in _faults_of(judge)))
+    return [*(partial(parse_address, key, text) for key, text in addresses), partial(proxy_settings, config)]
 
 
-def _faults_of(judge: Callable[[], object]) -> tuple[Fault, ...]:
-    try:
-        judge()
-    except ConfigError as problem:
-        return problem.faults
-    return ()
+def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
+    """What they find, each fault once: two may judge the same address."""
+    faults: dict[Fault, None] = {}
+    for judge in judges:
+        try:
+            judge()
+        except ConfigError as problem:
+            faults |= dict.fromkeys(problem.faults)
+    return list(faults)

@@ -15,6 +15,7 @@ from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
 from bridge.telemetry.request_times import RequestTimes
 
+SCHEMES = ("http://", "https://")
 LIBRARIES = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
@@ -36,6 +37,12 @@ def rebalance_sinks(config: Config, figures: Figures, now_us: Callable[[], int])
 
 
 def _collectors(config: Config) -> Sequence[Taker]:
+    endpoint = config.settings.otel_endpoint
+    if not endpoint.startswith(SCHEMES):
+        raise SinkUnusable(
+            f"EB-OTEL-004: otel.endpoint is {endpoint!r}, which is no URL of a collector; "
+            "write for instance http://127.0.0.1:4318"
+        )
     if not all(find_spec(library) for library in LIBRARIES):
         raise SinkUnusable(
             "EB-OTEL-001: otel.endpoint needs OpenTelemetry, which is not installed; "
@@ -45,7 +52,7 @@ def _collectors(config: Config) -> Sequence[Taker]:
     headers = parse_headers(settings.otel_headers)
     # Only who asks for it needs the library behind it.
     exporting = import_module("bridge.telemetry.traces.exporting")
-    collector = exporting.Collector(endpoint=settings.otel_endpoint, protocol=settings.otel_protocol, headers=headers)
+    collector = exporting.Collector(endpoint=endpoint, protocol=settings.otel_protocol, headers=headers)
     takers: Sequence[Taker] = exporting.open_takers(collector, version("epochbridge"))
     return takers
 

@@ -67,6 +67,14 @@ def test_configuration_without_broker_does_not_start() -> None:
         run_bridge(Config(), LogChoice("json", "error"), print)
 
 
+def test_wrong_addresses_are_refused_at_once_and_together() -> None:
+    """Before a port is opened or the cluster asked for, which may take ten seconds."""
+    config = load(None, {}, ["bootstrap=127.0.0.1:1", "listen=x", "admin.listen=nope"])
+    with pytest.raises(ConfigError) as refused:
+        run_bridge(config, LogChoice("json", "error"), print)
+    assert [fault.key for fault in refused.value.faults] == ["listen", "admin.listen"]
+
+
 def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:
     """Requests under way are young objects by the thousand, and no garbage."""
     before = gc.get_threshold()

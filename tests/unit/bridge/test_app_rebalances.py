@@ -43,3 +43,9 @@ def test_broken_header_is_refused_without_its_value() -> None:
     with pytest.raises(SinkUnusable, match="EB-OTEL-002") as refused:
         parse_headers(["topsecret"])
     assert "topsecret" not in str(refused.value)
+
+
+def test_endpoint_without_a_scheme_is_refused() -> None:
+    """An exporter would only find out when there is something to send."""
+    with pytest.raises(SinkUnusable, match=r"EB-OTEL-004: .*'collector:4318'.*http://"):
+        count_sinks(Settings(otel_endpoint="collector:4318"))
