@@ -15,7 +15,7 @@ CONSUMER = "consumer"
 """The protocol type of groups whose members exchange these blobs."""
 COOPERATIVE = "cooperative-sticky"
 TRANSLATABLE = frozenset({"range", "roundrobin", "RoundRobinAssigner", "sticky", COOPERATIVE})
-"""Assignors with a server-side equivalent (clients.md 3.4, line 8); groups with none of them stay classic."""
+"""Assignors with a server-side equivalent (clients.md, 8); groups with none of them stay classic."""
 
 NEWEST_VERSION = 3
 """Newer blobs are read as this one: a newer version may only add fields at the end (Kafka's schema says so)."""
@@ -64,7 +64,7 @@ class StickyUserData:
 
 
 def decode_subscription(blob: bytes) -> Subscription:
-    """Read a subscription as leniently as clients in the field need (clients.md 2.3).
+    """Read a subscription as leniently as clients in the field need (clients.md).
 
     Fields that are missing at the end lower the version, a version above 3 counts as 3, bytes after the last field are
     ignored. Raises `MalformedBlob` for a negative version and for any field that begins but does not end.
