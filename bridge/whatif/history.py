@@ -62,7 +62,6 @@ def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
     return History(
         group_id=GroupId(group_id),
         begins_us=min(moment.at_us for moment in later),
-        ends_us=max(moment.at_us for moment in later),
         topics=topics,
         founders=tuple(walk.founders.values()),
         inputs=tuple(sorted(inputs, key=lambda one: one.at_us)),

@@ -116,7 +116,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """Everything that a group was given, from `begins_us` to `ends_us`.
+    """Everything that a group was given, from `begins_us` on.
 
     `founders` are members already there when it begins, `pace` that of members that `paces` does not name,
     `is_classic` says that the group was a classic one. `set_aside` counts rebalances before the beginning, of a time
@@ -125,7 +125,6 @@ class History:
 
     group_id: GroupId
     begins_us: int
-    ends_us: int
     topics: Mapping[TopicName, int]
     founders: tuple[Client, ...] = ()
     inputs: tuple[Input, ...] = ()

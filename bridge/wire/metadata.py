@@ -88,11 +88,6 @@ def read_metadata(version: int, frame: FrameBytes) -> ClusterMetadata:
     )
 
 
-def topics_in(version: int, frame: FrameBytes) -> tuple[Topic, ...]:
-    """The topics without errors of one whole answer. Raises MalformedFrame."""
-    return read_metadata(version, frame).topics
-
-
 def _at_cluster_id(version: int, frame: FrameBytes) -> Cursor:
     header = read_response_header(frame, ApiKey.METADATA, version)
     if header is None or header.frame_bytes != len(frame):

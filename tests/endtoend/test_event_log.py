@@ -15,7 +15,6 @@ from bridge.demo.fleet_topics import create_topics
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from bridge.telemetry.event_log.files import read_events
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
     GroupRevived,
@@ -29,6 +28,7 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Outcome, Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.logged_events import read_events
 from tests.support.mortal_bridge import MortalBridge
 from tests.support.told_and_heard import events_in, heard_of, open_phases, signs, told_by, without_unseen
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bridge.demo.events import Assigned, Lost, Partition, Revoked
 from bridge.demo.judge_evidence import ClientLog
-from bridge.telemetry.event_log.files import read_events
 from bridge.telemetry.schema.facts import MemberInputs, PartitionsAssigned, PartitionsReleased, PhaseBegan, PhaseEnded
 from bridge.telemetry.schema.stamps import Event
+from tests.support.logged_events import read_events
 
 
 @dataclass(frozen=True, slots=True)

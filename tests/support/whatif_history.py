@@ -59,11 +59,10 @@ def grown(seconds: float, partitions: int, topic: str = TOPIC) -> TopicsBecame:
 
 
 def history(*inputs: Input, partitions: int = 6, founders: tuple[Client, ...] = ()) -> History:
-    """What happened to the group, over an hour."""
+    """What happened to the group."""
     return History(
         group_id=GROUP,
         begins_us=BEGINS_US,
-        ends_us=at(3600),
         topics={TOPIC: partitions, TopicName("other"): 2},
         founders=founders,
         inputs=inputs,

@@ -63,10 +63,6 @@ class Flow:
         """Moves added by taking one unit: none while the member holds more than it claimed."""
         return int(self.units[member][topic] <= self.claimed[member].get(topic, 0))
 
-    def give_cost(self, topic: int, member: int) -> int:
-        """Moves added by giving one unit: one less where the member gets a claimed unit back."""
-        return -int(member in self.owed[topic])
-
     def take(self, topic: int, member: int) -> None:
         """Take one unit of `topic`; the load is the caller's, since members inside a chain keep theirs."""
         left = self.units[member][topic] - 1

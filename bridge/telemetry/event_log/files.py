@@ -64,11 +64,6 @@ def read_log(path: Path) -> Iterator[Event | Rejected]:
         yield from read_file(file)
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    """All events of a log, or of one file, in order; lines that are none are left out."""
-    return (found for found in read_log(path) if isinstance(found, Event))
-
-
 def _skip_line(file: BufferedReader) -> None:
     while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
         pass

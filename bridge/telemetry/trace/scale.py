@@ -4,7 +4,6 @@ It must not know what it is drawn on.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from bridge.telemetry.rebalances.stories import Rebalance, Stretch
 
@@ -56,8 +55,3 @@ def ticks_of(axis: Axis) -> list[int]:
     step_us = next((step for step in STEPS_US if axis.length_us / step <= TICKS_MAX), STEPS_US[-1])
     first = -(-axis.begin_us // step_us)
     return [number * step_us for number in range(first, axis.end_us // step_us + 1)]
-
-
-def step_of(ticks: list[int]) -> int:
-    """How far ticks are apart, 0 if there is one only."""
-    return next((after - before for before, after in pairwise(ticks)), 0)

@@ -11,7 +11,6 @@ from bridge.config import Config
 from bridge.config_keys import Settings
 from bridge.coordinators.owner import GroupOwner
 from bridge.telemetry.event_log.encoding import encode_event
-from bridge.telemetry.event_log.files import read_events
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.request_times import TimedGroups
@@ -25,6 +24,7 @@ from bridge.telemetry.schema.facts import (
 )
 from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
+from tests.support.logged_events import read_events
 from tests.support.proxy import NoGroups
 
 
