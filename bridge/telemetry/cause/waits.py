@@ -105,7 +105,11 @@ def union_us(intervals: Iterable[tuple[int, int]]) -> int:
 def _waits_for_last(scene: Scene, spans: Sequence[Span], gone_before: Collection[str]) -> Iterator[Wait]:
     """Members that have joined wait for the last one to do so, or to be given up."""
     spans_of = _by_member(spans)
-    joins = {span.member_id: span for span in spans if span.phase is Phase.JOINING and span.has_begin}
+    # Who joins again once the generation was handed out, as a leader may, is given it again.
+    synced = (span.begin_us for span in spans if span.phase is Phase.SYNCING and span.begin_us >= scene.begin_us)
+    handed_us = min(synced, default=scene.end_us)
+    joining = (span for span in spans if span.phase is Phase.JOINING and span.has_begin)
+    joins = {span.member_id: span for span in joining if span.begin_us <= handed_us}
     if not joins:
         return
     last = max(joins.values(), key=lambda span: (span.begin_us, span.member_id))

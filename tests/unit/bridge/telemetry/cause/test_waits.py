@@ -85,6 +85,21 @@ def test_slow_leader_is_critical() -> None:
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.SYNCING, 4_000_000)
 
 
+def test_leader_that_joins_again_when_all_have_met_was_not_the_last_to_come() -> None:
+    """Kafka gives it the generation that it has just handed out; those who had to be waited for came before."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
+    story.rejoined("c1", is_leader=True)
+    story.enters("c1", Phase.JOINING)
+    story.at(4_000).rejoined("c2")
+    story.enters("c2", Phase.JOINING).at(4_010).leaves("c1", Phase.JOINING).leaves("c2", Phase.JOINING)
+    story.enters("c1", Phase.SYNCING).enters("c2", Phase.SYNCING).at(4_400).leaves("c1", Phase.SYNCING)
+    story.rejoined("c1", is_leader=True)
+    story.enters("c1", Phase.JOINING).at(4_410).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    critical = critical_of(story.at(4_500).target(2).leaves("c2", Phase.SYNCING))
+    assert critical is not None
+    assert (critical.member_id, critical.waited_us) == ("c2", 4_000_000)
+
+
 def test_leader_that_has_not_assigned_when_another_rebalance_begins_is_critical() -> None:
     """Whoever cuts it short, the others waited for its assignment until then."""
     story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4)
