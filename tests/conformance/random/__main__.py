@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 from tests.conformance.random.comparing import Found
@@ -25,12 +25,13 @@ from tests.conformance.random.writing import scenario_of, written
 
 LINES_SHOWN = 12
 RECORDED_AT_ONCE = 6
+PROGRESS_S = 10.0
 
 
 def read_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.random")
-    parser.add_argument("--seeds", default="1-50", help="first and last, or one")
+    parser.add_argument("--seeds", default="1-50", help="like 1-50 or 7,12,20-30")
     parser.add_argument("--kind", choices=KINDS, help="of group; classic and consumer by turns unless given")
     parser.add_argument("--profile", choices=tuple(PROFILES), default="plain", help="settings of both sides")
     parser.add_argument("--at-once", type=int, default=24, help="sequences played side by side")
@@ -41,11 +42,16 @@ def read_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def seeds_of(text: str) -> list[int]:
+    """All seeds of a text like 7,12,20-30."""
+    ends = [part.partition("-") for part in text.split(",")]
+    return [seed for first, _, last in ends for seed in range(int(first), int(last or first) + 1)]
+
+
 def compare(sides: Sides, drawns: Sequence[Drawn], options: argparse.Namespace) -> int:
     """Play all, print what differs and what was explained; give the number of sequences that differ."""
     begun = time.monotonic()
-    with ThreadPoolExecutor(options.at_once) as pool:
-        verdicts = list(pool.map(sides.examine, drawns))
+    verdicts = examine_all(sides, drawns, options.at_once)
     bad = [(drawn, verdict) for drawn, verdict in zip(drawns, verdicts, strict=True) if verdict.unexplained]
     steps, compared = sum(len(one.moves) for one in drawns), sum(one.steps for one in verdicts)
     print(f"{len(drawns)} sequences, {compared} of {steps} steps compared, {len(bad)} differ", end=", ")
@@ -57,6 +63,24 @@ def compare(sides: Sides, drawns: Sequence[Drawn], options: argparse.Namespace) 
         print(f"  {count:5} times: {title}")
     show_shrunk(sides, bad, options.shrink)
     return len(bad)
+
+
+def examine_all(sides: Sides, drawns: Sequence[Drawn], at_once: int) -> list[Verdict]:
+    """Play all side by side and say now and then how far this is, and what is still on its way."""
+    begun, differing = time.monotonic(), 0
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = {pool.submit(sides.examine, one): one.seed for one in drawns}
+        still = set(futures)
+        while still:
+            done, still = wait(still, timeout=PROGRESS_S)
+            for one in [one for one in done if one.result().unexplained]:
+                differing += 1
+                print(f"    seed {futures[one]}: {one.result().unexplained[0].line()}", file=sys.stderr)
+            playing = sorted(futures[one] for one in still if one.running())
+            counts = f"{len(futures) - len(still)} of {len(futures)} examined, {differing} differ"
+            took = f"{time.monotonic() - begun:4.0f} s"
+            print(f"  {took}: {counts}, playing {playing}", file=sys.stderr, flush=True)
+        return [one.result() for one in futures]
 
 
 def show_shrunk(sides: Sides, bad: Sequence[tuple[Drawn, Verdict]], shrunk_max: int) -> None:
@@ -93,8 +117,7 @@ def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Co
 def main() -> int:
     """Run; 0 if nothing is unexplained."""
     options = read_options()
-    first, _, last = options.seeds.partition("-")
-    drawns = [draw(seed, options.kind, options.profile) for seed in range(int(first), int(last or first) + 1)]
+    drawns = [draw(seed, options.kind, options.profile) for seed in seeds_of(options.seeds)]
     with tempfile.TemporaryDirectory() as directory:
         if options.restarts:
             bad = restart_all(drawns, Path(directory))

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.conformance.random.comparing import Found, differences
-from tests.conformance.random.sequences import Course, Drawn, Grow
+from tests.conformance.random.sequences import LEFT, Course, Drawn, Grow
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
+from tests.support.conformance.transcripts import ABSENT
 from translators.dialects.errors import ErrorCode
 
 CONSUMER_STATE = "consumer view.groups.state"
@@ -19,13 +20,14 @@ TARGETS = ("assignment_epoch", "state", "target_assignment")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What a rule may look at: the sequence, both courses, and all that differs at the step."""
+    """What a rule may look at: the sequence, both courses, all that differs at the step, and how it was sent."""
 
     drawn: Drawn
     kafka: Course
     ours: Course
     step: int
     found: Sequence[Found]
+    pipelined: bool = False
 
     def call(self, step: int) -> Call | None:
         """The call of a step, if it is one."""
@@ -159,7 +161,13 @@ def other_protocol(scene: Scene, one: Found) -> bool:
 
 def kafka_waits(scene: Scene, one: Found) -> bool:
     """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses; there is nothing to compare."""
-    return one.path.startswith("settled") and not scene.kafka[scene.step - 1].settled.get("quiet", True)
+    is_quiet = scene.kafka[scene.step - 1].settled.get("quiet", True)
+    return one.path.startswith("settled") and LEFT not in one.path and not is_quiet
+
+
+def fenced_late(scene: Scene, one: Found) -> bool:
+    """Kafka reads a static member's old joins when its client has begun anew: they take the seat from it."""
+    return scene.pipelined and one.path.startswith("settled.ended") and one.kafka == "FENCED_INSTANCE_ID"
 
 
 def no_common_protocol(scene: Scene, one: Found) -> bool:
@@ -208,6 +216,7 @@ RULES: tuple[Rule, ...] = (
         parts=True,
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
+    Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
     Rule(
@@ -216,17 +225,34 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def differing(drawn: Drawn, kafka: Course, ours: Course) -> list[Found]:
+def differing(drawn: Drawn, kafka: Course, ours: Course, *, pipelined: bool) -> list[Found]:
     """What is to be explained: all that differs, in mixed groups what differs in the end and what no client may hear.
 
     In mixed groups both sides go their own ways on purpose, step by step: who is called when is what the bridge is for.
+    With pipelined requests they do too: Kafka reads nothing behind a request that waits, the bridge takes it up.
     """
     found = differences(kafka, ours)
-    if drawn.kind not in LOOSE:
+    if drawn.kind not in LOOSE and not pipelined:
         return found
-    return sorted(
-        [*(one for one in found if one.path.startswith("settled")), *unheard_of(drawn, ours)], key=lambda one: one.step
+    in_the_end = (one for one in found if one.path.startswith("settled") and LEFT not in one.path)
+    if drawn.kind == "classic":
+        in_the_end = (one for one in in_the_end if not is_dealt(one))
+    return sorted([*in_the_end, *unheard_of(drawn, ours), *left_unanswered(ours)], key=lambda one: one.step)
+
+
+def is_dealt(one: Found) -> bool:
+    """Whether this is what a leader dealt out, in whichever of the rebalances that the sequence has."""
+    return one.path.startswith("settled.owned") or (
+        one.path.startswith("settled.shares") and ABSENT not in {one.kafka, one.ours}
     )
+
+
+def left_unanswered(ours: Course) -> Iterator[Found]:
+    """Requests that wait though the group is at rest, whatever Kafka leaves (K1.52)."""
+    for step, seen in enumerate(ours, 1):
+        steps = seen.settled.get(LEFT)
+        if steps and seen.settled["quiet"]:
+            yield Found(step=step, asked=step, path=f"settled.{LEFT}", kafka="nothing", ours=str(steps))
 
 
 def unheard_of(drawn: Drawn, ours: Course) -> Iterator[Found]:
@@ -248,13 +274,13 @@ LEAKS = {
 }
 
 
-def judge(drawn: Drawn, kafka: Course, ours: Course) -> Verdict:
+def judge(drawn: Drawn, kafka: Course, ours: Course, *, pipelined: bool = False) -> Verdict:
     """Go through what differs, step by step, until something is unexplained or the courses part."""
     rules: dict[str, int] = {}
-    found = differing(drawn, kafka, ours)
+    found = differing(drawn, kafka, ours, pipelined=pipelined)
     for step in sorted({one.step for one in found}):
         here = [one for one in found if one.step == step]
-        scene = Scene(drawn=drawn, kafka=kafka, ours=ours, step=step, found=here)
+        scene = Scene(drawn=drawn, kafka=kafka, ours=ours, step=step, found=here, pipelined=pipelined)
         explained = [next((rule for rule in RULES if rule.applies(scene, one)), None) for one in here]
         for rule in explained:
             if rule is not None:

@@ -83,8 +83,9 @@ class RandomPlay(Play):
     """One sequence on its way on one side.
 
     `expected` says which steps' calls the other side answered during a step: for those more time is taken, so that a
-    busy machine makes no difference. With `pipelined` everything of a member goes over one connection; else a call
-    takes another one while an answer is waited for on the first, as a coordinator reads nothing more from that.
+    busy machine makes no difference. With `pipelined` everything of a member goes over one connection, and what is sent
+    behind a request that waits is not waited for; else a call takes another connection while an answer is waited for
+    on the first, as a coordinator reads nothing more from that.
     """
 
     patience: Patience
@@ -227,6 +228,12 @@ class RandomPlay(Play):
         values = {name: self._value(part, name) for name, part in fields.items()}
         return self._connection("admin-eye").ask(api, version, values, ADMIN_S)
 
+    def set_aside(self) -> list[Asked]:
+        """Members go on over connections of their own making; gives the old ones, whose answers are still taken."""
+        for asked in self.waiting:
+            asked.who = f"{asked.who} before"
+        return [asked for asked in self.waiting if asked.steps]
+
     def give_up_waiting(self) -> None:
         """All connections of members end."""
         for asked in self.waiting:
@@ -254,7 +261,7 @@ class RandomPlay(Play):
             self.waiting.remove(asked)
             return [Raw(asked=number, api="", answer={"closed": True})]
         asked.steps.append(number)
-        taken = self._take_until(number)
+        taken = [] if len(asked.steps) > 1 else self._take_until(number)
         for _ in range(1 if any(one.asked == number for one in taken) else 3):
             if any(one.steps for one in self.waiting):
                 self._pass_through()

@@ -13,6 +13,8 @@ from tests.support.conformance.steps import Call, Close, Pause
 
 Kind = Literal["classic", "consumer", "mixed", "regex"]
 KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex")
+LEFT = "left unanswered"
+"""The steps of pipelined requests without an answer when all has come to rest."""
 OWN_TOPIC = "$g-t"
 """A topic that belongs to one sequence on one side, and comes and grows in its course."""
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.conformance.random.members import Member
-from tests.conformance.random.playing import RandomPlay, Raw, RawSeen, errors
-from tests.conformance.random.sequences import Move, Settle
+from tests.conformance.random.playing import Asked, RandomPlay, Raw, RawSeen, errors
+from tests.conformance.random.sequences import LEFT, Move, Settle
 from tests.support.conformance import protocol
 from tests.support.conformance.calls import beat, chb, join, leave_all, rejoin, sync
 from tests.support.conformance.schema import Value
@@ -17,6 +17,7 @@ from tests.support.conformance.steps import TOPICS, Assignment, Call, Owned, Par
 from translators.dialects.errors import ErrorCode as E
 
 ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S, PATTERNS_S = 100, 3, 0.15, 13.0
+DISMISSAL_ROUNDS, OLD_S = QUIET_ROUNDS, 0.3
 AT_REST = {"Stable", "Empty", "Dead"}
 AGAIN = {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
 FORGOTTEN = {E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND}
@@ -44,28 +45,42 @@ class Settling:
         }
         self._sent: dict[int, Call] = {}
         self._number = 0
+        self._old: Sequence[Asked] = ()
+        self._dismissed: set[str] = set()
         self._last: dict[str, str] = {}
 
     def run(self) -> dict[str, Value]:
         """Let them act in turns until nothing changes any more.
 
-        Gives whether it became quiet, the requests that nobody answered, how each client ended, and the group.
+        Gives whether it became quiet, the requests that nobody answered, how each client ended, and the group. What
+        was sent before is given up, or with pipelined requests waited for beside: those left without an answer.
         """
-        self._dismiss_strangers()
+        if self._play.pipelined:
+            self._old = self._play.set_aside()
+        else:
+            self._play.give_up_waiting()
         quiet = 0
         not_before = time.monotonic() + self._least_s()
-        for _ in range(ROUNDS_MAX):
+        for number in range(ROUNDS_MAX):
+            had_strangers = number % DISMISSAL_ROUNDS == 0 and self._dismiss_strangers()
             turns = [self._turn(one) for one in self._clients.values()]
-            quiet = 0 if any(turns) or self._waiting() else quiet + 1
+            quiet = 0 if any(turns) or self._waiting() or had_strangers else quiet + 1
             if quiet >= QUIET_ROUNDS and time.monotonic() >= not_before and self._group()["state"] in AT_REST:
                 break
             time.sleep(ROUND_PAUSE_S)
         unanswered: list[Value] = list(self._waiting())
+        self._take_old()
+        left: list[Value] = [step for asked in self._old for step in asked.steps]
         self._play.give_up_waiting()
         ended = {name: one.ended for name, one in self._clients.items()}
         group = self._group()
         is_quiet = quiet >= QUIET_ROUNDS and group["state"] in AT_REST
-        return {"quiet": is_quiet, "unanswered": unanswered, "ended": ended, **group}
+        return {"quiet": is_quiet, "unanswered": unanswered, LEFT: left, "ended": ended, **group}
+
+    def _take_old(self) -> None:
+        """Answers to what was sent before, for as long as more come."""
+        while self._old and self._play.take_ready(OLD_S):
+            pass
 
     def _least_s(self) -> float:
         """Kafka looks at patterns of a group again after ten seconds at the earliest."""
@@ -76,13 +91,20 @@ class Settling:
         own = [number for asked in self._play.waiting for number in asked.steps if number < 0]
         return [f"{self._sent[number].api} of {self._sent[number].who}" for number in own]
 
-    def _dismiss_strangers(self) -> None:
-        """Who no client stands behind any more is removed, as an admin would; old requests are given up."""
-        self._play.give_up_waiting()
+    def _dismiss_strangers(self) -> bool:
+        """Who no client stands behind any more is removed, as an admin would, and so are ids that were promised.
+
+        Gives whether there was one in the group.
+        """
         known = {self._id_of(one.member) for one in self._clients.values()}
-        strangers = sorted(set(self._member_ids()) - known)
+        promised = set(self._play.told.words) - self._dismissed
+        # Whoever waits for its first answer is no stranger, though nobody can tell.
+        inside = set() if self._waiting() else set(self._member_ids()) - known
+        strangers = sorted({*inside, *(promised - known)})
         if strangers:
+            self._dismissed.update(strangers)
             self._play.ask_aside("LeaveGroup", 5, leave_all("admin", *((one, None) for one in strangers)).fields)
+        return bool(inside)
 
     def _id_of(self, member: Member) -> str:
         return f"member-{member.name}" if member.native else self._play.told.members.get(member.name, "")

@@ -62,12 +62,13 @@ class Sides:
         except (NoAnswer, OSError) as silence:
             hung = Found(step=1, asked=1, path="no view or probe is answered", kafka="", ours=repr(silence))
             return Verdict(unexplained=(hung,), rules={}, steps=len(drawn.moves))
-        return judge(drawn, kafka, ours)
+        return judge(drawn, kafka, ours, pipelined=self.pipelined)
 
     def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
         """What both show; ours is waited for where Kafka has answered."""
         kafka = self.course_of_kafka(drawn, patience)
-        return kafka, self._play_on(self._ours, drawn, patience, answered_in(kafka))
+        expected = {} if self.pipelined else answered_in(kafka)
+        return kafka, self._play_on(self._ours, drawn, patience, expected)
 
     def course_of_kafka(self, drawn: Drawn, patience: Patience) -> Course:
         """What Kafka shows."""

@@ -26,6 +26,7 @@ class Sent:
 
     api: str
     version: int
+    number: int
 
 
 class Connection:
@@ -50,13 +51,15 @@ class Connection:
         """Send a request."""
         self._number += 1
         self._socket.sendall(encode_request(APIS[api], version, self._number, self._client_id, fields))
-        self._sent.append(Sent(api=api, version=version))
+        self._sent.append(Sent(api=api, version=version, number=self._number))
 
     def receive(self, within_s: float) -> tuple[Sent, dict[str, Value]]:
         """The next answer and what it answers; NoAnswer if there is none in time."""
         deadline = time.monotonic() + within_s
         frame = self._frame(deadline)
         sent = self._sent.popleft()
+        answered = int.from_bytes(frame[:HEAD_BYTES], "big")
+        assert answered == sent.number, f"request {answered} was answered before {sent.number}, a {sent.api}"
         return sent, decode_answer(APIS[sent.api], sent.version, frame)
 
     def ask(self, api: str, version: int, fields: Mapping[str, Value], within_s: float = 30.0) -> dict[str, Value]:
