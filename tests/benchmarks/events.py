@@ -1,4 +1,4 @@
-"""What the event log costs: events a second by itself, CPU per member that moves, and heartbeats with and without it.
+"""What the event log and traces cost: events a second, CPU per member that moves, and heartbeats with and without them.
 
 It must not know how an event is made.
 """
@@ -21,7 +21,10 @@ from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.overhearing import Overhearing
+from bridge.telemetry.rebalance_metrics import RebalanceMetrics
+from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
 from bridge.telemetry.schema.terms import Road
+from bridge.telemetry.traces.exporting import HTTP, Collector, open_takers
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_reply, encode_request
 from bridge.wire.frames import read_request_header
@@ -54,8 +57,10 @@ def measure_events(broker: BenchBroker, directory: Path) -> list[Figure]:
     """The log alone, the follower alone, and a bridge with the log against one without."""
     calm_collector()
     alone = [_log_alone(directory / f"alone-{number}") for number in range(ROUNDS)]
-    moved = [_moved_member_us(directory / f"moved-{number}") for number in range(ROUNDS)]
-    own, beside = [own for own, _ in moved], [beside for _, beside in moved]
+    with program("tests.benchmarks.collector", [], directory) as collector:
+        traced = [_traced_member_us(directory / f"traced-{number}", collector) for number in range(ROUNDS)]
+        moved = [_moved_member_us(directory / f"moved-{number}") for number in range(ROUNDS)]
+        beating = _heartbeat_cost(broker, directory, collector.ready_line)
     return [
         Figure(
             name="events written, per CPU second",
@@ -64,30 +69,28 @@ def measure_events(broker: BenchBroker, directory: Path) -> list[Figure]:
             target=EVENTS_PER_S,
             note=spread(alone),
         ),
-        Figure(
-            name="CPU per member that moves, of the thread that serves",
-            value=middle(own),
-            unit="µs",
-            target=MOVED_US,
-            note=spread(own),
-        ),
-        Figure(
-            name="CPU per member that moves, of the thread that explains and writes",
-            value=middle(beside),
-            unit="µs",
-            note=spread(beside),
-        ),
+        *_moved_figures("event log", moved),
+        *_moved_figures("event log, metrics and tracing", traced),
         Figure(
             name="CPU per ordinary heartbeat on road pass", value=_overheard_beat_us(directory / "beats"), unit="µs"
         ),
-        _heartbeat_cost(broker, directory),
+        beating,
     ]
 
 
-def _recorder(folder: Path) -> Recorder:
+def _moved_figures(what: str, moved: Sequence[tuple[float, float]]) -> list[Figure]:
+    own, beside = [own for own, _ in moved], [beside for _, beside in moved]
+    name = f"{what}: CPU per member that moves, of"
+    return [
+        Figure(name=f"{name} the thread that serves", value=middle(own), unit="µs", target=MOVED_US, note=spread(own)),
+        Figure(name=f"{name} threads beside it", value=middle(beside), unit="µs", note=spread(beside)),
+    ]
+
+
+def _recorder(folder: Path, takers: Sequence[Taker] = ()) -> Recorder:
     clocks = Clocks(mono_us=lambda: time.monotonic_ns() // 1000, wall_us=lambda: time.time_ns() // 1000)
     sink = FileSink(folder, BOOT, FileLimits(), clocks.wall_us)
-    return Recorder(BOOT, clocks, [sink], 2 * EVENTS)
+    return Recorder(BOOT, clocks, [sink, *([RebalanceSink(takers, clocks.mono_us)] if takers else [])], 2 * EVENTS)
 
 
 def _log_alone(folder: Path) -> float:
@@ -115,11 +118,21 @@ def _follower(recorder: Recorder, topics: TopicBook) -> Follower:
     return Follower(BOOT, recorder, explain, topics, Shard(settings=EngineSettings(), assignors={}))
 
 
-def _moved_member_us(folder: Path) -> tuple[float, float]:
+def _traced_member_us(folder: Path, collector: Child) -> tuple[float, float]:
+    """The same with all that can be made of a rebalance; raises BenchmarkError if no trace of it came."""
+    known = int(collector.ask("count"))
+    sent_to = Collector(endpoint=collector.ready_line, protocol=HTTP, headers={})
+    spent = _moved_member_us(folder, (RebalanceMetrics(), *open_takers(sent_to, "0")))
+    if int(collector.ask("count")) < known + MEMBERS:
+        raise BenchmarkError("fewer spans came than members moved")
+    return spent
+
+
+def _moved_member_us(folder: Path, takers: Sequence[Taker] = ()) -> tuple[float, float]:
     """One rebalance of eager members, each of which gives everything up and gets something else: CPU per member of the
-    bridge's own thread, and of the one that explains and writes.
+    bridge's own thread, and of those that explain, write and send.
     """
-    recorder = _recorder(folder)
+    recorder = _recorder(folder, takers)
     follower = _follower(recorder, TopicBook())
     names = [f"member-{number}" for number in range(MEMBERS)]
     _play(follower, recorder, _generation(names, 1))
@@ -181,8 +194,8 @@ def _overheard_beat_us(folder: Path) -> float:
     return MICROS * spent_s / BEATS
 
 
-def _heartbeat_cost(broker: BenchBroker, directory: Path) -> Figure:
-    """How much more CPU a bridge takes for 3,000 heartbeats a second with the log on; both in turns."""
+def _heartbeat_cost(broker: BenchBroker, directory: Path, endpoint: str) -> Figure:
+    """How much more CPU a bridge takes for 3,000 heartbeats a second with log and tracing on; both in turns."""
     make_topics(broker, SMALL_TOPIC)
     with ExitStack() as stack:
 
@@ -191,15 +204,15 @@ def _heartbeat_cost(broker: BenchBroker, directory: Path) -> Figure:
             return bridge, _load(stack, address, group, directory)
 
         without = side("bench-without")
-        with_log = side("bench-with", f"events.path={directory / 'events'}")
+        with_log = side("bench-with", f"events.path={directory / 'events'}", f"otel.endpoint={endpoint}")
         spent: list[tuple[float, float]] = [(_spend(without), _spend(with_log)) for _ in range(ROUNDS)]
     plain, ours = middle([before for before, _ in spent]), middle([after for _, after in spent])
     return Figure(
-        name=f"CPU for {BEATING_MEMBERS / INTERVAL_S:.0f} heartbeats a second with the log",
+        name=f"CPU for {BEATING_MEMBERS / INTERVAL_S:.0f} heartbeats a second with log and tracing",
         value=ours,
         unit="% of a core",
         target=Target(bound=plain * (1 + COST_SHARE)),
-        baseline=Baseline(name="without it", value=plain),
+        baseline=Baseline(name="without them", value=plain),
         note=spread([after / before for before, after in spent]),
     )
 

@@ -6,7 +6,9 @@ never seen, and a log exported twice makes the same traces.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
+from operator import itemgetter
 
 from bridge.telemetry.rebalances.stories import MemberStory, Rebalance, Stretch
 from bridge.telemetry.schema.terms import Outcome, Phase
@@ -17,6 +19,7 @@ Attributes = Mapping[str, Attribute]
 SECOND_US = 1_000_000
 PARTITIONS_MAX = 128
 """Partitions that an attribute names at most; the event log names all."""
+TRACES_KEPT_MAX = 16
 SPAN_NAMES = {
     Phase.JOINING: names.JOIN_WAIT,
     Phase.SYNCING: names.SYNC,
@@ -65,6 +68,10 @@ class SpanPlan:
     is_error: bool = False
 
 
+Releases = Mapping[str, tuple[int, tuple[LinkPlan, ...]]]
+"""By member: its place among those that a rebalance touched, and links to where it gave partitions up."""
+
+
 def root_id(rebalance_id: str) -> SpanId:
     """The root span of a rebalance."""
     return _id(rebalance_id, "")
@@ -73,17 +80,23 @@ def root_id(rebalance_id: str) -> SpanId:
 def plan_spans(rebalance: Rebalance) -> list[SpanPlan]:
     """The spans of one rebalance, the root first; times within one span never run backwards."""
     spans = [_root(rebalance)]
-    for member in rebalance.touched:
-        spans += _member_spans(rebalance, member)
+    touched = rebalance.touched
+    releases = {member.member_id: _releases(rebalance, place, member) for place, member in enumerate(touched)}
+    for member in touched:
+        spans += _member_spans(rebalance, member, releases)
     if rebalance.untouched_count:
         spans.append(_untouched(rebalance))
     return spans
 
 
 def _id(rebalance_id: str, path: str) -> SpanId:
-    trace = int.from_bytes(sha256(rebalance_id.encode(errors="replace")).digest()[:16]) or 1
     span = int.from_bytes(sha256(f"{rebalance_id}\n{path}".encode(errors="replace")).digest()[:8]) or 1
-    return SpanId(trace, span)
+    return SpanId(_trace(rebalance_id), span)
+
+
+@lru_cache(TRACES_KEPT_MAX)
+def _trace(rebalance_id: str) -> int:
+    return int.from_bytes(sha256(rebalance_id.encode(errors="replace")).digest()[:16]) or 1
 
 
 def _root(rebalance: Rebalance) -> SpanPlan:
@@ -130,10 +143,10 @@ def _root_links(rebalance: Rebalance) -> Iterator[LinkPlan]:
         yield LinkPlan(root_id(rebalance.superseded_by), "superseded-by")
 
 
-def _member_spans(rebalance: Rebalance, member: MemberStory) -> Iterator[SpanPlan]:
+def _member_spans(rebalance: Rebalance, member: MemberStory, releases: Releases) -> Iterator[SpanPlan]:
     origin_us = rebalance.began_wall_us
     parent = _id(rebalance.rebalance_id, member.member_id)
-    children = list(_children(rebalance, member, parent))
+    children = list(_children(rebalance, member, parent, releases))
     moments = [moment for moment in (member.told_us, member.commit_on_revoke_us) if moment is not None]
     begin_us = min((0, *moments)) + origin_us
     end_us = max((0, *moments)) + origin_us
@@ -172,9 +185,10 @@ def _moments(member: MemberStory, origin_us: int) -> Iterator[EventPlan]:
         yield EventPlan(names.COMMITTED, origin_us + member.commit_on_revoke_us)
 
 
-def _children(rebalance: Rebalance, member: MemberStory, parent: SpanId) -> Iterator[SpanPlan]:
+def _children(rebalance: Rebalance, member: MemberStory, parent: SpanId, releases: Releases) -> Iterator[SpanPlan]:
     for number, stretch in enumerate(member.stretches):
-        yield _stretch_span(rebalance, f"{member.member_id}\n{number}", stretch, parent)
+        links = _release_links(releases, stretch) if stretch.waits_on else ()
+        yield _stretch_span(rebalance, f"{member.member_id}\n{number}", stretch, parent, links)
     if member.first_commit_us is not None:
         begin_us = min(member.first_fetch_us or 0, member.first_commit_us)
         yield SpanPlan(
@@ -187,7 +201,9 @@ def _children(rebalance: Rebalance, member: MemberStory, parent: SpanId) -> Iter
         )
 
 
-def _stretch_span(rebalance: Rebalance, path: str, stretch: Stretch, parent: SpanId) -> SpanPlan:
+def _stretch_span(
+    rebalance: Rebalance, path: str, stretch: Stretch, parent: SpanId, links: tuple[LinkPlan, ...]
+) -> SpanPlan:
     origin_us = rebalance.began_wall_us
     return SpanPlan(
         id=_id(rebalance.rebalance_id, path),
@@ -196,17 +212,23 @@ def _stretch_span(rebalance: Rebalance, path: str, stretch: Stretch, parent: Spa
         begin_us=origin_us + stretch.begin_us,
         end_us=origin_us + stretch.end_us,
         attributes=_known({names.WAITED_FOR: stretch.waits_on}),
-        links=tuple(_release_links(rebalance, stretch)),
+        links=links,
     )
 
 
-def _release_links(rebalance: Rebalance, stretch: Stretch) -> Iterator[LinkPlan]:
-    """To the spans in which the holders gave partitions up."""
-    for member in rebalance.touched:
-        if member.member_id in stretch.waits_on:
-            for number, other in enumerate(member.stretches):
-                if other.phase is Phase.REVOKING:
-                    yield LinkPlan(_id(rebalance.rebalance_id, f"{member.member_id}\n{number}"), "released-by")
+def _releases(rebalance: Rebalance, place: int, member: MemberStory) -> tuple[int, tuple[LinkPlan, ...]]:
+    """Links to the spans in which a member gave partitions up, and its place among all."""
+    return place, tuple(
+        LinkPlan(_id(rebalance.rebalance_id, f"{member.member_id}\n{number}"), "released-by")
+        for number, stretch in enumerate(member.stretches)
+        if stretch.phase is Phase.REVOKING
+    )
+
+
+def _release_links(releases: Releases, stretch: Stretch) -> tuple[LinkPlan, ...]:
+    """To the spans in which the holders gave partitions up, in the order of the members."""
+    holders = [releases[member_id] for member_id in set(stretch.waits_on) if member_id in releases]
+    return tuple(link for _, links in sorted(holders, key=itemgetter(0)) for link in links)
 
 
 def _untouched(rebalance: Rebalance) -> SpanPlan:

@@ -37,6 +37,19 @@ def test_release_wait_names_and_links_whom_it_waits_for() -> None:
     assert (revoke.begin_us, revoke.end_us) == (START_WALL_US + 900_000, START_WALL_US + 3_000_000)
 
 
+def test_release_wait_for_several_links_them_in_the_order_of_the_members() -> None:
+    """However it names them; members that gave nothing up, or that nobody knows, have no such span."""
+    (rebalance,) = assemble(cooperative_handover().events)
+    waiting, holder = rebalance.touched[:2]
+    others = [replace(holder, member_id=name) for name in ("c8", "c7")]
+    stretch = replace(waiting.stretches[0], waits_on=("c7", "c4", "nobody", "c8", "c7"))
+    members = (replace(waiting, stretches=(stretch,)), *others)
+    spans = plan_spans(replace(rebalance, members=members))
+    (wait,) = [span for span in spans if span.name == names.RELEASE_WAIT]
+    assert [link.to for link in wait.links] == [span.id for span in spans if span.name == names.REVOKE]
+    assert len(wait.links) == 2
+
+
 def test_ids_follow_from_the_rebalance() -> None:
     """The same log gives the same trace; another rebalance another one."""
     assert handover() == handover()
