@@ -22,7 +22,11 @@ ENTRY_POINTS = "epochbridge.commands"
 EXTRAS: Mapping[str, str] = {"demo": "demo"}
 """Commands whose libraries come with an extra of our own distribution."""
 INTERRUPTED = 130
-USAGE_CODE, FAILURE_CODE, BUG_CODE = "EB-CLI-001", "EB-CLI-004", "EB-CLI-099"
+USAGE_CODE = "EB-CLI-001"
+"""The command was called wrongly: what click says of it comes after the code."""
+FAILURE_CODE = "EB-CLI-004"
+"""The command failed, and what it says of it has no code of its own."""
+BUG_CODE = "EB-CLI-099"
 DEBUG = "epochbridge.debug"
 
 

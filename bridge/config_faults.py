@@ -12,13 +12,21 @@ class FaultCode(StrEnum):
     """Stable codes of configuration faults."""
 
     UNREADABLE = "EB-CONFIG-001"
+    """The file is not there, may not be read, or is no UTF-8."""
     NOT_YAML = "EB-CONFIG-002"
+    """The file is no YAML, or no list of keys with values; the line is named."""
     UNKNOWN_KEY = "EB-CONFIG-003"
+    """No key is called so; the nearest one is named."""
     WRONG_KIND = "EB-CONFIG-004"
+    """The value is of another kind than the key takes: no number, no address, no file that can be read."""
     OUT_OF_BOUNDS = "EB-CONFIG-005"
+    """The value is less or more than the key takes, or none of its choices."""
     WRONG_RULE = "EB-CONFIG-006"
+    """A rule of groups lacks a glob or a road, or has a key that is not one of single groups."""
     CONTRADICTION = "EB-CONFIG-007"
+    """Two keys exclude each other, as a least value above the greatest."""
     MISSING = "EB-CONFIG-008"
+    """A key that has no default is not given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

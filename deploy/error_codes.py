@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,10 +133,11 @@ class Module:
                 yield node
 
     def words(self, node: ast.expr, code: str) -> str:
-        """What is said with a code: in the same string, beside it, by those who use its name, or by its name."""
+        """What is said with a code: in the same string, beside or below it, by those who use its name, or by that."""
         name = self._name(node)
         beside = "" if name else self._beside(node)
-        found = (_sentence(text_of(node).partition(code)[2]), beside, self._used(name), _said_by(name))
+        told = (self._used(name), self._below(node), _said_by(name))
+        found = (_sentence(text_of(node).partition(code)[2]), beside, *told)
         return next((words for words in found if words.strip(NO_WORDS)), self._docstring(node))
 
     def _beside(self, node: ast.expr) -> str:
@@ -165,6 +166,16 @@ class Module:
             match node:
                 case ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name(id=found)), *rest]) if found == name:
                     return _sentence("".join(text_of(part) for part in rest))
+        return ""
+
+    def _below(self, node: ast.expr) -> str:
+        """The docstring of the name that a code alone is given."""
+        assigned = self._parents.get(node)
+        siblings = getattr(self._parents.get(assigned), "body", []) if isinstance(assigned, ast.Assign) else []
+        for one, after in pairwise(siblings):
+            match after:
+                case ast.Expr(value=ast.Constant(value=str(text))) if one is assigned:
+                    return _sentence(text)
         return ""
 
     def _name(self, node: ast.expr) -> str:

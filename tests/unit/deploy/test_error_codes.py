@@ -28,10 +28,12 @@ SHARED = {
         ('class Fault(Enum):\n    THING_GONE = "EB-X-001"', "thing gone"),
         ('GONE, LOST = "EB-X-001", "other"\nraise E(f"{GONE}: {thing} is gone")', "… is gone"),
         ('answer("EB-X-001", "one" if a else "other")', "one; or: other"),
+        ('GONE = "EB-X-001"\n"""A thing is gone."""', "A thing is gone."),
+        ('class Code(StrEnum):\n    GONE = "EB-X-001"\n    """A thing is gone."""', "A thing is gone."),
     ],
 )
 def test_words_are_found_where_they_stand(source: str, words: str) -> None:
-    """With the code, beside it, under its name, or in the docstring of what bears it."""
+    """With the code, beside it, under its name, or in the docstring below it or of what bears it."""
     assert [(one.code, one.words) for one in mentions(source, "a.py")] == [("EB-X-001", words)]
 
 

@@ -27,9 +27,7 @@ from tests.support.conformance.calls import (
 from tests.support.conformance.steps import NEWEST, Await, Call, Part, Pause, Scenario, Step
 
 COMMITS = range(2, 11)
-OLD_COMMITS = range(2, 10)
 FETCHES = range(1, 11)
-OLD_FETCHES = range(1, 10)
 SIMPLE: dict[str, Part] = {"generation_id": -1, "member_id": ""}
 ON_BOTH_UP_TO = 9
 
