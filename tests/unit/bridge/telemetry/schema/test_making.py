@@ -52,5 +52,5 @@ def test_value_without_a_field_refused() -> None:
 
 def test_value_has_no_room_for_more() -> None:
     """A name that is no field is an error as before."""
-    with pytest.raises(AttributeError, match="nmae"):
-        object.__setattr__(Told("a"), "nmae", "b")
+    with pytest.raises(AttributeError, match="title"):
+        object.__setattr__(Told("a"), "title", "b")
