@@ -19,27 +19,36 @@ def with_word(rows: DataFrame) -> DataFrame:
     return rows.withColumn(WORD, f.floor(f.col("number") / f.lit(WORD_BITS)))
 
 
-def doubtful_words(events: DataFrame, highest: DataFrame) -> DataFrame:
-    """The words (`boot`, `word`) in which a number came twice, or that reach back to what earlier batches brought.
-
-    `highest` has `boot` and the `highest` number known of it. A run numbers its events without gaps, so in a log
-    without duplicates no word is doubtful, and finding that out costs one hash aggregate of longs.
-    """
+def counted_words(events: DataFrame) -> DataFrame:
+    """Per word (`boot`, `word`) its `bits`, how many numbers it has (`n`), and the `lowest` and `highest` of them."""
     bit = f.expr(f"shiftleft(1L, cast(pmod(number, {WORD_BITS}) as int))")
-    words = (
+    return (
         with_word(events.select("boot", "number"))
         .groupBy("boot", WORD)
-        .agg(f.bit_or(bit).alias("bits"), f.count("*").alias("n"), f.min("number").alias("lowest"))
+        .agg(
+            f.bit_or(bit).alias("bits"),
+            f.count("*").alias("n"),
+            f.min("number").alias("lowest"),
+            f.max("number").alias("highest"),
+        )
     )
-    told = words.join(f.broadcast(highest), "boot", "left")
+
+
+def doubtful_words(counts: DataFrame, known: DataFrame) -> DataFrame:
+    """The words (`boot`, `word`) in which a number came twice, or that reach back to what earlier batches brought.
+
+    `known` has `boot` and the `known` highest number of it. A run numbers its events without gaps, so in a log without
+    duplicates no word is doubtful.
+    """
+    told = counts.join(f.broadcast(known), "boot", "left")
     is_twice = f.col("n") != f.bit_count("bits")
-    is_late = f.col("lowest") <= f.coalesce("highest", f.lit(-1))
+    is_late = f.col("lowest") <= f.coalesce("known", f.lit(-1))
     return told.where(is_twice | is_late).select("boot", WORD)
 
 
-def highest_numbers(events: DataFrame) -> DataFrame:
+def highest_numbers(counts: DataFrame) -> DataFrame:
     """The `highest` number of each `boot`."""
-    return events.groupBy("boot").agg(f.max("number").alias("highest"))
+    return counts.groupBy("boot").agg(f.max("highest").alias("highest"))
 
 
 def split_doubtful(rows: DataFrame, words: DataFrame) -> tuple[DataFrame, DataFrame]:

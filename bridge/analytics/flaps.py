@@ -33,7 +33,7 @@ def flaps(events: DataFrame) -> DataFrame:
         "via": f.col("before"),
         "left_us": f.col("left.wall_us"),
         "back_us": f.col("at.wall_us"),
-        "back_event": f.col("at.event_id"),
+        "back_event": f.col("event_id"),
         "date": utc_day(f.col("at.wall_us")),
     }
     return conform(FLAPS, back.withColumns(columns))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as f
 
-from bridge.analytics.duplicates import doubtful_words, highest_numbers, numbered_copies, split_doubtful
+from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
 from bridge.analytics.reading import IS_EVENT, REASON, SOURCE, accepted, events_among, judged, parsed, refused
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
@@ -41,14 +41,15 @@ class Intake:
         seen = Observation()
         self.store.append(EVENTS, judged(lines).observe(seen, *_told()).transform(events_among, batch))
         refusals = int(seen.get["refused"])
-        words = doubtful_words(self._batch(batch), self._known_numbers()).localCheckpoint()
+        counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
+        words = doubtful_words(counts, self._known_numbers())
         is_doubtful = not words.isEmpty()
         if is_doubtful:
-            self._write_again(lines, batch, words)
+            self._write_again(lines, batch, words.localCheckpoint())
         elif refusals:
             suspects = lines.where(f.col(SOURCE).between(seen.get["least"], seen.get["most"]))
             self.store.append(REJECTED, refused(parsed(suspects), batch))
-        self._remember(batch)
+        self._remember(counts)
         return Taken(lines=int(seen.get["lines"]), refused=refusals, is_doubtful=is_doubtful)
 
     def _write_again(self, lines: DataFrame, batch: int, words: DataFrame) -> None:
@@ -61,21 +62,18 @@ class Intake:
         self.store.append(EVENTS, accepted(outside, batch).unionByName(accepted(copies, batch)))
         self.store.append(REJECTED, refused(rows, batch).unionByName(refused(copies, batch)))
 
-    def _batch(self, batch: int) -> DataFrame:
-        return self.store.read(EVENTS).where(f.col(BATCH) == batch)
-
     def _known_numbers(self) -> DataFrame:
-        return self.store.spark.createDataFrame(list(self.highest.items()), "boot string, highest long")
+        return self.store.spark.createDataFrame(list(self.highest.items()), "boot string, known long")
 
-    def _remember(self, batch: int) -> None:
-        for boot, highest in highest_numbers(self._batch(batch)).collect():
+    def _remember(self, counts: DataFrame) -> None:
+        for boot, highest in highest_numbers(counts).collect():
             self.highest[boot] = max(highest, self.highest.get(boot, -1))
 
 
 def intake_after(store: Store, batch: int) -> Intake:
     """An intake that knows what the batches before this one brought."""
     earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
-    return Intake(store, dict(map(tuple, highest_numbers(earlier).collect())))
+    return Intake(store, dict(map(tuple, highest_numbers(counted_words(earlier)).collect())))
 
 
 def _told() -> list[Column]:

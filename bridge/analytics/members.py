@@ -20,7 +20,7 @@ def members(events: DataFrame) -> DataFrame:
     """Spans of the same state; a span ends with another state, or when the member goes."""
     order = Window.partitionBy("group_id", "member_id").orderBy(SEQ)
     rows = events.where(f.col("kind").isin(*INPUTS, MemberLeft.kind))
-    slim = rows.select("group_id", "member_id", "departure", *STATE, moment().alias("at"), SEQ)
+    slim = rows.select("group_id", "member_id", "departure", *STATE, "event_id", moment().alias("at"), SEQ)
     stated = slim.withColumns({"state": f.struct(*STATE), "is_going": f.col("departure").isNotNull()})
     previous = f.lag(f.struct("state", "is_going")).over(order)
     is_same = ~previous["is_going"] & (previous["state"] == f.col("state"))
@@ -37,6 +37,6 @@ def _spell() -> dict[str, Column]:
         "ended_us": end["wall_us"],
         "duration_us": elapsed_us(begin, end),
         "departure": f.col("next.departure"),
-        "began_event": begin["event_id"],
+        "began_event": f.col("event_id"),
         "date": utc_day(begin["wall_us"]),
     }

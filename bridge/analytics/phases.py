@@ -28,11 +28,13 @@ def phases(events: DataFrame) -> DataFrame:
         "member_epoch",
         "kind",
         "waits_on",
+        "boot",
+        "event_id",
         moment().alias("at"),
         SEQ,
         fast_key(*EPISODE).alias("key"),
     )
-    after = f.lead(f.struct("kind", "waits_on", "at")).over(order)
+    after = f.lead(f.struct("kind", "waits_on", "event_id", "at")).over(order)
     begins = slim.withColumn("after", after).where(f.col("kind") == PhaseBegan.kind)
     return conform(PHASES, begins.withColumns(_spell()))
 
@@ -43,13 +45,12 @@ def _spell() -> dict[str, Column]:
     end = f.when(is_closed, f.col("after.at"))
     waited_last = f.when(is_closed & (f.size("after.waits_on") > 0), f.col("after.waits_on"))
     return {
-        "boot": begin["boot"],
         "began_us": begin["wall_us"],
         "ended_us": end["wall_us"],
         "duration_us": elapsed_us(begin, end),
         "is_closed": is_closed,
         "waits_on": f.coalesce(waited_last, f.col("waits_on")),
-        "began_event": begin["event_id"],
-        "ended_event": end["event_id"],
+        "began_event": f.col("event_id"),
+        "ended_event": f.when(is_closed, f.col("after.event_id")),
         "date": utc_day(begin["wall_us"]),
     }

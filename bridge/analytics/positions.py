@@ -11,8 +11,8 @@ from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"
-MOMENT = ("event_id", "boot", "wall_us", "mono_us", SEQ)
-"""What is needed of an event to tell the time to another one."""
+MOMENT = ("wall_us", "mono_us", SEQ)
+"""What is needed of an event to tell the time to another one; `seq` tells the run. Sorted rows carry many of them."""
 RUN_BITS = 40
 CLOCK = "clock-jumped-back"
 JUMP_MIN_US = 100_000
@@ -53,7 +53,8 @@ def elapsed_us(begin: Column, end: Column) -> Column:
     """Microseconds between two moments: monotonic in one run, wall clock across runs; null if one is null."""
     wall = f.greatest(end["wall_us"] - begin["wall_us"], f.lit(0))
     both = begin.isNotNull() & end.isNotNull()
-    return f.when(both, f.when(begin["boot"] == end["boot"], end["mono_us"] - begin["mono_us"]).otherwise(wall))
+    is_one_run = f.shiftright(begin[SEQ], RUN_BITS) == f.shiftright(end[SEQ], RUN_BITS)
+    return f.when(both, f.when(is_one_run, end["mono_us"] - begin["mono_us"]).otherwise(wall))
 
 
 def clock_jumps(events: DataFrame) -> DataFrame:

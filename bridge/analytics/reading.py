@@ -18,49 +18,45 @@ LINE, SOURCE = "value", "source"
 """The two columns that a reader gets: the text, and what it came from."""
 TRUNCATED, FOREIGN, NEWER = "truncated", "foreign", "newer-schema"
 REASON, DETAIL = "reason", "detail"
-RECORD, IS_EVENT = "record", "is_event"
+IS_EVENT = "is_event"
 _EVENT, _CORRUPT = "event", "_corrupt_record"
+_EVENT_FIELD = StructField(_EVENT, log_schema())
 DAY_US = 86_400_000_000
+Fault = tuple[Column, str, Column]
+"""A condition on a row, the reason for which it is set aside, and the words that tell it."""
 GROUP_KINDS = sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names)
 
 
-def opened(lines: DataFrame) -> DataFrame:
-    """The lines with what each one says, as the struct `record`; blank lines are nothing.
-
-    In: `value` and `source`. Fields that we don't know are passed over, fields that are missing are null: that is how
-    files of other schema versions stay readable.
-    """
-    schema = StructType([StructField(_EVENT, log_schema()), StructField(_CORRUPT, StringType())])
-    # Where a schema has a place for what is corrupt, Spark looks every field up by its name again, for every line: the
-    # event is wrapped, so that there are two fields and not sixty.
-    wrapped = f.concat(f.lit(f'{{"{_EVENT}":'), f.col(LINE), f.lit("}"))
-    return lines.where(f.trim(LINE) != "").select(LINE, SOURCE, f.from_json(wrapped, schema).alias(RECORD))
-
-
 def judged(lines: DataFrame) -> DataFrame:
-    """The lines as `opened`, but for their text, with `is_event`: whether there is no reason against a line."""
-    faults = [condition for condition, _, _ in _faults(f"{RECORD}.{_EVENT}.", f"{RECORD}.{_CORRUPT}")]
-    # The first fault is a kind of the second, told apart only for the reason.
-    return opened(lines).select(SOURCE, RECORD, (~reduce(Column.__or__, faults[1:])).alias(IS_EVENT))
+    """What each line says, a column each, its source, and `is_event`: whether there is no reason against it.
+
+    Fields that we don't know are passed over, fields that are missing are null: that is how files of other schema
+    versions stay readable. A line that is no event in JSON has null everywhere; blank lines are nothing.
+    """
+    # To keep the text of what is corrupt doubles the cost of a line, so this way does without.
+    record = f.from_json(_wrapped(), StructType([_EVENT_FIELD]))
+    # As a column Spark would parse the line anew for every condition on it; what is inlined is parsed once.
+    once = _written(lines).select(SOURCE, f.inline(f.array(record[_EVENT])))
+    return once.withColumn(IS_EVENT, ~reduce(Column.__or__, [condition for condition, _, _ in _faults()]))
 
 
 def events_among(rows: DataFrame, batch: int) -> DataFrame:
     """The events among judged rows, as the table `events` has them."""
-    flat = rows.where(IS_EVENT).select(f"{RECORD}.{_EVENT}.*")
-    return flat.withColumns({DATE: utc_day(f.col("wall_us")), BATCH: f.lit(batch)}).transform(_as_events)
+    events = rows.where(IS_EVENT).withColumns({DATE: utc_day(f.col("wall_us")), BATCH: f.lit(batch)})
+    return conform(EVENTS, events)
 
 
 def parsed(lines: DataFrame) -> DataFrame:
     """The lines with every column of the log, `date`, `reason` and `detail`, the latter two null for events."""
-    # As a column Spark would parse the line anew for every condition on it; what is inlined is parsed once.
-    once = opened(lines).select(LINE, SOURCE, f.inline(f.array(RECORD)))
+    schema = StructType([_EVENT_FIELD, StructField(_CORRUPT, StringType())])
+    once = _written(lines).select(LINE, SOURCE, f.inline(f.array(f.from_json(_wrapped(), schema))))
     flat = once.select(LINE, SOURCE, f"{_EVENT}.*", _CORRUPT)
     return flat.withColumns({DATE: utc_day(f.col("wall_us")), REASON: _reason(), DETAIL: _detail()}).drop(_CORRUPT)
 
 
 def accepted(rows: DataFrame, batch: int) -> DataFrame:
     """The events among parsed rows, as the table `events` has them."""
-    return rows.where(f.col(REASON).isNull()).withColumn(BATCH, f.lit(batch)).transform(_as_events)
+    return conform(EVENTS, rows.where(f.col(REASON).isNull()).withColumn(BATCH, f.lit(batch)))
 
 
 def refused(rows: DataFrame, batch: int) -> DataFrame:
@@ -84,46 +80,50 @@ def utc_day(wall_us: Column) -> Column:
     return f.date_from_unix_date(f.floor(wall_us / f.lit(DAY_US)).cast("int"))
 
 
-def _as_events(rows: DataFrame) -> DataFrame:
-    return conform(EVENTS, rows)
+def _written(lines: DataFrame) -> DataFrame:
+    return lines.where(f.trim(LINE) != "")
+
+
+def _wrapped() -> Column:
+    """The line as the one field of an object: so whatever follows an event on its line makes it corrupt, too."""
+    return f.concat(f.lit(f'{{"{_EVENT}":'), f.col(LINE), f.lit("}"))
 
 
 def _reason() -> Column:
-    reasons = [f.when(condition, reason) for condition, reason, _ in _faults("", _CORRUPT)]
+    reasons = [f.when(condition, reason) for condition, reason, _ in (*_corruptions(), *_faults())]
     return f.coalesce(*reasons)
 
 
 def _detail() -> Column:
-    details = [f.when(condition, detail) for condition, _, detail in _faults("", _CORRUPT)]
+    details = [f.when(condition, detail) for condition, _, detail in (*_corruptions(), *_faults())]
     return f.coalesce(*details)
 
 
-def _faults(prefix: str, corrupt: str) -> list[tuple[Column, str, Column]]:
-    """What may be wrong with a line: condition, reason and detail; the first that holds is told.
+def _corruptions() -> tuple[Fault, ...]:
+    """Why a line that has the faults of an empty event has them."""
+    is_corrupt = f.col(_CORRUPT).isNotNull()
+    return (
+        (is_corrupt & _is_cut(), TRUNCATED, f.lit("the line ends in the middle of an event")),
+        (is_corrupt, FOREIGN, f.lit("not an event: no JSON object, or a field of another type")),
+    )
 
-    The columns of the event have the prefix, `corrupt` is not null if the line is no event in JSON.
-    """
-    version, kind = f.col(f"{prefix}schema_version"), f.col(f"{prefix}kind")
-    is_corrupt = f.col(corrupt).isNotNull()
+
+def _faults() -> tuple[Fault, ...]:
+    """What may be wrong with an event; the first that holds is told."""
+    version, kind = f.col("schema_version"), f.col("kind")
     newer = f.concat(
         f.lit("written under schema version "),
         version.cast("string"),
         f.lit(f", known up to {SCHEMA_VERSION}: read it with a newer epochbridge"),
     )
-    foreign = (
-        (is_corrupt, "not an event: no JSON object, or a field of another type"),
-        (version.isNull() | f.col(f"{prefix}event_id").isNull(), "JSON without schema_version or event_id"),
-    )
-    strange = (
-        (kind.isNull() | ~kind.isin(list(KINDS)), "no kind of event that is known"),
-        (_lacks_stamp(prefix), "a stamp, or the group of an event about a group, is missing"),
-    )
-    return [
-        (is_corrupt & _is_cut(), TRUNCATED, f.lit("the line ends in the middle of an event")),
-        *((condition, FOREIGN, f.lit(detail)) for condition, detail in foreign),
+    is_nameless = version.isNull() | f.col("event_id").isNull()
+    is_strange = kind.isNull() | ~kind.isin(list(KINDS))
+    return (
+        (is_nameless, FOREIGN, f.lit("JSON without schema_version or event_id")),
         (version > SCHEMA_VERSION, NEWER, newer),
-        *((condition, FOREIGN, f.lit(detail)) for condition, detail in strange),
-    ]
+        (is_strange, FOREIGN, f.lit("no kind of event that is known")),
+        (_lacks_stamp(), FOREIGN, f.lit("a stamp, or the group of an event about a group, is missing")),
+    )
 
 
 def _is_cut() -> Column:
@@ -132,8 +132,8 @@ def _is_cut() -> Column:
     return line.startswith("{") & ~line.endswith("}")
 
 
-def _lacks_stamp(prefix: str) -> Column:
-    lacks = f.col(f"{prefix}kind").isin(GROUP_KINDS) & f.col(f"{prefix}group_id").isNull()
+def _lacks_stamp() -> Column:
+    lacks = f.col("kind").isin(GROUP_KINDS) & f.col("group_id").isNull()
     for name in STAMP_FIELDS:
-        lacks |= f.col(f"{prefix}{name}").isNull()
+        lacks |= f.col(name).isNull()
     return lacks

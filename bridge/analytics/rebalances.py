@@ -46,10 +46,16 @@ def rebalances(events: DataFrame) -> DataFrame:
             _last(TargetComputed.kind, *_TARGET).alias("target"),
         )
     )
-    chains = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
-    disturbed = disturbances(events, chains.select(*KEY, CHAIN))
-    told = chains.withColumns(_columns()).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
+    superseding = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
+    disturbed = disturbances(events, chains(facts))
+    told = superseding.withColumns(_columns()).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
     return conform(REBALANCES, told.transform(_counted))
+
+
+def chains(facts: DataFrame) -> DataFrame:
+    """`chain_id` of each rebalance, from few columns of its own facts: to fold all of them twice is dear."""
+    slim = facts.groupBy(*KEY).agg(f.min(SEQ).alias(SEQ), f.max("supersedes").alias("supersedes"))
+    return slim.transform(chained).select(*KEY, CHAIN)
 
 
 def seen_moves(events: DataFrame) -> DataFrame:

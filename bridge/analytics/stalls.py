@@ -20,7 +20,7 @@ ASSIGNED, FETCHED = PartitionsAssigned.kind, PartitionsFetched.kind
 def partition_rows(events: DataFrame, *kinds: str) -> DataFrame:
     """Events of these kinds, a row per partition they name."""
     rows = events.where(f.col("kind").isin(*kinds))
-    slim = ("group_id", "rebalance_id", "road", "member_id", "instance_id", "protocol", "kind", "idle_us")
+    slim = ("group_id", "rebalance_id", "road", "member_id", "instance_id", "protocol", "kind", "idle_us", "event_id")
     each = rows.select(*slim, moment().alias("at"), SEQ, f.explode("partitions").alias("partition"))
     return each.withColumn("key", fast_key("group_id", "partition"))
 
@@ -34,12 +34,19 @@ def stalls(events: DataFrame) -> DataFrame:
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     kind = f.col("kind")
     rows = partition_rows(events, TOLD, RELEASED, ASSIGNED, FETCHED)
-    marked = rows.withColumns(
-        {
-            "did": f.last(f.when(kind != FETCHED, f.struct("kind", "member_id", "at")), ignorenulls=True).over(before),
-            "used": f.last(f.when(kind != ASSIGNED, kind), ignorenulls=True).over(before),
-        }
-    ).withColumn("start_here", _start())
+    # What is sorted is kept narrow: only fetches are named in the table.
+    marked = (
+        rows.withColumn("fetched_event", f.when(kind == FETCHED, f.col("event_id")))
+        .withColumns(
+            {
+                "did": f.last(f.when(kind != FETCHED, f.struct("kind", "member_id", "at")), ignorenulls=True).over(
+                    before
+                ),
+                "used": f.last(f.when(kind != ASSIGNED, kind), ignorenulls=True).over(before),
+            }
+        )
+        .withColumn("start_here", _start())
+    )
     followed = marked.withColumns(
         {
             "start": f.last("start_here", ignorenulls=True).over(before),
@@ -100,7 +107,6 @@ def _columns() -> dict[str, Column]:
         "assigned_us": _since(f.col("assigned"), start["at"]),
         "fetched_us": f.col("at.wall_us"),
         "stall_us": elapsed_us(start["at"], f.col("at")),
-        "fetched_event": f.col("at.event_id"),
         "date": utc_day(start["at"]["wall_us"]),
     }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
@@ -82,7 +83,8 @@ def _wake_coordinator(bootstrap: str) -> None:
 
 
 def make_topics(broker: BenchBroker, *names: str) -> None:
-    """Create topics; the number in a name says how many partitions, one if there is none."""
-    for name in names:
+    """Create topics that are not there yet; the number in a name says how many partitions, one if there is none."""
+    known = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=WAKE_TIMEOUT_S).topics
+    for name in (name for name in names if name not in known):
         number = name.rpartition("-")[2]
         create_topic(broker.bootstrap, name, int(number) if number.isdecimal() else 1)

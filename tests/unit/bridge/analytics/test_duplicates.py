@@ -4,6 +4,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.duplicates import (
+    counted_words,
     doubtful_words,
     highest_numbers,
     numbered_copies,
@@ -12,31 +13,32 @@ from bridge.analytics.duplicates import (
 )
 
 NUMBERED = "boot string, number long"
+KNOWN = "boot string, known long"
 
 
 def test_log_without_duplicates_has_no_doubtful_word(spark: SparkSession) -> None:
     """Each number of a run once, over many words, with the number 64 and its kin."""
     events = spark.range(1, 300).selectExpr("'b' boot", "id number")
-    assert doubtful_words(events, spark.createDataFrame([], "boot string, highest long")).collect() == []
+    assert doubtful_words(counted_words(events), spark.createDataFrame([], KNOWN)).collect() == []
 
 
 def test_word_with_a_number_twice_is_doubtful(spark: SparkSession) -> None:
     """The same number in two runs is no duplicate."""
     events = spark.createDataFrame([("a", 64), ("a", 64), ("a", 65), ("b", 64), ("b", 5)], NUMBERED)
-    assert doubtful_words(events, spark.createDataFrame([], "boot string, highest long")).collect() == [("a", 1)]
+    assert doubtful_words(counted_words(events), spark.createDataFrame([], KNOWN)).collect() == [("a", 1)]
 
 
 def test_word_that_reaches_back_is_doubtful(spark: SparkSession) -> None:
     """What earlier batches brought ends at 70: 71 is new, 70 may be a copy, or late."""
     events = spark.createDataFrame([("a", 70), ("b", 71)], NUMBERED)
-    known = spark.createDataFrame([("a", 70), ("b", 70)], "boot string, highest long")
-    assert doubtful_words(events, known).collect() == [("a", 1)]
+    known = spark.createDataFrame([("a", 70), ("b", 70)], KNOWN)
+    assert doubtful_words(counted_words(events), known).collect() == [("a", 1)]
 
 
 def test_highest_number_is_per_run(spark: SparkSession) -> None:
     """Of each boot."""
-    rows = highest_numbers(spark.createDataFrame([("a", 3), ("a", 9), ("b", 1)], NUMBERED)).collect()
-    assert {row["boot"]: row["highest"] for row in rows} == {"a": 9, "b": 1}
+    rows = highest_numbers(counted_words(spark.createDataFrame([("a", 3), ("a", 99), ("b", 1)], NUMBERED))).collect()
+    assert {row["boot"]: row["highest"] for row in rows} == {"a": 99, "b": 1}
 
 
 def test_rows_are_split_by_their_words(spark: SparkSession) -> None:
