@@ -273,12 +273,9 @@ class EngineFollower:
             self._book(group_id).join(member_id)
         if member_id in group.members:
             return
-        for ref, join in tuple(group.joins.items()):
-            if _is_of(join, subscription):
-                del group.joins[ref]
-                self._classic.tell_join(group, join, member_id)
-                return
-        self._classic.tell_join(group, self.join_of(subscription, at_us), member_id)
+        ref = next((ref for ref, join in group.joins.items() if _is_of(join, subscription)), None)
+        join = self.join_of(subscription, at_us) if ref is None else group.joins.pop(ref)
+        self._classic.tell_join(group, join, member_id)
 
     def join_of(self, subscription: Subscription, at_us: int) -> Join:
         """What the engine knows of a member, as if it had just joined."""
@@ -373,7 +370,7 @@ class EngineFollower:
         if seat is None:
             return
         missing = group.target.get(member.member_id, frozenset()) - seat.current.assigned.keys()
-        owners = {owner for part in missing if (owner := group.owners.get(part)) not in (None, member.member_id)}
+        owners = {*map(group.owners.get, missing)} - {None, member.member_id}
         member.holders = tuple(sorted(str(owner) for owner in owners))
         if member.phase in (Phase.STABLE, Phase.AWAITING_RELEASE):
             self._teller.rest(track, member, at_us)

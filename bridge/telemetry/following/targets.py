@@ -97,8 +97,9 @@ class TargetBook(Generic[PartitionT]):
         """
         left = {partition for partition in self.left if partition in owned}
         lost = left.union(*(self.shares[member_id] - share for member_id, share in self.coming.items()))
-        gained = set[PartitionT]().union(*(share - self.shares[key] for key, share in self.coming.items()))
-        moved = len(lost & gained)
+        # The first target of a large group gives out all there is and takes nothing.
+        gained = (share - self.shares[member_id] for member_id, share in self.coming.items()) if lost else ()
+        moved = len(lost & frozenset[PartitionT]().union(*gained))
         forced = forced_minimum(self.counts, len(left), partition_count) if is_alike else len(left)
         for member_id, share in self.coming.items():
             self._count(len(self.shares[member_id]), -1)
