@@ -213,7 +213,11 @@ class UpstreamCluster:
         LOG.log(level, "%s", fault)
 
     async def _speaks(self) -> bool:
-        return await self.offered(None) is not None
+        """Whether a broker answers ApiVersions now: one that is going away, or a balancer without any, does not."""
+        limit_s = self._settings.connect_timeout_ms / 1000
+        with trio.move_on_after(limit_s):
+            return await self._ask_versions(None, limit_s) is not None
+        return False
 
     def _unreachable(self, why: str) -> None:
         if self.requires_authentication:

@@ -105,10 +105,30 @@ async def test_refresh_learns_brokers_and_cluster_that_authenticates_is_noticed(
         cluster = cluster_for(settings_for(broker))
         assert await cluster.refresh()
         assert dict(cluster.directory.ours) == {2: Address("bridge", 9002), 9: Address("bridge", 9009)}
-        assert (cluster.is_reachable, cluster.requires_authentication) == (True, False)
+        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (True, False, True)
         broker.hangs_up_at = ApiKey.METADATA
         assert await cluster.refresh()
-        assert (cluster.is_reachable, cluster.requires_authentication) == (True, True)
+        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (True, True, False)
+        nursery.cancel_scope.cancel()
+
+
+async def test_cluster_that_hangs_up_at_everything_is_away_and_as_open_as_before() -> None:
+    """A broker that goes away, or a balancer without brokers, asks nobody for a login."""
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), connect_timeout_ms=300))
+        assert await cluster.refresh()
+        assert await cluster.offered(None) is not None
+        nursery.cancel_scope.cancel()
+
+    async def hang_up(stream: trio.SocketStream) -> None:
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(trio.serve_tcp, hang_up, broker.port, host=LOOPBACK))
+        assert not await cluster.refresh()
+        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (False, False, True)
         nursery.cancel_scope.cancel()
 
 
@@ -146,6 +166,7 @@ async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticate
         cluster = cluster_for(replace(settings_for(broker), credentials=credentials))
         assert (cluster.can_log_in, cluster.requires_authentication) == (True, True)
         assert await cluster.refresh()
+        assert not cluster.is_open
         assert dict(cluster.directory.ours) == {1: Address("bridge", 9001)}
         assert cluster.requires_authentication
         broker.bodies[ApiKey.SASL_AUTHENTICATE] = b"\x00\x3a\xff\xff\x00\x00\x00\x00"
