@@ -131,6 +131,7 @@ def main() -> int:
             return 0
         with both_sides(options.profile, Path(directory)) as sides:
             sides.pipelined = options.pipelined
+            sides.note = lambda line: print(f"    {line}", file=sys.stderr)
             return 1 if compare(sides, drawns, options) else 0
 
 

@@ -4,7 +4,7 @@ It knows how both are started, and must not know what may differ.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Semaphore
@@ -41,6 +41,8 @@ class Sides:
 
     def __init__(self, kafka: Ground, ours: Ground, topics: Topics) -> None:
         self.pipelined = False
+        self.note: Callable[[str], None] = lambda _: None
+        """Hears of what is looked at again."""
         self._kafka = kafka
         self._ours = ours
         self._topics = topics
@@ -51,6 +53,7 @@ class Sides:
         verdict = self.play(drawn, QUICK)
         for _ in range(CAREFUL_TIMES):
             if verdict.unexplained:
+                self.note(f"seed {drawn.seed} is looked at again: {verdict.unexplained[0].line()}")
                 with self._few:
                     verdict = self.play(drawn, CAREFUL)
         return verdict
