@@ -58,8 +58,8 @@ def measure_events(broker: BenchBroker, directory: Path) -> list[Figure]:
     calm_collector()
     alone = [_log_alone(directory / f"alone-{number}") for number in range(ROUNDS)]
     with program("tests.benchmarks.collector", [], directory) as collector:
-        traced = [_traced_member_us(directory / f"traced-{number}", collector) for number in range(ROUNDS)]
         moved = [_moved_member_us(directory / f"moved-{number}") for number in range(ROUNDS)]
+        traced = [_traced_member_us(directory / f"traced-{number}", collector) for number in range(ROUNDS)]
         beating = _heartbeat_cost(broker, directory, collector.ready_line)
     return [
         Figure(
