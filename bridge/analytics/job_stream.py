@@ -116,8 +116,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) -> None:
     """Stream as the command line wishes, and print what the tables hold in the end."""
     require_output(wanted.out)
-    if wanted.bootstrap is not None:
-        require_reachable(wanted.bootstrap)
+    require_source(wanted)
     spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
     store = open_store(spark, wanted.out)
     source, tend = source_of(wanted)
@@ -129,14 +128,11 @@ def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) ->
         click.echo(line)
 
 
-def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
-    """Where the lines come from, and what has to be done now and then so that they come.
-
-    Raises AnalyticsError if there are no files, or if they are on another machine.
-    """
-    if wanted.bootstrap is not None and wanted.topic is not None:
-        source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)
-        return source, lambda: None
+def require_source(wanted: StreamWish) -> None:
+    """Raise AnalyticsError if no broker can be reached, or if there are no files, or not here; before Spark starts."""
+    if wanted.bootstrap is not None:
+        require_reachable(wanted.bootstrap)
+        return
     events = wanted.events or ""
     require_input(events)
     if "://" in events + wanted.out:
@@ -144,7 +140,14 @@ def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
             "EB-ANALYTICS-008: a stream from files needs --events and --out on this machine; "
             "use `analytics run` for files elsewhere, or stream from the topic"
         )
-    inbox = Inbox(Path(events), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
+
+
+def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
+    """Where the lines come from, and what has to be done now and then so that they come."""
+    if wanted.bootstrap is not None and wanted.topic is not None:
+        source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)
+        return source, lambda: None
+    inbox = Inbox(Path(wanted.events or ""), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
     inbox.feed()
     return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files), inbox.feed
 

@@ -29,7 +29,8 @@ from tests.support.fleet_log import FleetPlan
 RUN_EVENTS, STREAM_EVENTS = 10_000_000, 2_000_000
 RUN_S = Target(bound=90)
 STREAM_RATE = Target(bound=200_000, at_least=True)
-BATCH_FILES = 16
+BATCH_FILES = 32
+"""Some million events, as a micro-batch from the topic has; files of a bridge that serves are five times bigger."""
 PLAN = FleetPlan(groups=10, members=8, partitions=24, rebalances=60)
 SETTINGS = {"spark.driver.memory": "6g"}
 BASELINE = "reading and counting lines"

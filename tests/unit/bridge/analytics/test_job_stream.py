@@ -8,7 +8,7 @@ from pyspark.errors import StreamingQueryException
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.history import NOTHING_YET
-from bridge.analytics.job_stream import Stream, broken, interruptible, source_of
+from bridge.analytics.job_stream import Stream, broken, interruptible, main, require_source, source_of
 from bridge.analytics.sources import FolderSource, TopicSource
 from bridge.analytics.store import Store
 from bridge.analytics.wishes import StreamWish
@@ -41,7 +41,13 @@ def test_wish_names_its_source(tmp_path: Path) -> None:
 def test_folder_elsewhere_is_refused() -> None:
     """Complete files are known on this machine only."""
     with pytest.raises(AnalyticsError, match="EB-ANALYTICS-008"):
-        source_of(StreamWish(out="hdfs://c/o", events="hdfs://c/e"))
+        require_source(StreamWish(out="hdfs://c/o", events="hdfs://c/e"))
+
+
+def test_folder_without_files_is_told_before_spark_starts(tmp_path: Path) -> None:
+    """Starting takes seconds, and needs Java."""
+    with pytest.raises(AnalyticsError, match="EB-ANALYTICS-001"):
+        main(StreamWish(out=str(tmp_path / "o"), events=str(tmp_path / "nowhere")), "no-such-master", {})
 
 
 def test_batch_that_is_complete_is_remembered(store: Store) -> None:
