@@ -331,6 +331,10 @@ class EngineFollower:
         member.member_epoch = current.epoch
         member.due = self._topics(current.assigned)
         member.reached = current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH
+        is_unheard = member.protocol is Protocol.CLASSIC and member.generation == facts.UNKNOWN_EPOCH
+        if is_unheard and current.state is MemberState.STABLE:
+            # It was revived with what the engine had for it, and may never have heard of all that.
+            self._teller.release(group, member, member.assigned - member.due, at_us)
         self._teller.settle(group, member, at_us)
 
     # ------------------------------------------------------------------ targets and waits

@@ -1,11 +1,13 @@
 """Embedded groups: what the engine knows and what clients are told make one story, in the order it happened."""
 
+from dataclasses import replace
+
 from bridge.engine.classic.group import ClassicGroup, Roster
 from bridge.engine.classic.model import ClassicMember
 from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import ConversionCause, ConversionFailed, GroupUpgraded, NotConverted, Outcome, Unready
-from bridge.engine.records import GroupCreated, GroupDeleted
+from bridge.engine.records import CurrentAssigned, GroupCreated, GroupDeleted, GroupEpochBumped
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.telemetry.schema.facts import (
@@ -158,6 +160,27 @@ def test_groups_of_a_journal_are_told_with_their_members() -> None:
     (revived,) = after.log.of(MemberRevived)
     assert isinstance(revived, MemberRevived)
     assert (revived.member_id, revived.topics, len(after.log.of(GroupRevived))) == (client.member_id, ("t",), 1)
+
+
+def test_revived_member_that_never_heard_of_a_partition_keeps_no_rebalance_open() -> None:
+    """The engine takes back at once what it had for a translated member that has not been told of it yet."""
+    group = HeardGroup()
+    client = ClassicClient(group)
+    client.join()
+    after = Ears(group.owner.shard)
+    after.follower.revived(5)
+    seat = group.owner.shard.groups[GROUP].members[client.member_id]
+    epoch, fewer = seat.current.epoch + 1, dict(sorted(seat.current.assigned.items())[1:])
+    current = replace(seat.current, epoch=epoch, assigned=fewer)
+    records = (GroupEpochBumped(GROUP, epoch), CurrentAssigned(GROUP, client.member_id, current))
+    after.follower.advanced(Outcome(records=records), 6)
+    assert after.log.lines()[-5:] == [
+        "rebalance-began",
+        "member-advanced",
+        "partitions-released t-0",
+        "rebalance-ended completed",
+        "rebalance-explained",
+    ]
 
 
 def test_classic_groups_of_a_journal_are_told_with_what_their_members_have() -> None:
