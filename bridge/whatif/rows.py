@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Protocol, cast, get_args, get_origin, get_type_hints
+from typing import NamedTuple, Protocol, cast, get_args, get_origin, get_type_hints
 
 from bridge.telemetry.schema.columns import KINDS
 from bridge.telemetry.schema.facts import Fact
@@ -16,6 +16,13 @@ from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS
 from bridge.telemetry.schema.stamps import Event, Stamp
 
 Convert = Callable[[object], object]
+
+
+class _Shape(NamedTuple):
+    """A kind's fields, and of those that are no plain values what makes them."""
+
+    names: frozenset[str]
+    conversions: tuple[tuple[str, Convert], ...]
 
 
 class _Build(Protocol):
@@ -30,12 +37,15 @@ def read_event(line: str) -> Event | None:
     """The event of a line; None if a field that its kind can't do without is missing or says nothing known."""
     document: dict[str, object] = json.loads(line)
     kind = str(document.get("kind"))
-    conversions = _CONVERSIONS[kind]
-    given = {name: value for name, value in document.items() if name in conversions and value is not None}
+    names, conversions = _SHAPES[kind]
+    given = {name: value for name, value in document.items() if name in names and value is not None}
     stamp = {name: document[name] for name in ("boot", "number", "wall_us", "mono_us")}
     try:
-        fact = cast(_Build, KINDS[kind].fact)(**{name: conversions[name](value) for name, value in given.items()})
-    except (TypeError, ValueError):
+        for name, convert in conversions:
+            if name in given:
+                given[name] = convert(given[name])
+        fact = cast(_Build, KINDS[kind].fact)(**given)
+    except (TypeError, LookupError):
         return None
     return Event(cast(_MakeStamp, Stamp)(**stamp), fact)
 
@@ -58,25 +68,25 @@ def write_event(event: Event) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def _as_it_is(value: object) -> object:
-    return value
-
-
 def _texts(value: object) -> object:
     return tuple(cast(list[object], value))
 
 
-def _conversion(hint: object) -> Convert:
+def _conversion(hint: object) -> Convert | None:
+    """What makes a field's value of what JSON has for it, None if that is the same; raises TypeError or LookupError."""
     if isinstance(hint, UnionType):
         hint = next(part for part in get_args(hint) if part is not NoneType)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return hint
-    return _texts if get_origin(hint) is tuple else _as_it_is
+        terms: dict[object, object] = {term.value: term for term in hint}
+        return terms.__getitem__
+    return _texts if get_origin(hint) is tuple else None
 
 
-def _conversions(fact: type[Fact]) -> Mapping[str, Convert]:
+def _shape(fact: type[Fact]) -> _Shape:
     hints = get_type_hints(fact)
-    return {field.name: _conversion(hints[field.name]) for field in fields(fact)}
+    names = [field.name for field in fields(fact)]
+    conversions = ((name, _conversion(hints[name])) for name in names)
+    return _Shape(frozenset(names), tuple((name, convert) for name, convert in conversions if convert is not None))
 
 
-_CONVERSIONS: Mapping[str, Mapping[str, Convert]] = {name: _conversions(kind.fact) for name, kind in KINDS.items()}
+_SHAPES: Mapping[str, _Shape] = {name: _shape(kind.fact) for name, kind in KINDS.items()}
