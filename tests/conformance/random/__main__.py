@@ -15,13 +15,15 @@ from pathlib import Path
 from tests.conformance.random.comparing import Found
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict
+from tests.conformance.random.older import readable
 from tests.conformance.random.playing import CAREFUL
 from tests.conformance.random.recording import chosen, save
 from tests.conformance.random.restarts import restart_all
-from tests.conformance.random.sequences import KINDS, PROFILES, Course, Drawn
+from tests.conformance.random.sequences import KINDS, PROFILES, Course, Drawn, Kind
 from tests.conformance.random.shrinking import shrink, signature
 from tests.conformance.random.sides import Sides, both_sides
 from tests.conformance.random.writing import scenario_of, written
+from tests.support.conformance.steps import BOTH, NEWEST
 
 LINES_SHOWN = 12
 RECORDED_AT_ONCE = 6
@@ -34,6 +36,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seeds", default="1-50", help="like 1-50 or 7,12,20-30")
     parser.add_argument("--kind", choices=KINDS, help="of group; classic and consumer by turns unless given")
     parser.add_argument("--profile", choices=tuple(PROFILES), default="plain", help="settings of both sides")
+    parser.add_argument("--kafka", choices=BOTH, default=NEWEST, help="the older one has classic groups only")
     parser.add_argument("--at-once", type=int, default=24, help="sequences played side by side")
     parser.add_argument("--shrink", type=int, default=10, help="differences to make short and print as scenarios")
     parser.add_argument("--pipelined", action="store_true", help="send behind parked requests, on the same connection")
@@ -117,7 +120,10 @@ def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Co
 def main() -> int:
     """Run; 0 if nothing is unexplained."""
     options = read_options()
-    drawns = [draw(seed, options.kind, options.profile) for seed in seeds_of(options.seeds)]
+    is_older = options.kafka != NEWEST
+    kind: Kind | None = "classic" if is_older else options.kind
+    drawns = [draw(seed, kind, options.profile) for seed in seeds_of(options.seeds)]
+    drawns = [readable(one) for one in drawns] if is_older else drawns
     with tempfile.TemporaryDirectory() as directory:
         if options.restarts:
             bad = restart_all(drawns, Path(directory))
@@ -129,7 +135,7 @@ def main() -> int:
         if options.record:
             save(record(chosen(), Path(directory)))
             return 0
-        with both_sides(options.profile, Path(directory)) as sides:
+        with both_sides(options.profile, Path(directory), options.kafka) as sides:
             sides.pipelined = options.pipelined
             sides.note = lambda line: print(f"    {line}", file=sys.stderr)
             return 1 if compare(sides, drawns, options) else 0

@@ -4,58 +4,22 @@ It knows the entries of docs/reference/deviations.md that random sequences meet,
 names the field, both values or the state in which they differ.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tests.conformance.random.comparing import Found, differences
+from tests.conformance.random.older import OLDER_RULES
+from tests.conformance.random.scenes import Rule, Scene
 from tests.conformance.random.sequences import LEFT, Course, Drawn, Grow
-from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
 from tests.support.conformance.transcripts import ABSENT
 from translators.dialects.errors import ErrorCode
 
 CONSUMER_STATE = "consumer view.groups.state"
+SECOND_ID = re.compile(r" [2-9]>$")
+"""How an id is named of a client that had one before."""
 TARGETS = ("assignment_epoch", "state", "target_assignment")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What a rule may look at: the sequence, both courses, all that differs at the step, and how it was sent."""
-
-    drawn: Drawn
-    kafka: Course
-    ours: Course
-    step: int
-    found: Sequence[Found]
-    pipelined: bool = False
-
-    def call(self, step: int) -> Call | None:
-        """The call of a step, if it is one."""
-        move = self.drawn.moves[step - 1]
-        return move if isinstance(move, Call) else None
-
-    def answer(self, course: Course, asked: int) -> Mapping[str, Value]:
-        """What was answered to a step's call, empty if nothing."""
-        return next((one.answer for seen in course for one in seen.answers if one.asked == asked), {})
-
-    def group(self, course: Course, view: str) -> Mapping[str, Value]:
-        """The group as described after this step."""
-        seen = course[self.step - 1]
-        rows = (seen.classic if view == "classic" else seen.consumer)["groups"]
-        assert isinstance(rows, list)
-        return next((row for row in rows if isinstance(row, Mapping)), {})
-
-
-Applies = Callable[[Scene, Found], bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """One deviation: what it is, when it applies to a difference, and whether the courses part for good there."""
-
-    title: str
-    applies: Applies
-    parts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +134,14 @@ def fenced_late(scene: Scene, one: Found) -> bool:
     return scene.pipelined and one.path.startswith("settled.ended") and one.kafka == "FENCED_INSTANCE_ID"
 
 
+def spare_by_chance(scene: Scene, one: Found) -> bool:
+    """K9.1: who of two ids of one client was first got the spare partition, and keeps it; ids are made by chance."""
+    if not one.path.startswith("settled.shares") or not isinstance(one.kafka, int) or not isinstance(one.ours, int):
+        return False
+    told = [str(each.answer.get("member_id")) for seen in scene.ours for each in seen.answers]
+    return abs(one.kafka - one.ours) == 1 and any(SECOND_ID.search(word) for word in told)
+
+
 def no_common_protocol(scene: Scene, one: Found) -> bool:
     """K4.4: members of a consumer group need none here, where the coordinator computes."""
     refused = (one.kafka, one.ours) == ("INCONSISTENT_GROUP_PROTOCOL", "")
@@ -216,6 +188,7 @@ RULES: tuple[Rule, ...] = (
         parts=True,
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
+    Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance, parts=True),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
@@ -274,14 +247,15 @@ LEAKS = {
 }
 
 
-def judge(drawn: Drawn, kafka: Course, ours: Course, *, pipelined: bool = False) -> Verdict:
+def judge(drawn: Drawn, kafka: Course, ours: Course, *, pipelined: bool = False, older: bool = False) -> Verdict:
     """Go through what differs, step by step, until something is unexplained or the courses part."""
+    known = (*OLDER_RULES, *RULES) if older else RULES
     rules: dict[str, int] = {}
     found = differing(drawn, kafka, ours, pipelined=pipelined)
     for step in sorted({one.step for one in found}):
         here = [one for one in found if one.step == step]
         scene = Scene(drawn=drawn, kafka=kafka, ours=ours, step=step, found=here, pipelined=pipelined)
-        explained = [next((rule for rule in RULES if rule.applies(scene, one)), None) for one in here]
+        explained = [next((rule for rule in known if rule.applies(scene, one)), None) for one in here]
         for rule in explained:
             if rule is not None:
                 rules[rule.title] = rules.get(rule.title, 0) + 1

@@ -28,6 +28,7 @@ RETRY_S, RETRY_PAUSE_S = 8.0, 0.1
 ADMIN_S = 30.0
 TOPICS_S = 1.5
 EXPECTED_S = 10.0
+NO_VIEW: Answer = {"groups": [{"error": ErrorCode.GROUP_ID_NOT_FOUND.value, "members": []}]}
 NO_TOPIC = "00000000-0000-0000-0000-000000000000"
 
 
@@ -92,6 +93,7 @@ class RandomPlay(Play):
     topics: Topics
     expected: Mapping[int, set[int]] = field(default_factory=dict)
     pipelined: bool = False
+    older: bool = False
     restart: Callable[[], None] = _nothing
     waiting: list[Asked] = field(default_factory=list)
     unsynced: set[str] = field(default_factory=set)
@@ -103,20 +105,22 @@ class RandomPlay(Play):
             raws = [self._seen(number, move) for number, move in enumerate(drawn.moves, 1)]
         finally:
             self._end_all()
-        self._name_the_untold(raws)
+        self._name_ids(raws)
         return [self._comparable_seen(raw) for raw in raws]
 
-    def _name_the_untold(self, raws: Sequence[RawSeen]) -> None:
-        """Ids that only descriptions and leaders' lists show, in the order in which they do."""
+    def _name_ids(self, raws: Sequence[RawSeen]) -> None:
+        """Ids that were made for members, in the order in which they show, whether their owner was told or not."""
         counts: dict[str, int] = {}
+        named: set[str] = set()
         for value in [
             one for raw in raws for one in (*(each.answer for each in raw.answers), raw.classic, raw.consumer)
         ]:
             for member in member_ids(value):
                 match = MADE_ID.fullmatch(member)
-                if match is not None and member not in self.told.words:
+                if match is not None and member not in named:
+                    named.add(member)
                     counts[match[1]] = counts.get(match[1], 0) + 1
-                    self.told.words[member] = f"<untold {match[1]} {counts[match[1]]}>"
+                    self.told.words[member] = f"<{match[1]} {counts[match[1]]}>"
 
     def _end_all(self) -> None:
         """All connections end."""
@@ -169,11 +173,15 @@ class RandomPlay(Play):
             case Grow():
                 self._grow(move)
                 answers = self._take_for(TOPICS_S)
-        return RawSeen(
-            answers=tuple(answers),
-            classic=self._described("DescribeGroups", 6, {"groups": [self.group]}),
-            consumer=self._described("ConsumerGroupDescribe", 1, {"groups": [self.group]}),
-        )
+        classic, consumer = self.views()
+        return RawSeen(answers=tuple(answers), classic=classic, consumer=consumer)
+
+    def views(self) -> tuple[Answer, Answer]:
+        """The group as DescribeGroups has it, and as ConsumerGroupDescribe does where Kafka offers that."""
+        asked: dict[str, Value] = {"groups": [self.group]}
+        if self.older:
+            return self._described("DescribeGroups", 5, asked), NO_VIEW
+        return self._described("DescribeGroups", 6, asked), self._described("ConsumerGroupDescribe", 1, asked)
 
     def _grow(self, move: Grow) -> None:
         name = move.name.replace("$g", self.group)

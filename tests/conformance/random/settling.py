@@ -114,9 +114,7 @@ class Settling:
 
     def _views(self) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
         """The group as DescribeGroups and as ConsumerGroupDescribe has it."""
-        asked: dict[str, Part] = {"groups": ["$g"]}
-        classic = self._play.ask_aside("DescribeGroups", 6, asked)
-        consumer = self._play.ask_aside("ConsumerGroupDescribe", 1, asked)
+        classic, consumer = self._play.views()
         return _rows(classic["groups"])[0], _rows(consumer["groups"])[0]
 
     def _turn(self, client: Client) -> bool:

@@ -21,6 +21,7 @@ from tests.support.bridge_process import bridge_process
 from tests.support.conformance.connection import NoAnswer
 from tests.support.conformance.ground import find_ground, make_topics
 from tests.support.conformance.playing import Ground
+from tests.support.conformance.steps import NEWEST
 
 BRIDGE_SETTINGS = {
     "journal": "memory",
@@ -39,8 +40,9 @@ def fresh_group() -> str:
 class Sides:
     """Both sides of a profile; with `pipelined` every call of a member goes over its one connection."""
 
-    def __init__(self, kafka: Ground, ours: Ground, topics: Topics) -> None:
+    def __init__(self, kafka: Ground, ours: Ground, topics: Topics, *, older: bool = False) -> None:
         self.pipelined = False
+        self._older = older
         self.note: Callable[[str], None] = lambda _: None
         """Hears of what is looked at again."""
         self._kafka = kafka
@@ -65,7 +67,7 @@ class Sides:
         except (NoAnswer, OSError) as silence:
             hung = Found(step=1, asked=1, path="no view or probe is answered", kafka="", ours=repr(silence))
             return Verdict(unexplained=(hung,), rules={}, steps=len(drawn.moves))
-        return judge(drawn, kafka, ours, pipelined=self.pipelined)
+        return judge(drawn, kafka, ours, pipelined=self.pipelined, older=self._older)
 
     def courses(self, drawn: Drawn, patience: Patience) -> tuple[Course, Course]:
         """What both show; ours is waited for where Kafka has answered."""
@@ -85,6 +87,7 @@ class Sides:
             topics=self._topics,
             expected=expected,
             pipelined=self.pipelined,
+            older=self._older,
         )
         return play.course(drawn)
 
@@ -94,12 +97,19 @@ def answered_in(course: Course) -> dict[int, set[int]]:
     return {step: {one.asked for one in seen.answers} for step, seen in enumerate(course, 1)}
 
 
+def without_kip_848(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that Kafka 3.9 knows in the same words; its new protocol is off."""
+    return {key: value for key, value in settings.items() if not key.startswith("group.consumer.")}
+
+
 @contextmanager
-def both_sides(profile: str, directory: Path) -> Iterator[Sides]:
+def both_sides(profile: str, directory: Path, version: str = NEWEST) -> Iterator[Sides]:
     """A broker with the bridge in front of it, and the topics that all sequences share."""
     settings = settings_of(profile)
-    with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
+    properties = settings if version == NEWEST else without_kip_848(settings)
+    with start_broker(BrokerSettings(version=version, properties=properties), directory=directory) as broker:
         make_topics(broker.bootstrap)
         with bridge_process(broker.bootstrap, ("wire-*",), directory, {**BRIDGE_SETTINGS, **settings}) as bridge:
             topics = Topics.at(broker.bootstrap)
-            yield Sides(find_ground(broker.bootstrap), find_ground(bridge.bootstrap), topics)
+            grounds = find_ground(broker.bootstrap), find_ground(bridge.bootstrap)
+            yield Sides(*grounds, topics, older=version != NEWEST)
