@@ -41,8 +41,10 @@ be and printed in the form of a scenario; what differs on purpose is recognised 
 (`tests/conformance/random/judging.py`), which are counted. `--kind mixed` draws groups that speak both protocols:
 there the clients are let go on by themselves from time to time, and what the group has become is compared, for who
 is called when is what the bridge does otherwise; `--kind regex` adds subscriptions by pattern. `--profile` chooses
-the settings of both sides, `--pipelined` sends behind parked requests on the same connection, `--restarts` compares
-the bridge with itself, killed with `kill -9` in the middle. By default the tests play a few seeds against recorded
+the settings of both sides, `--kafka 3.9.1` plays classic groups on the older one, `--pipelined` sends behind parked
+requests on the same connection, where both sides are compared by where their clients come to rest and every request
+has to be answered in its turn, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
+What is looked at again and how far it all is goes to standard error. By default the tests play a few seeds against recorded
 answers (`--record`, kept in `tests/conformance/data/random/`).
 
 This page is written by `python -m tests.conformance.page`.
