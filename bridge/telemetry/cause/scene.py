@@ -16,6 +16,7 @@ from bridge.telemetry.schema.facts import (
     MemberJoined,
     MemberLeft,
     PhaseBegan,
+    PhaseEnded,
     RebalanceBegan,
     RebalanceEnded,
     TargetComputed,
@@ -72,7 +73,7 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
     past = [event for event in run if event.stamp.number < number]
     own = [event for event in run if event.stamp.number >= number]
     is_barrier = _is_barrier(past, own)
-    meeting = _meeting(own) if is_barrier else frozenset[int]()
+    meeting = _meeting(own, rebalance_id) if is_barrier else frozenset[int]()
     reach_us = SAME_TURN_US if fact.road is Road.EMBEDDED and not is_barrier else SHORTLY_BEFORE_US
     at_first = [
         event
@@ -129,9 +130,9 @@ def _has_no_epoch(fact: MemberFact) -> bool:
     return fact.member_epoch < 0 and fact.protocol is Protocol.CLASSIC
 
 
-def _meeting(own: Sequence[Event]) -> frozenset[int]:
+def _meeting(own: Sequence[Event], rebalance_id: str) -> frozenset[int]:
     """Numbers of the events that happened before a generation was handed out, and of the departures noticed by it."""
-    handed_us = min((event.stamp.mono_us for event in own if _is_handed(event)), default=None)
+    handed_us = find_handed(own, rebalance_id)
     if handed_us is None:
         return frozenset(event.stamp.number for event in own)
     counted = min((event.stamp.number for event in own if isinstance(event.fact, TargetComputed)), default=None)
@@ -143,8 +144,21 @@ def _meeting(own: Sequence[Event]) -> frozenset[int]:
     )
 
 
-def _is_handed(event: Event) -> bool:
-    return isinstance(event.fact, PhaseBegan) and event.fact.phase is Phase.SYNCING
+def find_handed(own: Sequence[Event], rebalance_id: str) -> int | None:
+    """When a classic rebalance's generation was handed out, None if it was not.
+
+    Who had joined for the one before, and hears of its generation only now, has not met the others yet.
+    """
+    late: set[str] = set()
+    for event in own:
+        fact = event.fact
+        if isinstance(fact, PhaseEnded) and fact.phase is Phase.JOINING and fact.rebalance_id != rebalance_id:
+            late.add(fact.member_id)
+        elif isinstance(fact, PhaseBegan) and fact.phase is Phase.JOINING:
+            late.discard(fact.member_id)
+        elif isinstance(fact, PhaseBegan) and fact.phase is Phase.SYNCING and fact.member_id not in late:
+            return event.stamp.mono_us
+    return None
 
 
 def _is_noticed(event: Event) -> bool:
@@ -189,7 +203,7 @@ def _not_dealt_with(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     ended = next((place for place, event in enumerate(since) if isinstance(event.fact, RebalanceEnded)), len(since))
     inside, after = since[:ended], since[ended:]
     if is_barrier:
-        met = _meeting(inside)
+        met = _meeting(inside, began.fact.rebalance_id if isinstance(began.fact, RebalanceBegan) else "")
         return [*(event for event in inside if event.stamp.number not in met), *after]
     return [*(event for event in inside if event.stamp.mono_us > began.stamp.mono_us), *after]
 

@@ -6,7 +6,7 @@ It must not know causes or words; all times are of the run's monotonic clock.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bridge.telemetry.cause.scene import Scene
+from bridge.telemetry.cause.scene import Scene, find_handed
 from bridge.telemetry.cause.spans import Span, pair_spans
 from bridge.telemetry.schema.facts import (
     Fact,
@@ -106,10 +106,10 @@ def _waits_for_last(scene: Scene, spans: Sequence[Span], gone_before: Collection
     """Members that have joined wait for the last one to do so, or to be given up."""
     spans_of = _by_member(spans)
     # Who joins again once the generation was handed out, as a leader may, is given it again.
-    synced = (span.begin_us for span in spans if span.phase is Phase.SYNCING and span.begin_us >= scene.begin_us)
-    handed_us = min(synced, default=scene.end_us)
+    handed_us = find_handed(scene.own, scene.fact.rebalance_id)
+    limit_us = scene.end_us if handed_us is None else handed_us
     joining = (span for span in spans if span.phase is Phase.JOINING and span.has_begin)
-    joins = {span.member_id: span for span in joining if span.begin_us <= handed_us}
+    joins = {span.member_id: span for span in joining if span.begin_us <= limit_us}
     if not joins:
         return
     last = max(joins.values(), key=lambda span: (span.begin_us, span.member_id))

@@ -181,6 +181,20 @@ def test_two_that_come_to_one_meeting_are_both_named() -> None:
     assert cause_of(story.at(900).target(3)) == (Cause.JOIN, ("c8", "c9"))
 
 
+def test_leave_heard_of_just_after_others_were_called_is_a_leave() -> None:
+    """Answers on different connections overtake each other, also those of the generation that is cut short."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(4).enters("c2", Phase.JOINING)
+    former = story.rebalance_id
+    story.at(800).ended(Outcome.SUPERSEDED).began(4, supersedes=former).told("c1", News.REVOKE)
+    current, story.rebalance_id = story.rebalance_id, former
+    story.at(801).leaves("c2", Phase.JOINING)
+    story.rebalance_id = current
+    story.enters("c2", Phase.SYNCING).at(802).left("c2")
+    story.at(803).rejoined("c1", is_leader=True)
+    story.enters("c1", Phase.JOINING).at(900).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    assert cause_of(story.target(2)) == (Cause.LEAVE, ("c2",))
+
+
 def moved_while_assigning() -> Story:
     """A classic group's coordinator moves before the leader's assignment has come; its leader joins again."""
     story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
