@@ -44,8 +44,8 @@ is called when is what the bridge does otherwise; `--kind regex` adds subscripti
 the settings of both sides, `--kafka 3.9.1` plays classic groups on the older one, `--pipelined` sends behind parked
 requests on the same connection, where both sides are compared by where their clients come to rest and every request
 has to be answered in its turn, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
-What is looked at again and how far it all is goes to standard error. By default the tests play a few seeds against recorded
-answers (`--record`, kept in `tests/conformance/data/random/`).
+What is looked at again and how far it all is goes to standard error. By default the tests play a few seeds against
+recorded answers (`--record`, kept in `tests/conformance/data/random/`).
 
 This page is written by `python -m tests.conformance.page`.
 """
