@@ -31,7 +31,8 @@ class SilenceFollower:
     def heard(self, connection: int, group: GroupTrack, member_id: MemberId) -> None:
         """A request of a member came over this connection."""
         member = group.members.get(member_id)
-        if member is None or (member.connection == connection and member.lost_us is None):
+        # A heartbeat is heard with its answer, which may come when its connection is gone: that is no sign of life.
+        if member is None or member.connection == connection:
             return
         key = (group.group_id, member_id)
         if member.connection is not None:

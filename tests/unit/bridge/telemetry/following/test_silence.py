@@ -64,6 +64,15 @@ def test_member_that_speaks_again_is_not_silent() -> None:
     assert watch.said() == []
 
 
+def test_answer_that_comes_after_the_loss_is_no_sign_of_life() -> None:
+    """A heartbeat is heard when it is answered; the client may have given up waiting, and gone."""
+    watch = Watch()
+    watch.silence.lost(1, 100)
+    watch.silence.heard(1, watch.group, A)
+    watch.silence.taken(watch.group, watch.group.members[B], SHARE, 700)
+    assert watch.said() == [("a", Departure.SESSION_EXPIRED), ("a", 600)]
+
+
 def test_silent_member_expires_after_its_session_on_road_pass() -> None:
     """Kafka's default where no answer tells the session, otherwise its own."""
     for session_ms, told_ms in ((CONSUMER_SESSION_MS, -1), (6_000, 6_000)):
