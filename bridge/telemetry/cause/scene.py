@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bridge.telemetry.cause.limits import METADATA_AGE_US, SAME_TURN_US, SHORTLY_BEFORE_US
 from bridge.telemetry.schema.facts import (
+    CoordinatorMoved,
     GroupConverted,
     GroupCreated,
     GroupFact,
@@ -135,13 +136,19 @@ def _meeting(own: Sequence[Event], rebalance_id: str) -> frozenset[int]:
     handed_us = find_handed(own, rebalance_id)
     if handed_us is None:
         return frozenset(event.stamp.number for event in own)
-    counted = min((event.stamp.number for event in own if isinstance(event.fact, TargetComputed)), default=None)
+    counted = min((event.stamp.number for event in own if _counts(event, handed_us)), default=None)
     return frozenset(
         event.stamp.number
         for event in own
         if event.stamp.mono_us <= handed_us
         or (_is_noticed(event) and (counted is None or event.stamp.number < counted))
     )
+
+
+def _counts(event: Event, handed_us: int) -> bool:
+    """Whether nobody is dropped from a meeting afterwards: the others are given shares, or another broker counts anew."""
+    is_moved = isinstance(event.fact, CoordinatorMoved) and event.stamp.mono_us > handed_us
+    return is_moved or isinstance(event.fact, TargetComputed)
 
 
 def find_handed(own: Sequence[Event], rebalance_id: str) -> int | None:
