@@ -146,7 +146,7 @@ def _meeting(own: Sequence[Event], rebalance_id: str) -> frozenset[int]:
 
 
 def _counts(event: Event, handed_us: int) -> bool:
-    """Whether nobody is dropped from a meeting afterwards: the others are given shares, or another broker counts anew."""
+    """Whether nobody is dropped from a meeting after this: all are given shares, or another broker counts anew."""
     is_moved = isinstance(event.fact, CoordinatorMoved) and event.stamp.mono_us > handed_us
     return is_moved or isinstance(event.fact, TargetComputed)
 
