@@ -1,14 +1,19 @@
 """Topics and patterns as the cluster has them now, and which groups that concerns.
 
-It must not know how a group reacts beyond its epoch.
+It must not know how a group reacts beyond its epoch or its rebalance.
 """
 
 from collections.abc import Iterable
 
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import Phase
+from bridge.engine.classic.rebalancing import prepare_rebalance
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.convert.holdings import translatable_offer
 from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
 from bridge.engine.state import groups_subscribed_to
 from bridge.engine.turn import Turn
+from translators.dialects.consumer_protocol import decode_subscription
 from translators.dialects.ids import GroupId, TopicName
 
 
@@ -29,6 +34,21 @@ def take_topics(turn: Turn, command: ChangeTopics) -> None:
             names.add(topic.name)
             turn.write(TopicSeen(topic))
     _move_epochs(turn, groups_subscribed_to(state, names))
+    for group in list(state.classic_groups.values()):
+        if _has_nobody_to_look(group) and not names.isdisjoint(_topics_of(group)):
+            prepare_rebalance(turn, group)
+
+
+def _has_nobody_to_look(group: ClassicGroup) -> bool:
+    """A group that turned classic has no leader before its first rebalance, and no client but a leader looks."""
+    return group.phase is Phase.STABLE and group.roster.leader is None
+
+
+def _topics_of(group: ClassicGroup) -> frozenset[TopicName]:
+    """What its members subscribe to by the protocols that were translated, most of them in the same bytes."""
+    offers = [translatable_offer(member, group.roster.protocol_name) for member in group.members.values()]
+    said = {offer.metadata for offer in offers if offer is not None}
+    return frozenset(name for metadata in said for name in decode_subscription(metadata).topics)
 
 
 def take_pattern(turn: Turn, command: ResolveRegularExpression) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.classic.model import Phase
-from bridge.engine.commands import BecomeClassic, GroupType, Speaks
+from bridge.engine.commands import BecomeClassic, ChangeTopics, GroupType, Speaks
 from bridge.engine.condensing import condense
 from bridge.engine.convert.downgrade import is_settled
 from bridge.engine.outcome import (
@@ -19,7 +19,7 @@ from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import commit_of
 from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named, says
-from tests.support.engine_bench import GROUP, beat_request
+from tests.support.engine_bench import GROUP, beat_request, topic
 from translators.dialects.classic import SyncGroup
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode
@@ -105,6 +105,19 @@ def test_downgraded_group_accepts_from_each_member_the_generation_it_was_shown()
     first = members[0]
     assert bench.beat(first, generation=7) is ErrorCode.ILLEGAL_GENERATION
     assert [type(notice) for notice in bench.notices if isinstance(notice, GroupDowngraded)] == []
+
+
+def test_topic_of_a_downgraded_group_that_grows_calls_everybody() -> None:
+    """Nobody leads before the first rebalance, and no client but a leader looks at its topics (decision 8)."""
+    bench, members = settled()
+    bench.become_classic(shown(members))
+    phases = []
+    for grown in (topic("other", 3), topic("foo", 60)):
+        bench.tell(ChangeTopics((grown,)))
+        phases.append(bench.phase)
+    assert phases == [Phase.STABLE, Phase.PREPARING_REBALANCE]
+    for member_id, generation in shown(members).items():
+        assert bench.beat(member_id, generation=generation) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_downgraded_members_sync_to_what_they_have() -> None:
