@@ -12,6 +12,7 @@ from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.older import OLDER_RULES
 from tests.conformance.random.scenes import Rule, Scene
 from tests.conformance.random.sequences import LEFT, Course, Drawn, Grow
+from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
 from tests.support.conformance.transcripts import ABSENT
 from translators.dialects.errors import ErrorCode
@@ -19,6 +20,8 @@ from translators.dialects.errors import ErrorCode
 CONSUMER_STATE = "consumer view.groups.state"
 SECOND_ID = re.compile(r" [2-9]>$")
 """How an id is named of a client that had one before."""
+PARTITIONS = re.compile(r"(?<=[\[ ])\d+(?=[,\]])")
+"""Numbers in lists."""
 TARGETS = ("assignment_epoch", "state", "target_assignment")
 
 
@@ -142,6 +145,23 @@ def spare_by_chance(scene: Scene, one: Found) -> bool:
     return abs(one.kafka - one.ours) == 1 and any(SECOND_ID.search(word) for word in told)
 
 
+def uniform_by_chance(scene: Scene, one: Found) -> bool:
+    """K9.3, K9.4: uniform deals by hash order in Kafka, here by ids; as many have as much of it."""
+    groups = scene.group(scene.kafka, "consumer"), scene.group(scene.ours, "consumer")
+    by_uniform = all(group.get("assignor") == "uniform" for group in groups)
+    return by_uniform and "assignment" in one.path and target_sizes(groups[0]) == target_sizes(groups[1])
+
+
+def target_sizes(group: Mapping[str, Value]) -> list[int]:
+    """How many partitions members are to have, smallest first."""
+    return sorted(len(PARTITIONS.findall(repr(row["target_assignment"]))) for row in rows_of(group.get("members")))
+
+
+def rows_of(value: Value) -> list[Mapping[str, Value]]:
+    """The entries of a list."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
 def no_common_protocol(scene: Scene, one: Found) -> bool:
     """K4.4: members of a consumer group need none here, where the coordinator computes."""
     refused = (one.kafka, one.ours) == ("INCONSISTENT_GROUP_PROTOCOL", "")
@@ -189,6 +209,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
     Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance, parts=True),
+    Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),

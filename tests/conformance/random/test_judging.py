@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict, judge
@@ -62,6 +64,22 @@ def test_superseded_request_is_explained_and_nothing_else_with_it() -> None:
     assert lines(judge(moves, silent, [seen(), seen(answered(1, "NOT_COORDINATOR"))])) == []
     wrong = judge(moves, silent, [seen(), seen(answered(1, "ILLEGAL_GENERATION"))])
     assert "answer.error: '(absent)' -> 'ILLEGAL_GENERATION'" in " ".join(lines(wrong))
+
+
+@pytest.mark.parametrize(
+    ("assignor", "share", "left"), [("uniform", [0], 0), ("range", [0], 1), ("uniform", [0, 1], 1)]
+)
+def test_other_partitions_of_uniform_are_explained_and_other_sizes_are_not(
+    assignor: str, share: list[Value], left: int
+) -> None:
+    """K9.4: hash order decides which, never how many."""
+
+    def course(partitions: list[Value]) -> Course:
+        row: Value = {"target_assignment": {"topic_partitions": [{"partitions": partitions}]}}
+        group: Value = {"error": "NONE", "state": "Stable", "assignor": assignor, "members": [row]}
+        return [Seen(answers=(), classic={"groups": [NOBODY]}, consumer={"groups": [group]})]
+
+    assert len(judge(drawn(chb("a", 0)), course([5]), course(share)).unexplained) == left
 
 
 def test_comparison_ends_where_courses_part_on_purpose() -> None:
