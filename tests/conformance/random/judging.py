@@ -22,6 +22,8 @@ SECOND_ID = re.compile(r" [2-9]>$")
 """How an id is named of a client that had one before."""
 PARTITIONS = re.compile(r"(?<=[\[ ])\d+(?=[,\]])")
 """Numbers in lists."""
+NO_MATCH = {"six"}
+"""Patterns that are good and match no whole name."""
 TARGETS = ("assignment_epoch", "state", "target_assignment")
 
 
@@ -145,6 +147,17 @@ def spare_by_chance(scene: Scene, one: Found) -> bool:
     return abs(one.kafka - one.ours) == 1 and any(SECOND_ID.search(word) for word in told)
 
 
+def left_to_nobody(scene: Scene, one: Found) -> bool:
+    """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
+    kafka, ours = (course[scene.step - 1].settled for course in (scene.kafka, scene.ours))
+    if not one.path.startswith(("settled.owned", "settled.shares")):
+        return False
+    owned = [set(map(str, rows)) if isinstance(rows := its.get("owned"), list) else set() for its in (kafka, ours)]
+    calls = [call for at in range(1, scene.step + 1) if (call := scene.call(at)) is not None]
+    has_changed = any(call.fields.get("subscribed_topic_regex") in NO_MATCH for call in calls)
+    return has_changed and owned[0] < owned[1]
+
+
 def uniform_by_chance(scene: Scene, one: Found) -> bool:
     """K9.3, K9.4: uniform deals by hash order in Kafka, here by ids; as many have as much of it."""
     groups = scene.group(scene.kafka, "consumer"), scene.group(scene.ours, "consumer")
@@ -209,6 +222,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
     Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance, parts=True),
+    Rule(title="A new pattern without match frees what its member had (K2.4)", applies=left_to_nobody, parts=True),
     Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),

@@ -83,3 +83,17 @@ def test_groups_concerned_are_found_by_name_and_by_pattern() -> None:
     pattern_member(bench)
     assert groups_subscribed_to(bench.state, {BAR}) == {GROUP}
     assert groups_subscribed_to(bench.state, {FOO}) == set()
+
+
+def test_new_pattern_without_match_frees_what_its_member_had() -> None:
+    """Deviation from K2.4: in Kafka the old partitions stay the member's target, and nobody reads them."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("f.*", frozenset({FOO})), ResolveRegularExpression("six", frozenset()))
+    both = [
+        replace(join_request(name), subscribed_topic_names=None, subscribed_topic_regex="f.*") for name in ("a", "b")
+    ]
+    for one in both:
+        bench.ask(one)
+    assert bench.target("a") | bench.target("b") == parts(*range(6))
+    bench.ask(replace(both[0], subscribed_topic_regex="six"))
+    assert (bench.target("a"), bench.target("b")) == (frozenset(), parts(*range(6)))
