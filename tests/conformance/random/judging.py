@@ -147,6 +147,17 @@ def spare_by_chance(scene: Scene, one: Found) -> bool:
     return abs(one.kafka - one.ours) == 1 and any(SECOND_ID.search(word) for word in told)
 
 
+def nobody_leads(scene: Scene, one: Found) -> bool:
+    """K3.20: who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance."""
+    kinds = {course[scene.step - 1].settled.get("kind") for course in (scene.kafka, scene.ours)}
+    if kinds != {"classic"} or not one.path.startswith(("settled.owned", "settled.shares")):
+        return False
+    asked = range(1, scene.step + 1)
+    return any(
+        scene.answer(scene.kafka, at).get("leader") and scene.answer(scene.ours, at).get("leader") == "" for at in asked
+    )
+
+
 def left_to_nobody(scene: Scene, one: Found) -> bool:
     """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
     kafka, ours = (course[scene.step - 1].settled for course in (scene.kafka, scene.ours))
@@ -223,6 +234,7 @@ RULES: tuple[Rule, ...] = (
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
     Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance, parts=True),
     Rule(title="A new pattern without match frees what its member had (K2.4)", applies=left_to_nobody, parts=True),
+    Rule(title="Nobody leads a group that turned classic (K3.20)", applies=nobody_leads, parts=True),
     Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
