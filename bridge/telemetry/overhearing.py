@@ -48,6 +48,10 @@ class Beat:
     answer: bytes
 
 
+NOTHING_SAID = Beat(b"", b"")
+"""Of a connection whose first heartbeat is not answered yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """A request as it came: one whole frame, who sent it to which broker, and when (monotonic microseconds)."""
@@ -94,6 +98,7 @@ class Overhearing(PassingLog):
             return None
         frame = bytes(data)
         if header.api_key in BEATS:
+            self._beats.setdefault(ref.connection, NOTHING_SAID)
             return partial(self._hear_beat, ref, header, Sent(frame, client, broker_id, self._now_us()))
         sent = Sent(frame, client, broker_id, self._now_us())
         is_followed: list[bool] = []
@@ -147,8 +152,11 @@ class Overhearing(PassingLog):
         """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
         frame = sent.frame
         beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
-        if self._beats.get(ref.connection) != beat:
-            self._beats[ref.connection] = beat
+        # An answer may come when its connection is gone: nothing is kept for that one any more.
+        known = self._beats.get(ref.connection)
+        if known != beat:
+            if known is not None:
+                self._beats[ref.connection] = beat
             self._read(lambda: self._read_beat(ref, header, sent, answer))
 
     def _read_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:

@@ -85,6 +85,18 @@ def test_heartbeat_like_the_last_one_is_not_even_decoded(monkeypatch: pytest.Mon
     assert listener.guard.bugs == 1
 
 
+def test_answer_after_its_connection_is_gone_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would ever throw it away."""
+    listener = _joined()
+    hear = listener.hear(ApiKey.HEARTBEAT, beat("a", 1))
+    assert hear is not None
+    listener.passing.disconnected(1)
+    hear(encode_reply(ApiKey.HEARTBEAT, 4, 1, beaten()))
+    monkeypatch.setattr(overhearing, "decode_request", None)
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+    assert listener.guard.bugs == 1
+
+
 def test_other_group_requests_are_relayed_unread() -> None:
     """Admins' views have no place in the log."""
     listener = Listener()
