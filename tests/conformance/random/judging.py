@@ -199,7 +199,7 @@ def another_owner(scene: Scene, one: Found) -> bool:
     return (
         commits
         and one.leaf().endswith("error")
-        and one.kafka == "NONE"
+        and one.kafka in {"NONE", "OFFSET_METADATA_TOO_LARGE"}
         and (one.ours in {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
     )
 
