@@ -33,7 +33,6 @@ def judged(lines: DataFrame) -> DataFrame:
     Fields that we don't know are passed over, fields that are missing are null: that is how files of other schema
     versions stay readable. A line that is no event in JSON has null everywhere; blank lines are nothing.
     """
-    # To keep the text of what is corrupt doubles the cost of a line, so this way does without.
     record = f.from_json(_wrapped(), StructType([_EVENT_FIELD]))
     # As a column Spark would parse the line anew for every condition on it; what is inlined is parsed once.
     once = _written(lines).select(SOURCE, f.inline(f.array(record[_EVENT])))

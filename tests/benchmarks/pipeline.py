@@ -26,7 +26,7 @@ from tests.benchmarks.processes import BenchmarkError
 from tests.support.fleet_files import write_runs
 from tests.support.fleet_log import FleetPlan
 
-RUN_EVENTS, STREAM_EVENTS = 10_000_000, 2_000_000
+RUN_EVENTS, STREAM_EVENTS = 10_000_000, 6_000_000
 RUN_S = Target(bound=90)
 STREAM_RATE = Target(bound=200_000, at_least=True)
 BATCH_FILES = 32
@@ -37,7 +37,7 @@ BASELINE = "reading and counting lines"
 
 
 def measure_pipeline(directory: Path) -> list[Figure]:
-    """Ten million events to all tables on local[2], and two million through a stream; the session start not counted."""
+    """Ten million events to all tables on local[2], and six million through a stream; the session start not counted."""
     spark = open_session(SessionSettings(master="local[2]", settings=SETTINGS))
     try:
         return [*_measure_run(spark, directory / "run"), *_measure_stream(spark, directory / "stream")]
