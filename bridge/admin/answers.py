@@ -1,9 +1,7 @@
-"""Answers as every page of the admin API gives them, and whom a host name stands for.
+"""Answers as every page of the admin API gives them.
 
 It must not know what any page is about.
 """
-
-import ipaddress
 
 from starlette.responses import Response
 
@@ -26,11 +24,3 @@ async def unknown_group(name: str) -> Response:
         "appears with its first member; `epochbridge groups` lists those there are"
     )
     return await show(error_document("EB-ADMIN-004", sentence), 404)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bridge.admin.answers import is_loopback, show, unknown_group
+from bridge.admin.addresses import is_loopback
+from bridge.admin.answers import show, unknown_group
 from bridge.admin.contracts import Commands, Conversion, Removal
 from bridge.admin.documents import conversion_document, error_document, removal_document
 

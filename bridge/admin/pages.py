@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bridge.admin.answers import JSON, NAME_CHARS_SHOWN, is_loopback, show, unknown_group
+from bridge.admin.addresses import is_loopback
+from bridge.admin.answers import JSON, NAME_CHARS_SHOWN, show, unknown_group
 from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import (
     Document,

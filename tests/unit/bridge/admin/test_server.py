@@ -1,45 +1,36 @@
 """The listener over real loopback sockets."""
 
 import logging
+import math
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from types import ModuleType
 
-import httpx
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from bridge.admin import server
+from bridge.admin.addresses import parse_address
 from bridge.admin.contracts import AdminError
-from bridge.admin.server import HEADERS_BYTES_MAX, parse_address, serve_admin
+from bridge.admin.server import WEB, serve_admin
+from tests.support.admin_asked import get, running, talk
 from tests.support.admin_views import CONSUMER, ORDERS, StillSnapshots, still_sources
 
-ANY_PORT = "127.0.0.1:0"
 
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that the listener has loaded."""
+    names: list[str] = []
 
-@asynccontextmanager
-async def running(snapshots: StillSnapshots | None = None) -> AsyncIterator[str]:
-    """The bound address of an admin API that ends with the block."""
-    async with trio.open_nursery() as nursery:
-        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, still_sources(snapshots)))
-        yield bound
-        nursery.cancel_scope.cancel()
+    def load(name: str) -> ModuleType:
+        names.append(name)
+        return import_module(name)
 
-
-async def get(bound: str, path: str) -> httpx.Response:
-    """One request with its own connection."""
-    async with httpx.AsyncClient(base_url=f"http://{bound}", trust_env=False, timeout=20) as client:
-        return await client.get(path)
-
-
-async def talk(bound: str, sent: bytes) -> trio.SocketStream:
-    """A connection that has sent these bytes."""
-    host, port = parse_address(bound)
-    stream = await trio.open_tcp_stream(host, port)
-    await stream.send_all(sent)
-    return stream
+    monkeypatch.setattr(server, "import_module", load)
+    return names
 
 
 async def test_any_port_is_reported_and_answers() -> None:
@@ -48,7 +39,6 @@ async def test_any_port_is_reported_and_answers() -> None:
         assert parse_address(bound)[1] > 0
         answer = await get(bound, "/groups/orders-billing")
         assert answer.json()["members"][1]["client_id"] == "billing-2"
-        assert "server" not in answer.headers
 
 
 async def test_taken_port_is_refused_with_a_sentence() -> None:
@@ -57,18 +47,6 @@ async def test_taken_port_is_refused_with_a_sentence() -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(AdminError, match=f"EB-ADMIN-001: the admin API can't listen at {address}: .*--admin off"):
             await serve_admin(address, still_sources())
-
-
-@pytest.mark.parametrize("address", ["", "9190", "127.0.0.1:", ":9190", "127.0.0.1:x", "127.0.0.1:65536"])
-def test_what_is_no_address_is_refused(address: str) -> None:
-    """EB-ADMIN-002 shows what was seen."""
-    with pytest.raises(AdminError, match="EB-ADMIN-002"):
-        parse_address(address)
-
-
-def test_address_of_ipv6_has_brackets() -> None:
-    """As in URLs."""
-    assert parse_address("[::1]:9190") == ("::1", 9190)
 
 
 async def test_listening_beyond_loopback_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -80,33 +58,29 @@ async def test_listening_beyond_loopback_is_warned_of(caplog: pytest.LogCaptureF
     assert [record.getMessage().split(":")[0] for record in caplog.records] == ["EB-ADMIN-003"]
 
 
-async def test_headers_beyond_the_limit_are_refused() -> None:
-    """At most 16 KiB are held for a request's head."""
+async def test_web_server_is_loaded_when_somebody_asks(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at the start, which Kafka's clients wait for; who asks gets the answer all the same."""
+    monkeypatch.setattr(server, "LOADED_AFTER_S", math.inf)
     async with running() as bound:
-        stream = await talk(bound, b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * HEADERS_BYTES_MAX)
-        with trio.fail_after(10):
-            answer = await stream.receive_some()
-        assert answer.split()[1] in {b"400", b"431"}
-        await stream.aclose()
-
-
-async def test_bytes_that_are_no_http_close_that_connection_only() -> None:
-    """A Kafka client on the wrong port gets an end; the next caller an answer."""
-    async with running() as bound:
-        stream = await talk(bound, bytes.fromhex("0000001200120003") + b"\x00" * 14 + b"\r\n\r\n")
-        with trio.fail_after(10):
-            assert (await stream.receive_some()).startswith(b"HTTP/1.1 400")
-        await stream.aclose()
+        await wait_all_tasks_blocked()
+        assert loaded == []
         assert (await get(bound, "/livez")).status_code == 200
+        assert loaded == [WEB]
 
 
-async def test_half_a_request_holds_up_nobody() -> None:
-    """A slow client waits alone."""
-    async with running() as bound:
-        stream = await talk(bound, b"GET /groups HTTP/1.1\r\nHost: local")
-        with trio.fail_after(10):
-            assert (await get(bound, "/groups")).status_code == 200
-        await stream.aclose()
+async def test_web_server_is_loaded_if_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with it shows soon after the start."""
+    is_loaded = trio.Event()
+
+    def load(name: str) -> ModuleType:
+        trio.from_thread.run_sync(is_loaded.set)
+        return import_module(name)
+
+    monkeypatch.setattr(server, "import_module", load)
+    monkeypatch.setattr(server, "LOADED_AFTER_S", 0.0)
+    async with running():
+        with trio.fail_after(20):
+            await is_loaded.wait()
 
 
 async def test_unread_answer_does_not_keep_the_bridge_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,40 @@
+"""The admin API in this task's loop, and who asks it over real loopback sockets.
+
+It must not know what is asked.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import httpx
+import trio
+
+from bridge.admin.addresses import parse_address
+from bridge.admin.server import serve_admin
+from tests.support.admin_views import StillSnapshots, still_sources
+
+ANY_PORT = "127.0.0.1:0"
+
+
+@asynccontextmanager
+async def running(snapshots: StillSnapshots | None = None) -> AsyncIterator[str]:
+    """The bound address of an admin API that ends with the block."""
+    async with trio.open_nursery() as nursery:
+        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, still_sources(snapshots)))
+        yield bound
+        nursery.cancel_scope.cancel()
+
+
+async def get(bound: str, path: str) -> httpx.Response:
+    """One request with its own connection."""
+    async with httpx.AsyncClient(base_url=f"http://{bound}", trust_env=False, timeout=20) as client:
+        return await client.get(path)
+
+
+async def talk(bound: str, sent: bytes) -> trio.SocketStream:
+    """A connection that has sent these bytes."""
+    host, port = parse_address(bound)
+    stream = await trio.open_tcp_stream(host, port)
+    await stream.send_all(sent)
+    return stream
