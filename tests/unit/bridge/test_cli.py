@@ -12,7 +12,7 @@ import pytest
 from bridge import cli as command_line
 from bridge.cli import OWN, Commands, cli, load_module, main, run
 
-HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "structlog", "confluent_kafka")
+HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "confluent_kafka")
 
 
 @pytest.fixture
