@@ -18,8 +18,7 @@ UNTOLD_MS = -1
 """A timeout that nobody named: consumer members are told theirs by the coordinator."""
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class Inputs:
     """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
 

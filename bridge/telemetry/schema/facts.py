@@ -3,7 +3,6 @@
 It must not know time, ids of events, or how a fact was observed; `fields` says what each name means.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from bridge.telemetry.schema.making import unguarded
@@ -24,8 +23,7 @@ Names = tuple[str, ...]
 UNKNOWN_EPOCH = -1
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class BridgeStarted:
     """The bridge began to serve; groups that a journal held follow as `group-revived`."""
 
@@ -34,8 +32,7 @@ class BridgeStarted:
     is_revived: bool
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class BridgeStopped:
     """The bridge drained and stopped; after a crash there is none."""
 
@@ -43,8 +40,7 @@ class BridgeStopped:
     reason: str
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class TopicsChanged:
     """Topics came, grew or went; `partition_counts` runs beside `topics`, 0 for one that is gone."""
 
@@ -53,8 +49,7 @@ class TopicsChanged:
     partition_counts: tuple[int, ...]
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class TopicsSeen:
     """The topics that there are when a run first looks; what changes afterwards is `topics-changed`."""
 
@@ -63,8 +58,7 @@ class TopicsSeen:
     partition_counts: tuple[int, ...]
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class OperatorActed:
     """An operator asked for something; what came of it are facts of their own."""
 
@@ -74,8 +68,7 @@ class OperatorActed:
     members: Names = ()
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class CoordinatorMoved:
     """On road `pass`: another broker answers for the group."""
 
@@ -85,8 +78,7 @@ class CoordinatorMoved:
     broker: str
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class GroupFact:
     """What every fact about a group says: the rebalance under way, "" for none, and the epoch, or the generation where
     there is none.
@@ -98,8 +90,7 @@ class GroupFact:
     group_epoch: int = UNKNOWN_EPOCH
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class GroupCreated(GroupFact):
     """A group begins."""
 
@@ -107,8 +98,7 @@ class GroupCreated(GroupFact):
     group_type: Protocol
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class GroupRevived(GroupFact):
     """A group goes on after a restart of the bridge; its members follow as `member-revived`."""
 
@@ -116,16 +106,14 @@ class GroupRevived(GroupFact):
     group_type: Protocol
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class GroupDeleted(GroupFact):
     """A group is forgotten."""
 
     kind: ClassVar[str] = "group-deleted"
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class GroupConverted(GroupFact):
     """A group changed its type online."""
 
@@ -134,8 +122,7 @@ class GroupConverted(GroupFact):
     conversion: Conversion
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class ConversionRefused(GroupFact):
     """A group could not change its type."""
 
@@ -144,8 +131,7 @@ class ConversionRefused(GroupFact):
     reason: str
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class RebalanceBegan(GroupFact):
     """A group's epoch moved, or its join phase began. `supersedes` is the rebalance that it cut short."""
 
@@ -153,8 +139,7 @@ class RebalanceBegan(GroupFact):
     supersedes: str = ""
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class RebalanceEnded(GroupFact):
     """Every live member has reached the epoch, or the rebalance ended otherwise."""
 
@@ -162,8 +147,7 @@ class RebalanceEnded(GroupFact):
     outcome: Outcome
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class RebalanceExplained(GroupFact):
     """What an ended rebalance comes to: its cause, with the members and events that show it, and who was waited for."""
 
@@ -177,8 +161,7 @@ class RebalanceExplained(GroupFact):
     sentence: str
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class TargetComputed(GroupFact):
     """A new target is in force; `moved` counts partitions with another owner than before, `forced_minimum` those that
     no assignor could have left where they were.
@@ -192,8 +175,7 @@ class TargetComputed(GroupFact):
     partition_count: int
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberFact(GroupFact):
     """What every fact about a member says; `member_epoch` and `generation` are -1 where there is none."""
 
@@ -204,8 +186,7 @@ class MemberFact(GroupFact):
     generation: int = UNKNOWN_EPOCH
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberInputs(MemberFact):
     """Everything that the decisions about a member depend on."""
 
@@ -222,8 +203,7 @@ class MemberInputs(MemberFact):
     owned: Names | None = None
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberJoined(MemberInputs):
     """A member came, or came back; `is_return` if it took a static seat over, whose last holder was `former_id`."""
 
@@ -232,16 +212,14 @@ class MemberJoined(MemberInputs):
     former_id: str = ""
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberRevived(MemberInputs):
     """A member goes on after a restart of the bridge."""
 
     kind: ClassVar[str] = "member-revived"
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberRejoined(MemberInputs):
     """A known classic member sent another JoinGroup."""
 
@@ -249,16 +227,14 @@ class MemberRejoined(MemberInputs):
     is_leader: bool = False
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberSubscribed(MemberInputs):
     """A member told something new about itself."""
 
     kind: ClassVar[str] = "member-subscribed"
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberAdvanced(MemberFact):
     """A member that had an epoch has reached the next one (`member_epoch`), whatever that meant to it; `generation` is
     what its classic client was shown last.
@@ -267,8 +243,7 @@ class MemberAdvanced(MemberFact):
     kind: ClassVar[str] = "member-advanced"
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberLeft(MemberFact):
     """A member is gone, or a static one is away for a while (`STATIC_LEFT`)."""
 
@@ -277,8 +252,7 @@ class MemberLeft(MemberFact):
     reason: str = ""
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class MemberTold(MemberFact):
     """An answer brought news."""
 
@@ -287,8 +261,7 @@ class MemberTold(MemberFact):
     carrier: Carrier
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PhaseBegan(MemberFact):
     """A member entered a phase; `waits_on` names the members that hold what it waits for, where that is known."""
 
@@ -297,8 +270,7 @@ class PhaseBegan(MemberFact):
     waits_on: Names = ()
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PhaseEnded(MemberFact):
     """A member left a phase that began under the same rebalance id; `waits_on` names whom it waited for last."""
 
@@ -307,8 +279,7 @@ class PhaseEnded(MemberFact):
     waits_on: Names = ()
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PartitionsTold(MemberFact):
     """A member was told to give these partitions up."""
 
@@ -316,8 +287,7 @@ class PartitionsTold(MemberFact):
     partitions: Names
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PartitionsReleased(MemberFact):
     """A member acknowledged that it uses these no more, or is gone; they are free. `idle_us` is 0 if it may have used
     them until now.
@@ -328,8 +298,7 @@ class PartitionsReleased(MemberFact):
     idle_us: int = 0
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PartitionsAssigned(MemberFact):
     """An answer gave these partitions to a member that did not have them; `assigned_count` is what it has now."""
 
@@ -338,8 +307,7 @@ class PartitionsAssigned(MemberFact):
     assigned_count: int
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class PartitionsFetched(MemberFact):
     """The first Fetch since the assignment that names these partitions passed on its way to a broker."""
 
@@ -347,8 +315,7 @@ class PartitionsFetched(MemberFact):
     partitions: Names
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class CommitPassed(MemberFact):
     """The first commit after an assignment, or one while the member was revoking, was answered."""
 

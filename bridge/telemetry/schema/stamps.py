@@ -3,14 +3,11 @@
 It must not know clocks, nor how an event is written.
 """
 
-from dataclasses import dataclass
-
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.making import unguarded
 
 
-@unguarded
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Stamp:
     """One event's name and times: the run of the bridge, the position in it, wall and monotonic microseconds."""
 
@@ -25,8 +22,7 @@ class Stamp:
         return f"{self.boot}-{self.number}"
 
 
-@unguarded
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Event:
     """A fact with its stamp."""
 

@@ -1,6 +1,6 @@
 """Values that are quick to make, and like any other frozen dataclass for whoever uses them."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import ClassVar
 
 import pytest
@@ -8,8 +8,7 @@ import pytest
 from bridge.telemetry.schema.making import unguarded
 
 
-@unguarded
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Told:
     """Something."""
 
@@ -17,8 +16,7 @@ class Told:
     count: int = 1
 
 
-@unguarded
-@dataclass(frozen=True, slots=True, kw_only=True)
+@unguarded(kw_only=True)
 class ToldMore(Told):
     """More of it."""
 
