@@ -5,20 +5,19 @@ It must not know where lines come from, nor what is made of the events.
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
-from bridge.analytics.reading import IS_EVENT, REASON, SOURCE, accepted, events_among, judged, parsed, refused
+from bridge.analytics.reading import REASON, SOURCE, accepted, judged, parsed, refused, unlike
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What came of a batch: lines read, lines refused, and whether a number came twice."""
+    """What came of a batch: what was refused, and whether a number came twice."""
 
-    lines: int
     refused: int
     is_doubtful: bool
 
@@ -33,24 +32,29 @@ class Intake:
     def take(self, lines: DataFrame, batch: int) -> Taken:
         """Write one batch, in place of what an earlier attempt at it left.
 
-        The lines are read once. What is refused is read again, from the sources that have some of it; all lines are, if
-        a number came twice.
+        The lines are read once, but for what is refused; if a number came twice, all are read again.
         """
         for table in (EVENTS, REJECTED):
             self.store.clear_batch(table, batch)
-        seen = Observation()
-        self.store.append(EVENTS, judged(lines).observe(seen, *_told()).transform(events_among, batch))
-        refusals = int(seen.get["refused"])
+        self.store.append(EVENTS, judged(lines, batch))
+        refusals = self.store.take_out_undated(EVENTS, batch)
         counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
         words = doubtful_words(counts, self._known_numbers())
         is_doubtful = not words.isEmpty()
         if is_doubtful:
             self._write_again(lines, batch, words.localCheckpoint())
         elif refusals:
-            suspects = lines.where(f.col(SOURCE).between(seen.get["least"], seen.get["most"]))
-            self.store.append(REJECTED, refused(parsed(suspects), batch))
+            self._set_aside(lines, batch, refusals)
         self._remember(counts)
-        return Taken(lines=int(seen.get["lines"]), refused=refusals, is_doubtful=is_doubtful)
+        return Taken(refused=refusals, is_doubtful=is_doubtful)
+
+    def _set_aside(self, lines: DataFrame, batch: int, refusals: int) -> None:
+        """Say what is wrong with what was refused, in the sources that look like it; that failing, in all of them."""
+        sources = unlike(lines).select(SOURCE).distinct()
+        self.store.append(REJECTED, refused(parsed(lines.join(f.broadcast(sources), SOURCE, "left_semi")), batch))
+        if self.store.read(REJECTED).where(f.col(BATCH) == batch).count() < refusals:
+            self.store.clear_batch(REJECTED, batch)
+            self.store.append(REJECTED, refused(parsed(lines), batch))
 
     def _write_again(self, lines: DataFrame, batch: int, words: DataFrame) -> None:
         rows = parsed(lines)
@@ -74,15 +78,3 @@ def intake_after(store: Store, batch: int) -> Intake:
     """An intake that knows what the batches before this one brought."""
     earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
     return Intake(store, dict(map(tuple, highest_numbers(counted_words(earlier)).collect())))
-
-
-def _told() -> list[Column]:
-    """Of judged rows: how many there are, how many of them are refused, and between which sources those lie."""
-    is_refused = ~f.col(IS_EVENT)
-    strange = f.when(is_refused, f.col(SOURCE))
-    return [
-        f.count("*").alias("lines"),
-        f.count_if(is_refused).alias("refused"),
-        f.min(strange).alias("least"),
-        f.max(strange).alias("most"),
-    ]

@@ -18,6 +18,8 @@ from bridge.analytics.tables import BATCH, DATE, Table
 
 NEXT = "_next"
 CHECKPOINT = "_checkpoint"
+NO_DATE = "__HIVE_DEFAULT_PARTITION__"
+"""The name that Spark gives to the directory of rows without a date."""
 _UNIQUE = ("_us", "_event", "event_id", "number")
 
 
@@ -67,6 +69,15 @@ class Store:
         """Remove what a batch has written to a table, if an attempt before this one did."""
         for found in self._find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
             self._delete(found)
+
+    def take_out_undated(self, table: Table, batch: int) -> int:
+        """Remove the rows of a batch that have no date; how many there were."""
+        path = self.path(table.name, f"{DATE}={NO_DATE}", f"{BATCH}={batch}")
+        if not self._files().exists(self._path(path)):
+            return 0
+        count = self.read(table).where(f.col(DATE).isNull() & (f.col(BATCH) == batch)).count()
+        self._delete(path)
+        return count
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows of one batch, in directories of their own."""

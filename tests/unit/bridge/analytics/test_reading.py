@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.reading import accepted, as_rejected, events_among, judged, parsed, refused, utc_day
+from bridge.analytics.reading import accepted, as_rejected, judged, parsed, refused, unlike, utc_day
 from bridge.telemetry.schema.facts import BridgeStarted
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from tests.support.spark import lines_of, python_nodes, stamped, text_of
@@ -20,6 +20,7 @@ STRANGERS = {
     "an array": "[1]",
     "no object of ours": '{"name":"x"}',
     "no type of ours": json.dumps({**DOCUMENT, "number": "seven"}),
+    "no type of ours beside its stamp": json.dumps({**DOCUMENT, "group_epoch": "seven"}),
     "no kind of ours": json.dumps({**DOCUMENT, "kind": "cake-baked"}),
     "no stamp": json.dumps({name: value for name, value in DOCUMENT.items() if name != "mono_us"}),
     "no group": json.dumps({**DOCUMENT, "kind": "group-deleted"}),
@@ -31,14 +32,27 @@ STRANGERS = {
 def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
     """Issue: truncated, foreign or newer; a blank line is nothing."""
     rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select("reason").collect()
-    assert [row["reason"] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 8, "newer-schema"]
+    assert [row["reason"] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 9, "newer-schema"]
 
 
 def test_judged_lines_are_the_parsed_ones_without_a_reason(spark: SparkSession) -> None:
     """The short way, on which every line goes, and the long one, on which refused ones do, agree; GOOD is the first."""
     lines = lines_of(spark, [GOOD, "", *STRANGERS.values()])
-    assert [row["is_event"] for row in judged(lines).collect()] == [True, *[False] * len(STRANGERS)]
-    assert events_among(judged(lines), 7).collect() == accepted(parsed(lines), 7).collect()
+    rows = judged(lines, 7)
+    assert [row["date"] is not None for row in rows.collect()] == [True, *[False] * len(STRANGERS)]
+    assert rows.where("date is not null").collect() == accepted(parsed(lines), 7).collect()
+
+
+def test_events_parted_by_a_comma_are_all_taken(spark: SparkSession) -> None:
+    """Both ways agree on that, too: what is between them is lost to nobody."""
+    lines = lines_of(spark, [f"{GOOD},{GOOD}"])
+    assert judged(lines, 7).collect() == accepted(parsed(lines), 7).collect() == [judged(lines, 7).first()] * 2
+
+
+def test_lines_unlike_those_of_a_bridge_are_known_by_their_ends(spark: SparkSession) -> None:
+    """So that a torn tail is found without parsing; a blank line is nothing."""
+    lines = lines_of(spark, [GOOD, " ", STRANGERS["truncated"], STRANGERS["newer"], "hello"])
+    assert [row["value"] for row in unlike(lines).collect()] == [STRANGERS["truncated"], "hello"]
 
 
 def test_two_events_glued_together_are_no_event(spark: SparkSession) -> None:
@@ -84,4 +98,4 @@ def test_reading_calls_no_python(spark: SparkSession) -> None:
     """A Python function per row would be up to a thousand times slower."""
     lines = spark.range(1).selectExpr("'x' value", "'y' source")
     assert python_nodes(accepted(parsed(lines), 0)) == []
-    assert python_nodes(events_among(judged(lines), 0)) == []
+    assert python_nodes(judged(lines, 0)) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from bridge.analytics.spark_types import conform
 from bridge.analytics.store import CHECKPOINT, Store, changed_days, plain
@@ -34,6 +35,14 @@ def test_batch_is_replaced_not_added_to(store: Store) -> None:
     store.append(EVENTS, events(store, "b", batch=1))
     store.append(EVENTS, events(store, "c", batch=1, day="2025-11-22"))
     store.clear_batch(EVENTS, 1)
+    assert ids(store) == ["a"]
+
+
+def test_rows_without_a_date_are_taken_out_and_counted(store: Store) -> None:
+    """Those of this batch only."""
+    undated = events(store, "x", "y", batch=1).withColumn("date", f.lit(None).cast("date"))
+    store.append(EVENTS, events(store, "a", batch=1).union(undated))
+    assert [store.take_out_undated(EVENTS, batch) for batch in (0, 1, 1)] == [0, 2, 0]
     assert ids(store) == ["a"]
 
 
