@@ -146,12 +146,13 @@ def _with_code(problem: click.ClickException, code: str) -> str:
 
 def load_module(name: str) -> ModuleType:
     """Import a module with all that it needs, without the garbage collector, which would search a heap that only
-    grows.
+    grows; it never looks at what was imported.
     """
     gc.disable()
     try:
         return import_module(name)
     finally:
+        gc.freeze()
         gc.enable()
 
 

@@ -6,6 +6,7 @@ It must not know where the line was found; nothing that a line holds makes it ra
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Protocol, cast, get_args, get_type_hints
 
@@ -88,9 +89,10 @@ def _stamp(document: dict[str, object]) -> Stamp:
 
 
 def _fact(document: dict[str, object]) -> Fact:
-    reading = _READINGS.get(str(document.get("kind")))
-    if reading is None:
+    kind = str(document.get("kind"))
+    if kind not in KINDS:
         raise _Unfit(f"unknown kind {_shown(document.get('kind'))}")
+    reading = _reading(kind)
     given = document.keys() - STAMP_FIELDS.keys()
     if not given >= reading.required or given - reading.conversions.keys():
         missing = sorted(reading.required - given)
@@ -172,11 +174,10 @@ def _conversion(hint: object) -> Convert:
     return _CONVERSIONS[hint]
 
 
-def _reading(fact: type[Fact]) -> _Reading:
+@cache
+def _reading(kind: str) -> _Reading:
+    fact = KINDS[kind].fact
     hints = get_type_hints(fact)
     conversions = {field.name: _conversion(hints[field.name]) for field in fields(fact)}
     required = frozenset(field.name for field in fields(fact) if field.default is MISSING)
     return _Reading(fact, conversions, required)
-
-
-_READINGS: dict[str, _Reading] = {name: _reading(kind.fact) for name, kind in KINDS.items()}

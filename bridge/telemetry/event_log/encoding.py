@@ -5,13 +5,15 @@ It must not know files or topics; `decoding` is its inverse.
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from operator import attrgetter
 from types import NoneType
 from typing import get_args, get_type_hints
 
 import orjson
 
-from bridge.telemetry.schema.facts import FACTS, Fact
+from bridge.telemetry.schema.columns import KINDS
+from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.stamps import Event
 
@@ -22,7 +24,7 @@ Shape = tuple[tuple[str, ...], Getter, tuple[str, ...]]
 def encode_event(event: Event) -> bytes:
     """One line, newline included. Text that is no Unicode (half a surrogate pair) is written with `?` in its place."""
     stamp, fact = event.stamp, event.fact
-    names, values_of, optional = _SHAPES[type(fact)]
+    names, values_of, optional = _shape(fact.kind)
     document: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
         "event_id": stamp.event_id,
@@ -50,7 +52,9 @@ def _unicode(value: object) -> object:
     return tuple(map(_unicode, value)) if isinstance(value, tuple) else value
 
 
-def _shape(fact: type[Fact]) -> Shape:
+@cache
+def _shape(kind: str) -> Shape:
+    fact = KINDS[kind].fact
     hints = get_type_hints(fact)
     names = tuple(field.name for field in fields(fact))
     optional = tuple(name for name in names if NoneType in get_args(hints[name]))
@@ -62,6 +66,3 @@ def _getter(names: tuple[str, ...]) -> Getter:
     if len(names) == 1:
         return lambda fact: (getter(fact),)
     return getter
-
-
-_SHAPES: dict[type[Fact], Shape] = {fact: _shape(fact) for fact in FACTS}

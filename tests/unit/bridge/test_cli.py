@@ -13,6 +13,7 @@ from bridge import cli as command_line
 from bridge.cli import OWN, Commands, cli, load_module, main, run
 
 HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "confluent_kafka")
+LATER = ("starlette", "hypercorn", "anyio", "asyncio", "httpx", "rich", "opentelemetry", "confluent_kafka")
 
 
 @pytest.fixture
@@ -206,3 +207,23 @@ def test_collector_rests_only_while_a_module_is_imported() -> None:
     with pytest.raises(ModuleNotFoundError):
         load_module("bridge.not_there")
     assert gc.isenabled()
+
+
+def test_collector_never_looks_at_what_was_imported() -> None:
+    """Its first look would be at everything."""
+    gc.unfreeze()
+    load_module("bridge.cli_table")
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
+
+
+def test_serve_loads_no_library_that_its_start_does_not_need() -> None:
+    """Kafka's clients wait for the start; whoever asks the admin API can wait for what serves it."""
+    program = (
+        "import sys\n"
+        "from bridge.cli import load_module\n"
+        "load_module('bridge.cli_serve')\n"
+        f"print(sorted(set({LATER!r}) & set(sys.modules)))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == "[]\n"
