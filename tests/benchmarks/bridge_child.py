@@ -4,9 +4,10 @@ It must not know what is measured.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from bridge.demo.bridge_service import BridgePlace, free_place
 from tests.benchmarks.processes import Child, command
@@ -28,8 +29,10 @@ def bridge_words(upstream: str, place: BridgePlace, settings: Sequence[str]) -> 
 
 
 @contextmanager
-def bridge_child(upstream: str, directory: Path, settings: Sequence[str] = ()) -> Iterator[tuple[str, Child]]:
+def bridge_child(
+    upstream: str, directory: Path, settings: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[str, Child]]:
     """Run the bridge until the end of the block: the address for clients, and the process."""
     place = free_place()
-    with command(bridge_words(upstream, place, settings), directory, {}) as child:
+    with command(bridge_words(upstream, place, settings), directory, environment) as child:
         yield place.listen, child
