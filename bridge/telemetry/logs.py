@@ -3,18 +3,17 @@
 It must not know payloads or secrets: keys that the glossary does not name are not written.
 """
 
-import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import MutableMapping
 from enum import StrEnum
-from functools import partial
 from typing import TextIO
 
-Event = dict[str, object]
-Write = Callable[[Event], str]
+import structlog
+from structlog.types import Processor
+
+Event = MutableMapping[str, object]
 
 VALUE_CHARS_MAX = 300
 MESSAGE_CHARS_MAX = 2_000
@@ -83,107 +82,74 @@ MEANINGS: dict[LogKey, str] = {
     LogKey.EXCEPTION: "traceback of a bug",
 }
 MESSAGE = "event"
-_OWN = frozenset({LogKey.TIMESTAMP, LogKey.LEVEL, LogKey.LOGGER, LogKey.EXCEPTION})
-_FREE = frozenset(LogKey) - _OWN
-"""The keys that who logs gives as `extra`; any other is not written."""
-_WHOLE = frozenset({LogKey.TIMESTAMP, LogKey.EXCEPTION})
-COLUMNS = (LogKey.TIMESTAMP, LogKey.LEVEL, MESSAGE, LogKey.LOGGER)
-LEVEL_CHARS, MESSAGE_CHARS = 9, 30
-QUOTED = frozenset(" \t=\r\n\"'")
-RESET = "reset"
-COLOURS: Mapping[str, str] = {
-    RESET: "\x1b[0m",
-    "bold": "\x1b[1m",
-    "dim": "\x1b[2m",
-    "blue": "\x1b[34m",
-    "magenta": "\x1b[35m",
-    "cyan": "\x1b[36m",
-    "debug": "\x1b[32m\x1b[1m",
-    "info": "\x1b[32m\x1b[1m",
-    "warning": "\x1b[33m\x1b[1m",
-    "error": "\x1b[31m\x1b[1m",
-    "critical": "\x1b[31m\x1b[1m",
-}
-"""How a terminal is told to show each level and each part of a line."""
-PLAIN: Mapping[str, str] = dict.fromkeys(COLOURS, "")
-
-
-class Lines(logging.Formatter):
-    """Makes one line of a record, with `write` for the form."""
-
-    def __init__(self, write: Write) -> None:
-        super().__init__()
-        self._write = write
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line, or several for a traceback on a terminal."""
-        event: Event = {
-            MESSAGE: record.getMessage(),
-            LogKey.LEVEL: record.levelname.lower(),
-            LogKey.LOGGER: record.name,
-        }
-        event |= {key: value for key, value in vars(record).items() if key in _FREE}
-        event[LogKey.TIMESTAMP] = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
-        if record.exc_info:
-            event[LogKey.EXCEPTION] = self.formatException(record.exc_info)
-        return self._write(keep_short(lift_code(event)))
+_WRITTEN = frozenset({MESSAGE, *LogKey})
 
 
 def configure_logs(log_format: LogFormat, level: str, stream: TextIO = sys.stderr) -> None:
-    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up."""
+    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up.
+
+    Rooms that use the standard library's `logging` and those that use structlog write the same lines.
+    """
     handler = logging.StreamHandler(stream)
-    words = partial(as_words, styles=COLOURS if stream.isatty() else PLAIN)
-    handler.setFormatter(Lines(as_json if log_format is LogFormat.JSON else words))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_facts(),
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_writers(log_format, stream)],
+        )
+    )
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-
-
-def as_json(event: Event) -> str:
-    """One JSON object."""
-    return json.dumps(event, ensure_ascii=False)
-
-
-def as_words(event: Event, styles: Mapping[str, str]) -> str:
-    """Time, level, message and logger in columns, the other keys after them; a traceback below."""
-    rest = dict(event)
-    timestamp, level, message, logger = (str(rest.pop(key)) for key in COLUMNS)
-    trace = rest.pop(LogKey.EXCEPTION, None)
-
-    def styled(text: str, *names: str) -> str:
-        # A library may have a level of its own, which has no style.
-        return f"{''.join(styles.get(name, '') for name in names)}{text}{styles[RESET]}"
-
-    head = (
-        f"{styled(timestamp, 'dim')} [{styled(level.ljust(LEVEL_CHARS), level)}] "
-        f"{styled(message.ljust(MESSAGE_CHARS), 'bold')} [{styled(logger, 'bold', 'blue')}]"
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_facts(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
     )
-    pairs = [f"{styled(key, 'cyan')}={styled(_quoted(value), 'magenta')}" for key, value in sorted(rest.items())]
-    line = " ".join([head, *pairs])
-    return line if trace is None else f"{line}\n{trace}"
 
 
-def _quoted(value: object) -> str:
-    """As it is, in quotes where it would not be told apart from what is beside it."""
-    text = str(value)
-    return repr(text) if set(text) & QUOTED else text
+def _facts() -> list[Processor]:
+    return [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(allow=list(LogKey)),
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        lift_code,
+        keep_glossary,
+    ]
 
 
-def lift_code(event: Event) -> Event:
+def _writers(log_format: LogFormat, stream: TextIO) -> list[Processor]:
+    if log_format is LogFormat.JSON:
+        return [structlog.processors.JSONRenderer(ensure_ascii=False)]
+    return [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)]
+
+
+def lift_code(_logger: object, _method: str, event: Event) -> Event:
     """Move the stable code from the head of a message to its own key."""
-    found = CODE.match(str(event[MESSAGE]))
-    if found is None:
-        return event
-    return {**event, MESSAGE: str(event[MESSAGE])[found.end() :], LogKey.CODE: found.group(1)}
+    message = str(event.get(MESSAGE, ""))
+    found = CODE.match(message)
+    if found:
+        event[LogKey.CODE.value] = found.group(1)
+        event[MESSAGE] = message[found.end() :]
+    return event
 
 
-def keep_short(event: Event) -> Event:
-    """Shorten what may be long and show what would break a line; a traceback stays whole."""
-    return {key: value if key in _WHOLE else _shown(value, _chars_max(key)) for key, value in event.items()}
-
-
-def _chars_max(key: str) -> int:
-    return MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX
+def keep_glossary(_logger: object, _method: str, event: Event) -> Event:
+    """Drop keys that the glossary does not name, and shorten what remains; structlog's own `_…` keys stay."""
+    for key in list(event):
+        if key.startswith("_"):
+            continue
+        if key not in _WRITTEN:
+            del event[key]
+        elif key != LogKey.EXCEPTION:
+            event[key] = _shown(event[key], MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX)
+    return event
 
 
 def _shown(value: object, chars_max: int) -> object:

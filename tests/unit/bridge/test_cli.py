@@ -12,8 +12,8 @@ import pytest
 from bridge import cli as command_line
 from bridge.cli import OWN, Commands, cli, load_module, main, run
 
-HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "confluent_kafka")
-LATER = ("starlette", "hypercorn", "anyio", "asyncio", "httpx", "rich", "opentelemetry", "confluent_kafka")
+HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "structlog", "confluent_kafka")
+LATER = ("starlette", "hypercorn", "anyio", "httpx", "opentelemetry", "confluent_kafka")
 
 
 @pytest.fixture
