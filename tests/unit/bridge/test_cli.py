@@ -13,7 +13,7 @@ from bridge import cli as command_line
 from bridge.cli import OWN, Commands, cli, load_module, main, run
 
 HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "structlog", "confluent_kafka")
-LATER = ("starlette", "hypercorn", "anyio", "httpx", "opentelemetry", "confluent_kafka")
+LATER = ("starlette", "hypercorn", "anyio", "httpx", "yaml", "opentelemetry", "confluent_kafka")
 
 
 @pytest.fixture
