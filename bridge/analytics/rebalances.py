@@ -47,15 +47,13 @@ def rebalances(events: DataFrame) -> DataFrame:
         )
     )
     superseding = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
-    disturbed = disturbances(events, chains(facts))
-    told = superseding.withColumns(_columns()).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
+    # Kept, because the chains are needed before the rows are: to fold all facts twice is dear. As columns of its own,
+    # because Spark can't tell kept ones from those of the events they came from.
+    kept = superseding.withColumns(_columns()).localCheckpoint()
+    begun = kept.toDF(*kept.columns)
+    disturbed = disturbances(events, begun.select(*KEY, CHAIN))
+    told = begun.join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
     return conform(REBALANCES, told.transform(_counted))
-
-
-def chains(facts: DataFrame) -> DataFrame:
-    """`chain_id` of each rebalance, from few columns of its own facts: to fold all of them twice is dear."""
-    slim = facts.groupBy(*KEY).agg(f.min(SEQ).alias(SEQ), f.max("supersedes").alias("supersedes"))
-    return slim.transform(chained).select(*KEY, CHAIN)
 
 
 def seen_moves(events: DataFrame) -> DataFrame:

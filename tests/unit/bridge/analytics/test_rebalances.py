@@ -89,6 +89,30 @@ def test_rebalance_without_end_says_why(store: Store) -> None:
     }
 
 
+def test_member_is_disturbed_by_all_of_a_chain(store: Store) -> None:
+    """Given up in one that was cut short, given back in the one that cut it short; the next one is by itself."""
+    words = {name: MemberWords("g", name, 3, Protocol.CLASSIC, "anna") for name in ("r1", "r2", "r3")}
+    facts: list[Fact] = [
+        RebalanceBegan(**about("r1")),
+        words["r1"].told(News.REJOIN),
+        words["r1"].released(["t-0"]),
+        RebalanceBegan(**about("r2"), supersedes="r1"),
+        words["r2"].told(News.REJOIN),
+        words["r2"].assigned(["t-0"], 1),
+        RebalanceEnded(**about("r2"), outcome=Outcome.COMPLETED),
+        RebalanceBegan(**about("r3")),
+        words["r3"].told(News.REJOIN),
+        words["r3"].released(["t-0"]),
+        words["r3"].assigned(["t-1"], 1),
+    ]
+    rows = rebalances(taken(store, stamped(facts))).collect()
+    assert {row["rebalance_id"]: (row["chain_id"], row["told"], row["disturbed_members"]) for row in rows} == {
+        "r1": ("r1", 1, ["anna"]),
+        "r2": ("r1", 1, ["anna"]),
+        "r3": ("r3", 1, []),
+    }
+
+
 def test_rebalance_whose_begin_is_lost_begins_with_what_is_known(store: Store) -> None:
     """The oldest files are deleted first."""
     (row,) = rebalances(taken(store, stamped([(5, TARGET), (9, ENDED)]))).collect()
