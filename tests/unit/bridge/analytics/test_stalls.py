@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+from pyspark.sql import functions as f
+
 from bridge.analytics.positions import positioned, runs
 from bridge.analytics.reading import accepted, parsed
 from bridge.analytics.stalls import partition_rows, stalls
@@ -113,6 +115,52 @@ def test_second_stall_begins_after_the_first(store: Store) -> None:
         ("t-0", "anna", "boris", 5_000, False),
         ("t-0", "boris", "anna", 6_000, False),
     ]
+
+
+def test_stall_begins_with_the_first_of_many_events_that_took_the_partition(store: Store) -> None:
+    """Those after it, and an assignment between them, begin nothing; the last release is the one that is told."""
+    moved: list[Told] = [
+        (10, ANNA.to_release(["t-0"])),
+        (11, ANNA.to_release(["t-0"])),
+        (12, BORIS.assigned(["t-0"], 1)),
+        (14, ANNA.released(["t-0"])),
+        (16, BORIS.released(["t-0"])),
+        (18, CLARA.assigned(["t-0"], 1)),
+        (30, CLARA.fetched(["t-0"])),
+        (40, BORIS.fetched(["t-0"])),
+    ]
+    (row,) = stalls(taken(store, stamped([*FIRST, *moved]))).collect()
+    times = [row[name] - START_US for name in ("told_us", "released_us", "assigned_us", "fetched_us")]
+    assert (times, row["stall_us"]) == ([10_000, 16_000, 18_000, 30_000], 20_000)
+
+
+def test_fetch_after_one_told_without_a_name_begins_nothing(store: Store) -> None:
+    """Whom that one told is not known; the one told before it does not stand in for it."""
+    moved: list[Told] = [
+        (10, ANNA.to_release(["t-0"])),
+        (11, ANNA.to_release(["t-0"])),
+        (12, ANNA.fetched(["t-0"])),
+        (20, BORIS.fetched(["t-0"])),
+    ]
+    rows = taken(store, stamped([*FIRST, *moved]))
+    nameless = rows.withColumn("member_id", f.when(f.col("number") != 4, f.col("member_id")))
+    assert [row["before"] for row in stalls(rows).collect()] == ["anna"]
+    assert stalls(nameless).collect() == []
+
+
+def test_second_stall_tells_nothing_of_the_first(store: Store) -> None:
+    """Told, released and assigned before it began are another stall's."""
+    moved: list[Told] = [
+        (10, ANNA.to_release(["t-0"])),
+        (12, ANNA.released(["t-0"])),
+        (14, BORIS.assigned(["t-0"], 1)),
+        (15, BORIS.fetched(["t-0"])),
+        (20, BORIS.released(["t-0"])),
+        (26, CLARA.fetched(["t-0"])),
+    ]
+    rows = stalls(taken(store, stamped([*FIRST, *moved]))).sort("fetched_us").collect()
+    told = [(row["told_us"], row["released_us"] - START_US, row["assigned_us"]) for row in rows]
+    assert told == [(START_US + 10_000, 12_000, START_US + 14_000), (None, 20_000, None)]
 
 
 def test_stall_over_a_restart_goes_by_the_wall_clock(store: Store) -> None:
