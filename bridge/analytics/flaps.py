@@ -6,10 +6,10 @@ It must not know why they were moved.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from bridge.analytics.positions import SEQ, elapsed_us
+from bridge.analytics.positions import MOMENT, SEQ, elapsed_us, fast_key, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
-from bridge.analytics.stalls import ASSIGNED, PARTITION, partition_rows
+from bridge.analytics.stalls import ASSIGNED, PARTITION
 from bridge.analytics.tables import FLAPS
 
 WINDOW_US = 600_000_000
@@ -22,18 +22,26 @@ def flaps(events: DataFrame) -> DataFrame:
     A static member is known by its instance id, so that its restart is no flap.
     """
     order = Window.partitionBy(*PARTITION).orderBy(SEQ)
-    owner = f.coalesce("instance_id", "member_id")
-    given = partition_rows(events, ASSIGNED).withColumn("owner", owner)
-    before = f.lag("owner").over(order)
-    changes = given.withColumn("before", before).where(~f.coalesce(f.col("before") == f.col("owner"), f.lit(False)))
-    recent = changes.withColumns({"earlier": f.lag("owner", 2).over(order), "left": f.lag("at").over(order)})
-    away = recent.withColumn("away_us", elapsed_us(f.col("left"), f.col("at")))
-    back = away.where((f.col("earlier") == f.col("owner")) & (f.col("away_us") <= WINDOW_US))
+    is_same = f.coalesce(f.col("before") == f.col("owner"), f.lit(False))
+    changes = _given(events).withColumn("before", f.lag("owner").over(order)).where(~is_same)
+    left = {f"left_{name}": f.lag(name).over(order) for name in MOMENT}
+    recent = changes.withColumns({"earlier": f.lag("owner", 2).over(order), **left})
+    since = f.struct(*(f.col(f"left_{name}").alias(name) for name in MOMENT))
+    returns = recent.where(f.col("earlier") == f.col("owner")).withColumn("away_us", elapsed_us(since, moment()))
     columns = {
         "via": f.col("before"),
-        "left_us": f.col("left.wall_us"),
-        "back_us": f.col("at.wall_us"),
+        "left_us": f.col("left_wall_us"),
+        "back_us": f.col("wall_us"),
         "back_event": f.col("event_id"),
-        "date": utc_day(f.col("at.wall_us")),
+        "date": utc_day(f.col("wall_us")),
     }
-    return conform(FLAPS, back.withColumns(columns))
+    return conform(FLAPS, returns.where(f.col("away_us") <= WINDOW_US).withColumns(columns))
+
+
+def _given(events: DataFrame) -> DataFrame:
+    """A row per partition that a member was given: it is moved and sorted, so nothing stands in it twice."""
+    owner = f.coalesce("instance_id", "member_id").alias("owner")
+    each = f.explode("partitions").alias("partition")
+    slim = ("group_id", "rebalance_id", "event_id", *MOMENT)
+    rows = events.where(f.col("kind") == ASSIGNED).select(*slim, owner, each)
+    return rows.withColumn("key", fast_key("group_id", "partition"))
