@@ -31,7 +31,7 @@ ON_ONE_MACHINE: Mapping[str, str] = {
     "spark.driver.memory": "3g",
     "spark.sql.shuffle.partitions": "8",
     # Jobs want throughput; pauses hurt nobody. A job of two minutes spends a sixth of them on compiling what Spark
-    # generates: with less of it inlined the code is as quick, and takes a third less to compile.
+    # generates: with less of it inlined the code is as quick, and takes a quarter less to compile.
     "spark.driver.extraJavaOptions": (
         "-XX:+UseParallelGC -XX:MaxInlineLevel=6 -XX:InlineSmallCode=800 -XX:FreqInlineSize=120"
     ),
