@@ -6,7 +6,7 @@ It must not know why they were moved.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from bridge.analytics.positions import MOMENT, SEQ, elapsed_us, fast_key, moment
+from bridge.analytics.positions import MOMENT, SEQ, SORT_KEY, elapsed_us, keyed, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
 from bridge.analytics.stalls import ASSIGNED, PARTITION
@@ -21,7 +21,7 @@ def flaps(events: DataFrame) -> DataFrame:
 
     A static member is known by its instance id, so that its restart is no flap.
     """
-    order = Window.partitionBy(*PARTITION).orderBy(SEQ)
+    order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
     is_same = f.coalesce(f.col("before") == f.col("owner"), f.lit(False))
     changes = _given(events).withColumn("before", f.lag("owner").over(order)).where(~is_same)
     left = {f"left_{name}": f.lag(name).over(order) for name in MOMENT}
@@ -44,4 +44,4 @@ def _given(events: DataFrame) -> DataFrame:
     each = f.explode("partitions").alias("partition")
     slim = ("group_id", "rebalance_id", "event_id", *MOMENT)
     rows = events.where(f.col("kind") == ASSIGNED).select(*slim, owner, each)
-    return rows.withColumn("key", fast_key("group_id", "partition"))
+    return keyed(rows, *PARTITION)

@@ -11,6 +11,7 @@ from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"
+SORT_KEY = ("key", "counter_key")
 MOMENT = ("wall_us", "mono_us", SEQ)
 """What is needed of an event to tell the time to another one; `seq` tells the run. Sorted rows carry many of them."""
 RUN_BITS = 40
@@ -21,6 +22,7 @@ CHUNK = 4096
 DERIVED_BATCH = -1
 """The batch of rows in `rejected` that are found in the events themselves, and anew with every derivation."""
 _LAG = "lag_us"
+_NOTHING = "\0"
 
 
 def runs(events: DataFrame) -> DataFrame:
@@ -35,13 +37,16 @@ def positioned(events: DataFrame, order: DataFrame) -> DataFrame:
     return events.join(f.broadcast(order), "boot").withColumn(SEQ, seq)
 
 
-def fast_key(*names: str) -> Column:
-    """A number for these columns, to stand before them where rows are sorted by them.
+def keyed(rows: DataFrame, *names: str) -> DataFrame:
+    """Rows with two numbers (`SORT_KEY`) that stand for these columns, by which rows are moved, sorted and told apart.
 
-    It decides nearly every comparison, and names that begin alike (as those of groups do) are compared in full only
-    where it is the same.
+    Names would be compared and copied again and again, most of all those that begin alike, as those of groups do. Each
+    number is a hash of 64 bits, one of the names, one of the names in reverse: of a billion different ones two share
+    both with a chance of 2e-21.
     """
-    return f.xxhash64(*names)
+    # Spark passes over nulls, so that a name and nothing would be the same as nothing and that name.
+    told = [f.coalesce(name, f.lit(_NOTHING)) for name in names]
+    return rows.withColumns(dict(zip(SORT_KEY, (f.xxhash64(*told), f.xxhash64(*reversed(told))), strict=True)))
 
 
 def moment(*more: str) -> Column:

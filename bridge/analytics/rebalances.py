@@ -7,10 +7,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from bridge.analytics.disturbance import CHAIN, chained, disturbances
-from bridge.analytics.positions import RUN, SEQ, elapsed_us, moment
+from bridge.analytics.positions import RUN, SEQ, SORT_KEY, elapsed_us, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
-from bridge.analytics.stalls import PARTITION, partition_rows
+from bridge.analytics.stalls import partition_rows
 from bridge.analytics.tables import REBALANCES
 from bridge.telemetry.schema.facts import (
     PartitionsAssigned,
@@ -64,7 +64,7 @@ def seen_moves(events: DataFrame) -> DataFrame:
     given = partition_rows(events.where(f.col("road") == Road.PASSING.value), PartitionsAssigned.kind)
     # A static member that comes back has another member id.
     owned = given.withColumn("owner", f.coalesce("instance_id", "member_id"))
-    last = f.lag("owner").over(Window.partitionBy(*PARTITION).orderBy(SEQ))
+    last = f.lag("owner").over(Window.partitionBy(*SORT_KEY).orderBy(SEQ))
     moved = owned.withColumn("last", last).where(f.col("last") != f.col("owner"))
     return moved.groupBy(*KEY).agg(f.count("*").alias("seen_moved"))
 

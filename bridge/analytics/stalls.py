@@ -7,14 +7,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql.window import WindowSpec
 
-from bridge.analytics.positions import MOMENT, SEQ, elapsed_us, fast_key, moment
+from bridge.analytics.positions import MOMENT, SEQ, SORT_KEY, elapsed_us, keyed, moment
 from bridge.analytics.reading import utc_day
 from bridge.analytics.spark_types import conform
 from bridge.analytics.tables import STALLS
 from bridge.telemetry.schema.facts import PartitionsAssigned, PartitionsFetched, PartitionsReleased, PartitionsTold
 
 TOLD, RELEASED = PartitionsTold.kind, PartitionsReleased.kind
-PARTITION = ("key", "group_id", "partition")
+PARTITION = ("group_id", "partition")
 ASSIGNED, FETCHED = PartitionsAssigned.kind, PartitionsFetched.kind
 _CODES = {TOLD: 0, RELEASED: 1, ASSIGNED: 2, FETCHED: 3}
 """Kinds as the sorted rows have them, in `what`."""
@@ -36,7 +36,7 @@ def partition_rows(events: DataFrame, *kinds: str) -> DataFrame:
     rows = events.where(f.col("kind").isin(*kinds))
     slim = ("group_id", "rebalance_id", "road", "member_id", "instance_id", "protocol", "kind", "idle_us", "event_id")
     each = rows.select(*slim, moment().alias("at"), SEQ, f.explode("partitions").alias("partition"))
-    return each.withColumn("key", fast_key("group_id", "partition"))
+    return keyed(each, *PARTITION)
 
 
 def stalls(events: DataFrame) -> DataFrame:
@@ -45,7 +45,7 @@ def stalls(events: DataFrame) -> DataFrame:
     Everything runs over one order of the rows of each partition, so Spark moves and sorts them once. Between two
     fetches at most one row begins a stall; without the rows that neither begin one nor fetch it is the one before.
     """
-    order = Window.partitionBy(*PARTITION).orderBy(SEQ)
+    order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
     known = _slim_rows(events).withColumns(_known(order.rowsBetween(Window.unboundedPreceding, -1)))
     is_kept = _is(FETCHED) | f.col("begin_seq").isNotNull()
     begun = known.withColumn("begin_seq", _begin_seq()).where(is_kept).withColumns(_begin())
@@ -62,7 +62,7 @@ def _slim_rows(events: DataFrame) -> DataFrame:
     always = ("group_id", SEQ, "wall_us", "mono_us", "idle_us")
     each = f.explode("partitions").alias("partition")
     rows = events.where(kind.isin(*_CODES)).select(*always, what.alias("what"), *of_use, *of_fetch, each)
-    return rows.withColumn("key", fast_key("group_id", "partition"))
+    return keyed(rows, *PARTITION).withColumns({name: f.when(_is(FETCHED), f.col(name)) for name in PARTITION})
 
 
 def _is(kind: str) -> Column:

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.positions import clock_jumps, elapsed_us, moment, positioned, runs
+from bridge.analytics.positions import SORT_KEY, clock_jumps, elapsed_us, keyed, moment, positioned, runs
 
 CLOCKS = "event_id string, boot string, number long, wall_us long, mono_us long"
 
@@ -33,6 +33,15 @@ def test_time_is_monotonic_in_a_run_and_wall_between_runs(spark: SparkSession) -
     first = ordered.where("event_id = 'z-1'").select(f.col("at").alias("begin"))
     pairs = first.crossJoin(ordered).select("event_id", elapsed_us(f.col("begin"), f.col("at")).alias("us"))
     assert {row["event_id"]: row["us"] for row in pairs.collect()} == {"z-1": 0, "z-2": 9, "a-1": 200}
+
+
+def test_names_have_a_key_of_their_own_each(spark: SparkSession) -> None:
+    """Also where one is missing, or the same names stand the other way round; equal names have the same."""
+    names = [("a", "b"), ("b", "a"), ("a", None), (None, "a"), ("a", ""), ("", "a"), ("ab", ""), (None, None)]
+    rows = keyed(spark.createDataFrame([*names, *names], "group_id string, partition string"), "group_id", "partition")
+    keys = {tuple(row[name] for name in ("group_id", "partition", *SORT_KEY)) for row in rows.collect()}
+    assert len(keys) == len(names)
+    assert all(len({key[place] for key in keys}) == len(names) for place in (2, 3))
 
 
 def test_clock_that_went_back_is_noted_once(spark: SparkSession) -> None:
