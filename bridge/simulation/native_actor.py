@@ -136,7 +136,13 @@ class NativeActor(Actor):
         self.note(f"moves from {len(self.owned)} to {sorted(wanted)}")
         self._is_moving = True
         epoch = self.member_epoch
-        self.give_up(self.owned - wanted, lambda: self._moved(wanted, epoch))
+        self.give_up(self.owned - wanted, lambda: self._begin_taking(wanted, epoch))
+
+    def _begin_taking(self, wanted: Partitions, epoch: int) -> None:
+        if wanted <= self.owned or not self.role.temper.taking_ms:
+            self._moved(wanted, epoch)
+        else:
+            self.later(self.role.temper.taking_ms, lambda: self._moved(wanted, epoch))
 
     def _moved(self, wanted: Partitions, epoch: int) -> None:
         self._is_moving = False

@@ -13,7 +13,7 @@ class Temperament:
     `reaction_ms` passes between a called heartbeat and JoinGroup, `rejoin_ms` before a follow-up join of a cooperative
     client, which gave something up. `rounds` is how many JoinGroups make one join. A client with `parallel_beats` sends
     a heartbeat also while one is unanswered or a join is open. `restates` tells whether a KIP-848 client says
-    everything in every heartbeat.
+    everything in every heartbeat, `taking_ms` how long its application takes to begin with new partitions.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Temperament:
     waits_for_last_commit: bool = True
     may_be_static: bool = True
     restates: bool = False
+    taking_ms: int = 0
 
     @property
     def is_native(self) -> bool:
@@ -105,8 +106,10 @@ TEMPERAMENTS = {
             reaction_ms=3,
             session_ms=15_000,
         ),
-        Temperament(name="java-consumer"),
-        Temperament(name="librdkafka-consumer", waits_for_last_commit=False, commits_on_own_connection=True),
+        Temperament(name="java-consumer", taking_ms=1_500),
+        Temperament(
+            name="librdkafka-consumer", taking_ms=1_500, waits_for_last_commit=False, commits_on_own_connection=True
+        ),
         Temperament(name="platformatic-consumer", restates=True),
     )
 }

@@ -162,15 +162,17 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         records += (MemberSubscribed(group.group_id, after),)
     joins_two_seats = seat.replaced is not None and seat.member is not None
     request = command.request
+    is_full = is_full_request(request)
     ask = Ask(
         ref=command.ref,
         group_id=group.group_id,
         member_id=seat.member_id,
         instance_id=request.instance_id,
         owned=request.owned,
-        is_full=is_full_request(request),
+        is_full=is_full,
         before=before,
         has_new_topics=has_new_topics,
+        snapshot_epoch=request.member_epoch if is_full and command.speaks is Speaks.CONSUMER else 0,
         claimed=command.claimed,
         claimed_generation=command.claimed_generation,
     )

@@ -14,8 +14,9 @@ from translators.dialects.ids import TopicId, TopicIdPartition
 class Surroundings:
     """What a member's next step depends on besides what it holds.
 
-    `owned` is what the member says it owns, None if it said nothing; `is_free` tells whether it may be given a
-    partition; `topics` are the topics it subscribes to if that changed just now, else None.
+    `owned` is what the member says it owns, None if it said nothing; `snapshot_epoch` is the epoch it has got to if
+    that only says how things stand, 0 if it acknowledges; `is_free` tells whether it may be given a partition;
+    `topics` are the topics it subscribes to if that changed just now, else None.
     """
 
     target_epoch: int
@@ -23,6 +24,7 @@ class Surroundings:
     owned: frozenset[TopicIdPartition] | None
     is_free: Callable[[TopicIdPartition], bool]
     topics: frozenset[TopicId] | None = None
+    snapshot_epoch: int = 0
 
 
 def reconcile(current: Current, around: Surroundings) -> Current:
@@ -39,6 +41,16 @@ def _still_owns(around: Surroundings, partitions: AssignedEpochs) -> bool:
     return around.owned is None or not around.owned.isdisjoint(partitions)
 
 
+def _may_take(around: Surroundings, lost: AssignedEpochs, kept: AssignedEpochs) -> bool:
+    """Whether the member may be about to take what it loses: it was told of it, and its snapshot lacks even what it
+    keeps, so it is behind. It will acknowledge, because it has those to take (deviations.md on K2.34).
+    """
+    owned = around.owned
+    if owned is None or not around.snapshot_epoch or owned >= kept.keys():
+        return False
+    return any(epoch <= around.snapshot_epoch for epoch in lost.values())
+
+
 def _give_up_unsubscribed(current: Current, around: Surroundings) -> Current:
     """Unsubscribed topics leave the assignment at once, even while nothing else may move (K11.4 on 2.36)."""
     topics = around.topics
@@ -48,7 +60,7 @@ def _give_up_unsubscribed(current: Current, around: Surroundings) -> Current:
     if not lost:
         return current
     kept = {partition: epoch for partition, epoch in current.assigned.items() if partition not in lost}
-    if current.state is MemberState.STABLE and not _still_owns(around, lost):
+    if current.state is MemberState.STABLE and not _still_owns(around, lost) and not _may_take(around, lost, kept):
         return replace(current, previous_epoch=current.epoch, assigned=kept)
     return replace(
         current,
@@ -62,7 +74,7 @@ def _give_up_unsubscribed(current: Current, around: Surroundings) -> Current:
 def _move(current: Current, around: Surroundings) -> Current:
     kept = {partition: epoch for partition, epoch in current.assigned.items() if partition in around.target}
     lost = {partition: epoch for partition, epoch in current.assigned.items() if partition not in around.target}
-    if lost and _still_owns(around, lost):
+    if lost and (_still_owns(around, lost) or _may_take(around, lost, kept)):
         return _unless_same(
             current,
             replace(

@@ -137,6 +137,19 @@ FLOWS = (
         shares=True,
     ),
     native(
+        "a member that acknowledges what it was not asked for is believed",
+        "K2.32 K2.34",
+        *(chb("a", 0), chb("b", 0), chb("a", "#a", topic_partitions=[]), chb("b", "#b"), describe_consumer()),
+        shares=True,
+    ),
+    native(
+        "a member whose every heartbeat names nothing gives up one heartbeat later",
+        "K2.32 K2.34",
+        *(chb("a", 0), chb("b", 0), full_chb("a", "#a", owned=[]), full_chb("a", "#a", owned=[])),
+        *(chb("b", "#b"), full_chb("a", "#a"), chb("b", "#b"), describe_consumer()),
+        shares=True,
+    ),
+    native(
         "a member that was told to give up says nothing of it",
         "K2.32 K2.37",
         *(

@@ -55,6 +55,23 @@ def test_fenced_client_drops_everything_and_joins_anew() -> None:
     assert unrest(world) == []
 
 
+def test_saying_everything_again_while_taking_releases_nothing() -> None:
+    """deviations.md on K2.34: librdkafka after an error; the ledger would tell of two owners."""
+    world = make_world()
+    world.start(0, "librdkafka-consumer")
+    world.timeline.run_until(world.timeline.now_ms + 100)
+    actor = world.fleet[0]
+    assert isinstance(actor, NativeActor)
+    assert (actor.owned, actor.member_epoch > 0) == (frozenset(), True)
+    world.start(1, "java")
+    world.timeline.run_until(world.timeline.now_ms + 100)
+    actor._says_all = True
+    actor._beat()
+    world.timeline.run_until(world.timeline.now_ms + 20_000)
+    assert unrest(world) == []
+    assert [actor.standing.treatment.fences for actor in world.living()] == [0, 0]
+
+
 def test_falling_epoch_breaks_a_law() -> None:
     """Reliability 3.2, 3."""
     world = make_world("java-consumer")

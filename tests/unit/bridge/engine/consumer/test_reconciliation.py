@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+import pytest
+
 from bridge.engine.consumer.reconciliation import Surroundings, reconcile
 from bridge.engine.model import Current, MemberState
 from tests.support.engine_bench import Partitions, parts, topic_id
@@ -9,9 +11,13 @@ from tests.support.engine_bench import Partitions, parts, topic_id
 FREE = parts(*range(9))
 
 
-def around(target: Partitions, owned: Partitions | None, free: Partitions = FREE) -> Surroundings:
-    """A target at epoch 5, what the member says, and what is free."""
-    return Surroundings(target_epoch=5, target=target, owned=owned, is_free=free.__contains__)
+def around(
+    target: Partitions, owned: Partitions | None, free: Partitions = FREE, snapshot_epoch: int = 0
+) -> Surroundings:
+    """A target at epoch 5, what the member says and whether as a snapshot, and what is free."""
+    return Surroundings(
+        target_epoch=5, target=target, owned=owned, is_free=free.__contains__, snapshot_epoch=snapshot_epoch
+    )
 
 
 def holding(*numbers: int, epoch: int = 4, pending: Collection[int] = ()) -> Current:
@@ -47,6 +53,34 @@ def test_member_that_owns_nothing_skips_revocation() -> None:
     """K2.34, K4.16: an eager member's join is its acknowledgement."""
     after = reconcile(holding(0, 1), around(parts(0, 2), frozenset()))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0, 2))
+
+
+def test_snapshot_from_before_the_last_answer_gives_nothing_up() -> None:
+    """The member was told of 0 to 2 at epoch 2 and is about to take them; it will say so (deviations.md on K2.34)."""
+    after = reconcile(holding(0, 1, 2), around(parts(0), frozenset(), snapshot_epoch=4))
+    assert after == Current(
+        epoch=4,
+        previous_epoch=4,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned=dict.fromkeys(parts(0), 2),
+        pending_revocation=dict.fromkeys(parts(1, 2), 2),
+    )
+    assert reconcile(after, around(parts(0), parts(0, 1, 2), snapshot_epoch=4)) is after
+    assert reconcile(after, around(parts(0), parts(0))).epoch == 5
+
+
+@pytest.mark.parametrize(
+    ("kept", "owned", "snapshot_epoch"),
+    [
+        pytest.param([0], parts(), 1, id="the answer that told of them was lost"),
+        pytest.param([0], parts(0), 4, id="it has taken what it keeps"),
+        pytest.param([], parts(), 4, id="it keeps nothing, so it would have nothing to say"),
+    ],
+)
+def test_snapshot_that_is_not_behind_is_believed(kept: list[int], owned: Partitions, snapshot_epoch: int) -> None:
+    """K2.34: as in Kafka, partitions that it doesn't name are free."""
+    after = reconcile(holding(*kept, 7, 8), around(parts(*kept), owned, snapshot_epoch=snapshot_epoch))
+    assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(*kept))
 
 
 def test_silence_is_no_acknowledgement() -> None:
