@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.column_files import can_take, forget_lines, take_columns
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
+from bridge.analytics.progress import Share, nobody_watches
 from bridge.analytics.reading import REASON, SOURCE, accepted, judged, parsed, refused, unlike
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
@@ -28,25 +31,37 @@ class Intake:
 
     store: Store
     highest: dict[str, int]
+    share: Share = nobody_watches
 
-    def take(self, lines: DataFrame, batch: int) -> Taken:
+    def take(self, delivery: Delivery, batch: int) -> Taken:
         """Write one batch, in place of what an earlier attempt at it left.
 
         The lines are read once, but for what is refused; if a number came twice, all are read again.
         """
         for table in (EVENTS, REJECTED):
             self.store.clear_batch(table, batch)
-        self.store.append(EVENTS, judged(lines, batch))
-        refusals = self.store.take_out_undated(EVENTS, batch)
+        lines = self._left_over(delivery, batch)
+        refusals = 0 if lines is None else self._judge(lines, batch)
         counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
         words = doubtful_words(counts, self._known_numbers())
         is_doubtful = not words.isEmpty()
         if is_doubtful:
-            self._write_again(lines, batch, words.localCheckpoint())
-        elif refusals:
+            self._write_again(delivery.lines, batch, words.localCheckpoint())
+        elif lines is not None and refusals:
             self._set_aside(lines, batch, refusals)
         self._remember(counts)
+        forget_lines(self.store)
         return Taken(refused=refusals, is_doubtful=is_doubtful)
+
+    def _left_over(self, delivery: Delivery, batch: int) -> DataFrame | None:
+        """Take what Arrow can; what Spark has to read then, None if that is nothing."""
+        if can_take(self.store, delivery.files):
+            return take_columns(self.store, delivery.files, batch, self.share)
+        return delivery.lines
+
+    def _judge(self, lines: DataFrame, batch: int) -> int:
+        self.store.append(EVENTS, judged(lines, batch))
+        return self.store.take_out_undated(EVENTS, batch)
 
     def _set_aside(self, lines: DataFrame, batch: int, refusals: int) -> None:
         """Say what is wrong with what was refused, in the sources that look like it; that failing, in all of them."""

@@ -56,13 +56,13 @@ def run(wish: ReplayWish, settings: SessionSettings) -> Report:
     if wish.json not in (None, "-"):
         require_file(Path(str(wish.json)))
     spark = open_session(settings)
-    with bar(spark.sparkContext, len(STEPS)) as say:
-        say("read")
-        rows = parsed(event_lines(spark, wish.events))
-        say("play")
+    with bar(spark.sparkContext, len(STEPS)) as shown:
+        shown.say("read")
+        rows = parsed(event_lines(spark, wish.events).lines)
+        shown.say("play")
         plays = play_groups(chosen(rows, wish.group), configuration)
         require_groups(plays, rows, wish.group)
-        say("tell")
+        shown.say("tell")
         report = gather(plays, rows, words_of(wish))
         if wish.out is not None:
             open_store(spark, wish.out).replace(REPLAYS, replays(plays, words_of(wish)))

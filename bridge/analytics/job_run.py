@@ -12,20 +12,20 @@ from pathlib import Path
 import click
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.closed_files import FILES
+from bridge.analytics.delivery import Delivery, log_files, named
 from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
 from bridge.analytics.history import Extent
 from bridge.analytics.intake import Intake
-from bridge.analytics.progress import Say, bar
-from bridge.analytics.reading import LINE, SOURCE
+from bridge.analytics.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.session import SessionSettings, open_session
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED, TABLES
 
-FILES = "events-*.jsonl"
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
 JOBS_AT_ONCE = 2
@@ -54,8 +54,8 @@ def run(events: str, out: str, settings: SessionSettings) -> Outcome:
             f"EB-ANALYTICS-004: a stream writes the tables in {out}, and a run would begin them anew; "
             "name another --out, or remove that directory first"
         )
-    with bar(spark.sparkContext, STEP_COUNT) as say:
-        make_tables(store, event_lines(spark, events), say)
+    with bar(spark.sparkContext, STEP_COUNT) as shown:
+        make_tables(store, event_lines(spark, events), shown.say, shown.share)
     return outcome(store)
 
 
@@ -72,12 +72,12 @@ def told(found: Outcome, out: str) -> list[str]:
     return [*lines, f"set aside: {aside}", f"tables are in {out}"]
 
 
-def make_tables(store: Store, lines: DataFrame, say: Say) -> None:
+def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_watches) -> None:
     """Every table from these lines, in place of what there was."""
     say(EVENTS.name)
     for table in TABLES.values():
         store.clear(table)
-    Intake(store, {}).take(lines, BATCH_OF_RUN)
+    Intake(store, {}, share).take(log, BATCH_OF_RUN)
     derive(store, BATCH_OF_RUN, say)
 
 
@@ -94,14 +94,14 @@ def _do(say: Say, named: tuple[str, Callable[[], None]]) -> None:
     step()
 
 
-def event_lines(spark: SparkSession, path: str) -> DataFrame:
+def event_lines(spark: SparkSession, path: str) -> Delivery:
     """The lines of the files of a log with the names of their files; `path` is a folder, or one file."""
     try:
         lines = spark.read.option("pathGlobFilter", FILES if Path(path).suffix != ".jsonl" else "*").text(path)
     except AnalysisException as problem:
         why = problem.getCondition()
         raise AnalyticsError(f"{NO_INPUT}: {path} can't be read ({why}); {NO_INPUT_STEP}") from problem
-    return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
+    return Delivery(named(lines), log_files(path))
 
 
 def require_input(path: str) -> None:

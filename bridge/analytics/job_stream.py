@@ -11,11 +11,11 @@ from types import FrameType
 
 import click
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import Inbox
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.history import NOTHING_YET, History
 from bridge.analytics.intake import Intake, intake_after
 from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
@@ -43,22 +43,23 @@ class Stream:
 
     def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
         """Begin, where the checkpoint says; `is_once` ends when everything that is there has been taken."""
-        writer = source.lines(self._store.spark).writeStream.foreachBatch(self.take)
+        writer = source.rows(self._store.spark).writeStream
+        writer = writer.foreachBatch(lambda rows, batch: self.take(source.delivery(rows), batch))
         writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
         return (writer.trigger(availableNow=True) if is_once else writer).start()
 
-    def take(self, lines: DataFrame, batch: int) -> None:
+    def take(self, delivery: Delivery, batch: int) -> None:
         """One micro-batch."""
         if self._intake is None:
             self._intake = intake_after(self._store, batch)
-        self._intake.take(lines, batch)
+        self._intake.take(delivery, batch)
         self.last_batch = batch
 
     def refresh(self, last_batch: int) -> None:
         """Bring all tables up to this batch: what came since the last time says which groups are made anew."""
         extent = self._history.advance(last_batch)
-        with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as say:
-            derive(self._store, last_batch, say, extent)
+        with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as shown:
+            derive(self._store, last_batch, shown.say, extent)
 
 
 def drain(store: Store, source: Source) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType
 
 from bridge.analytics.spark_types import conform, log_schema
-from bridge.analytics.tables import BATCH, DATE, EVENTS, REJECTED
+from bridge.analytics.tables import BATCH, DATE, DAY_US, EVENTS, REJECTED
 from bridge.telemetry.schema.columns import KINDS
 from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS
 
@@ -21,7 +21,6 @@ REASON, DETAIL = "reason", "detail"
 _SAID, _IS_CORRUPT = "said", "is_corrupt"
 _BEGIN, _END = '{"schema_version":', "}"
 """How every line begins and ends that a bridge wrote whole."""
-DAY_US = 86_400_000_000
 Fault = tuple[Column, str, Column]
 """A condition on a row, the reason for which it is set aside, and the words that tell it."""
 GROUP_KINDS = sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names)

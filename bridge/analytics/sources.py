@@ -7,6 +7,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -14,9 +15,11 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import FILES
+from bridge.analytics.delivery import Delivery, delivery_of
 from bridge.analytics.reading import LINE, SOURCE
 
 REACH_TIMEOUT_S = 10.0
+_OF_FILES = "path string, modificationTime timestamp, length long, content binary"
 NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
 
 
@@ -28,7 +31,7 @@ class TopicSource:
     topic: str
     batch_lines: int
 
-    def lines(self, spark: SparkSession) -> DataFrame:
+    def rows(self, spark: SparkSession) -> DataFrame:
         """The lines of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
         options = {
             "kafka.bootstrap.servers": self.bootstrap,
@@ -46,6 +49,10 @@ class TopicSource:
         place = f.concat_ws("-", "topic", "partition")
         return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE))
 
+    def delivery(self, rows: DataFrame) -> Delivery:
+        """A micro-batch of them."""
+        return Delivery(rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSource:
@@ -54,11 +61,15 @@ class FolderSource:
     folder: str
     batch_files: int
 
-    def lines(self, spark: SparkSession) -> DataFrame:
-        """The lines of all files there are, and of those that come."""
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The paths of all files there are, and of those that come; what is in them nobody reads for that."""
         options = {"pathGlobFilter": FILES, "maxFilesPerTrigger": str(self.batch_files)}
-        lines = spark.readStream.options(**options).text(self.folder)
-        return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
+        files = spark.readStream.format("binaryFile").schema(_OF_FILES).options(**options).load(self.folder)
+        return files.select("path")
+
+    def delivery(self, rows: DataFrame) -> Delivery:
+        """The lines of the files of a micro-batch."""
+        return delivery_of(rows.sparkSession, (unquote(urlsplit(row["path"]).path) for row in rows.collect()))
 
 
 Source = TopicSource | FolderSource

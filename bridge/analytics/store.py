@@ -3,7 +3,7 @@
 It must not know how a table is made; a path may be local or of any file system that Spark knows.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -14,18 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark_types import table_schema
-from bridge.analytics.tables import BATCH, DATE, Table
+from bridge.analytics.tables import BATCH, DATE, Table, is_often_new
 
 NEXT = "_next"
 CHECKPOINT = "_checkpoint"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 """The name that Spark gives to the directory of rows without a date."""
-_UNIQUE = ("_us", "_event", "event_id", "number")
 
 
 def plain(table: Table) -> dict[str, str]:
     """The setting by which Parquet makes no dictionary for columns whose values hardly come twice, which costs time."""
-    return {f"parquet.enable.dictionary#{name}": "false" for name in table.column_names if name.endswith(_UNIQUE)}
+    return {f"parquet.enable.dictionary#{name}": "false" for name in table.column_names if is_often_new(name)}
 
 
 def changed_days(before: DataFrame, after: DataFrame) -> list[date]:
@@ -78,6 +77,17 @@ class Store:
         count = self.read(table).where(f.col(DATE).isNull() & (f.col(BATCH) == batch)).count()
         self._delete(path)
         return count
+
+    def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
+        """Take files that were written beside the store, each with rows of one day (day, path), into a batch."""
+        for day, path in days:
+            folder = self.path(table.name, f"{DATE}={day}", f"{BATCH}={batch}")
+            self._files().mkdirs(self._path(folder))
+            self._files().rename(self._path(path), self._path(folder))
+
+    def clear_folder(self, *names: str) -> None:
+        """Remove a folder that is no table."""
+        self._delete(self.path(*names))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows of one batch, in directories of their own."""

@@ -47,9 +47,16 @@ class Table:
 
 
 TYPE_OF_FIELD: Mapping[FieldType, ColumnType] = {field_type: ColumnType(field_type) for field_type in FieldType}
+DAY_US = 86_400_000_000
+_OFTEN_NEW = ("_us", "_event", "event_id", "number")
 DATE = "date"
 BATCH = "batch"
 PARTITION = Column(DATE, ColumnType.DATE, "UTC day in which it began, by the wall clock; the files lie by it")
+
+
+def is_often_new(name: str) -> bool:
+    """Whether values of a column hardly come twice, by its name: a dictionary of them costs time and saves nothing."""
+    return name.endswith(_OFTEN_NEW)
 
 
 def logged(*names: str) -> tuple[Column, ...]:

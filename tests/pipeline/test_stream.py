@@ -1,6 +1,7 @@
 """Streams that are killed and started again give the tables of a run over the same input."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain
 from bridge.analytics.sources import FolderSource
@@ -35,6 +37,12 @@ class MortalStore(Store):
         """An effect."""
         self._live()
         Store.append(self, table, rows)
+        self._live()
+
+    def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
+        """An effect."""
+        self._live()
+        Store.adopt(self, table, batch, days)
         self._live()
 
     def clear_batch(self, table: Table, batch: int) -> None:
@@ -117,8 +125,9 @@ def test_tables_brought_up_batch_by_batch_are_those_of_a_run(spark: SparkSession
         lines = spark.createDataFrame(
             [(line.decode(), f"file-{batch}") for line in part], "value string, source string"
         )
-        taking.take(lines, batch)
+        taking.take(Delivery(lines), batch)
         taking.refresh(batch)
     whole = [(line.decode(), f"file-{batch}") for batch, part in enumerate(parts) for line in part]
-    make_tables(run, spark.createDataFrame(whole, "value string, source string"), lambda _: None)
+    everything = spark.createDataFrame(whole, "value string, source string")
+    make_tables(run, Delivery(everything), lambda _: None)
     assert contents(stream) == contents(run)

@@ -1,5 +1,6 @@
 """Which table is made when. What the tables hold, tests/pipeline proves on whole logs."""
 
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
 from bridge.analytics.intake import Intake
 from bridge.analytics.store import Store
@@ -20,9 +21,9 @@ def test_tables_are_made_from_complete_batches_only(store: Store) -> None:
     """A batch that is being written is not looked at, and what is made again replaces what was there."""
     intake = Intake(store, {})
     first, second = stamped([(1, BEGIN)]), stamped([(1, END)], "b2", START_US - 1)
-    intake.take(lines_of(store.spark, text_of(first)), 0)
-    intake.take(lines_of(store.spark, text_of(stamped([(1, BEGIN), (2, END)])[1:])), 1)
-    intake.take(lines_of(store.spark, text_of(second)), 2)
+    intake.take(Delivery(lines_of(store.spark, text_of(first))), 0)
+    intake.take(Delivery(lines_of(store.spark, text_of(stamped([(1, BEGIN), (2, END)])[1:]))), 1)
+    intake.take(Delivery(lines_of(store.spark, text_of(second))), 2)
     for last, ended in ((0, [None]), (1, ["b1-2"])):
         steps = next(Derivation(store, last).stages())
         for name in (PHASES.name, REJECTED.name):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.intake import Intake, Taken, intake_after
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED
@@ -24,13 +25,13 @@ def reasons(store: Store) -> Counter[str]:
 
 def test_good_lines_are_events(store: Store) -> None:
     """Nothing is set aside, and nothing is read twice."""
-    assert Intake(store, {}).take(lines_of(store.spark, LINES), 0) == Taken(refused=0, is_doubtful=False)
+    assert Intake(store, {}).take(Delivery(lines_of(store.spark, LINES)), 0) == Taken(refused=0, is_doubtful=False)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], Counter())
 
 
 def test_bad_lines_are_set_aside_and_the_rest_counts(store: Store) -> None:
     """Issue: counted, with the reason, the rest processed."""
-    taken = Intake(store, {}).take(lines_of(store.spark, [*LINES, "hello", LINES[0][:30]]), 0)
+    taken = Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, "hello", LINES[0][:30]])), 0)
     assert (taken.refused, numbers(store)) == (2, [1, 2, 3])
     assert reasons(store) == {"foreign": 1, "truncated": 1}
 
@@ -39,7 +40,7 @@ def test_source_without_bad_lines_is_not_read_again(store: Store) -> None:
     """A torn tail, which every kill leaves, costs its own file; here the others lie before and behind it."""
     sources = [lines_of(store.spark, [line], f"file-{place}") for place, line in enumerate([*LINES[:2], "hello"])]
     lines = sources[0].union(sources[2]).union(sources[1])
-    assert Intake(store, {}).take(lines, 0) == Taken(refused=1, is_doubtful=False)
+    assert Intake(store, {}).take(Delivery(lines), 0) == Taken(refused=1, is_doubtful=False)
     assert [row["source"] for row in store.read(REJECTED).collect()] == ["file-2"]
 
 
@@ -47,14 +48,14 @@ def test_line_that_only_its_words_betray_is_found_in_every_source(store: Store) 
     """It looks like one of ours, so the sources of the torn one are not enough."""
     newer = LINES[1].replace('"schema_version":2', '"schema_version":99')
     lines = lines_of(store.spark, [newer], "file-1").union(lines_of(store.spark, [LINES[0], LINES[2][:30]], "file-2"))
-    assert Intake(store, {}).take(lines, 0) == Taken(refused=2, is_doubtful=False)
+    assert Intake(store, {}).take(Delivery(lines), 0) == Taken(refused=2, is_doubtful=False)
     assert sorted(row["source"] for row in store.read(REJECTED).collect()) == ["file-1", "file-2"]
     assert (numbers(store), reasons(store)) == ([1], {"newer-schema": 1, "truncated": 1})
 
 
 def test_copies_in_a_batch_count_once(store: Store) -> None:
     """The surplus is set aside."""
-    taken = Intake(store, {}).take(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"]), 0)
+    taken = Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"])), 0)
     assert (taken.is_doubtful, numbers(store)) == (True, [1, 2, 3])
     assert reasons(store) == {"duplicate": 2, "foreign": 1}
 
@@ -62,8 +63,8 @@ def test_copies_in_a_batch_count_once(store: Store) -> None:
 def test_copies_of_an_earlier_batch_count_once(store: Store) -> None:
     """Delivered again, together with one that is late and one that is new."""
     intake = Intake(store, {})
-    intake.take(lines_of(store.spark, [LINES[0], LINES[2]]), 0)
-    intake.take(lines_of(store.spark, LINES), 1)
+    intake.take(Delivery(lines_of(store.spark, [LINES[0], LINES[2]])), 0)
+    intake.take(Delivery(lines_of(store.spark, LINES)), 1)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 2})
 
 
@@ -71,13 +72,13 @@ def test_batch_of_copies_only_leaves_nothing(store: Store) -> None:
     """The whole delivery came again."""
     intake = Intake(store, {})
     for batch in range(2):
-        intake.take(lines_of(store.spark, LINES), batch)
+        intake.take(Delivery(lines_of(store.spark, LINES)), batch)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 3})
 
 
 def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store) -> None:
     """The process was killed before the batch was noted as done: the next one knows earlier batches only."""
     for _ in range(2):
-        intake_after(store, 0).take(lines_of(store.spark, [*LINES, "hello"]), 0)
+        intake_after(store, 0).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
     assert intake_after(store, 1).highest == {"b1": 3}

@@ -29,8 +29,11 @@ def test_lines_come_with_their_file(spark: SparkSession, tmp_path: Path) -> None
     """Only files of the log are read of a folder; a file that is named is read whatever its name."""
     for name in ("events-a-000001.jsonl", "other.jsonl"):
         (tmp_path / name).write_text(f"{name}\n")
-    assert event_lines(spark, str(tmp_path)).collect() == [("events-a-000001.jsonl", "events-a-000001.jsonl")]
-    assert event_lines(spark, str(tmp_path / "other.jsonl")).collect() == [("other.jsonl", "other.jsonl")]
+    for path, name in ((tmp_path, "events-a-000001.jsonl"), (tmp_path / "other.jsonl", "other.jsonl")):
+        log = event_lines(spark, str(path))
+        assert log.lines.collect() == [(name, name)]
+        assert log.files == (str(tmp_path / name),)
+    assert event_lines(spark, f"file://{tmp_path}").files == ()
 
 
 def test_output_that_can_not_be_written_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

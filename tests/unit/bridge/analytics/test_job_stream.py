@@ -7,6 +7,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.delivery import Delivery
 from bridge.analytics.history import NOTHING_YET
 from bridge.analytics.job_stream import Stream, broken, interruptible, main, require_source, source_of
 from bridge.analytics.sources import FolderSource, TopicSource
@@ -54,7 +55,7 @@ def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     """Tables are made up to it."""
     stream = Stream(store)
     assert stream.last_batch == NOTHING_YET
-    stream.take(lines_of(store.spark, ["hello"]), 3)
+    stream.take(Delivery(lines_of(store.spark, ["hello"])), 3)
     assert stream.last_batch == 3
 
 

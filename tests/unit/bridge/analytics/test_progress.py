@@ -20,9 +20,9 @@ class Terminal(io.StringIO):
 
 def test_step_is_a_line_where_nobody_watches(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     """In a log file a bar would be noise."""
-    with bar(spark.sparkContext, 2) as say:
-        say("events")
-        say("phases")
+    with bar(spark.sparkContext, 2) as shown:
+        shown.say("events")
+        shown.say("phases")
     assert capsys.readouterr().err == "events …\nphases …\n"
 
 
@@ -30,9 +30,9 @@ def test_step_moves_the_bar_on_a_terminal(spark: SparkSession, monkeypatch: pyte
     """A step that begins ends the one before it, and the end ends all."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with bar(spark.sparkContext, 2) as say:
-        say("events")
-        say("phases")
+    with bar(spark.sparkContext, 2) as shown:
+        shown.say("events")
+        shown.say("phases")
     assert "2/2" in screen.getvalue()
 
 
@@ -42,3 +42,12 @@ def test_tasks_of_idle_spark_are_none(spark: SparkSession) -> None:
     progress = Progress()
     progress.add_task("x")
     assert (column.tasks(), column.render(progress.tasks[0]).plain) == ((0, 0), "")
+
+
+def test_parts_of_what_is_done_beside_spark_are_shown(spark: SparkSession) -> None:
+    """Files that become columns are a third of a run."""
+    column = SparkTasks(spark.sparkContext)
+    progress = Progress()
+    progress.add_task("x")
+    column.share(3, 58)
+    assert column.render(progress.tasks[0]).plain == "3/58 tasks"

@@ -39,7 +39,7 @@ def _plays(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dat
     """Two groups of a log, played by Spark."""
     folder = tmp_path_factory.mktemp("events")
     write_whatif_log(folder)
-    return play_groups(parsed(event_lines(spark, str(folder))), CONSUMER)
+    return play_groups(parsed(event_lines(spark, str(folder)).lines), CONSUMER)
 
 
 def test_groups_are_played_where_spark_runs_them_as_they_are_here(plays: DataFrame) -> None:

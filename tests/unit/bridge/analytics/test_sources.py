@@ -28,13 +28,21 @@ def test_missing_kafka_source_says_where_jars_come_from(spark: SparkSession) -> 
     """PySpark brings none."""
     source = TopicSource(bootstrap="127.0.0.1:1", topic="t", batch_lines=1)
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-006: .*--jars DIR"):
-        source.lines(spark)
+        source.rows(spark)
 
 
-def test_folder_gives_lines_with_their_file(spark: SparkSession, tmp_path: Path) -> None:
-    """The same two columns as from a topic."""
-    lines = FolderSource(folder=str(tmp_path), batch_files=1).lines(spark)
-    assert (lines.isStreaming, lines.columns) == (True, ["value", "source"])
+def test_folder_gives_files_and_a_batch_of_them_their_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """The paths stream; the lines have the same two columns as from a topic."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    log = folder / "events-b1-000001.jsonl"
+    log.write_text("hello\n")
+    source = FolderSource(folder=str(folder), batch_files=1)
+    rows = source.rows(spark)
+    assert (rows.isStreaming, rows.columns) == (True, ["path"])
+    delivery = source.delivery(spark.createDataFrame([(log.as_uri(),)], "path string"))
+    assert delivery.files == (str(log),)
+    assert delivery.lines.collect() == [("hello", log.name)]
 
 
 def test_jars_are_named_one_by_one_or_by_folder(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Who turns files of a log into files of `events`: as many processes as Spark has cores, and what comes back of it.
+
+It must not know how a line is read. Only where Spark runs on this machine: elsewhere Spark itself reads the lines.
+"""
+
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.columns import Columns, Errand, Piece, make_columns, pieces_of
+from bridge.analytics.progress import Share, nobody_watches
+from bridge.analytics.reading import LINE, SOURCE
+from bridge.analytics.store import NEXT, Store
+from bridge.analytics.tables import EVENTS
+
+ERRAND_BYTES = 64 * 2**20
+"""What one process reads before it takes something else."""
+ALONE_BYTES = 16 * 2**20
+"""So much is read before other processes have started."""
+PROCESSES_MAX = 8
+"""Each takes some 400 MB."""
+FOLDER = "columns"
+
+
+def can_take(store: Store, files: Sequence[str]) -> bool:
+    """Whether the files lie where the store and Spark are: on this machine."""
+    is_here = str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
+    return is_here and bool(files)
+
+
+def take_columns(store: Store, files: Sequence[str], batch: int, share: Share = nobody_watches) -> DataFrame | None:
+    """Write the events of files into a batch; return the lines that are left for Spark to judge, None if none are.
+
+    `share` hears how many errands are done. The lines are readable until they are forgotten. Raise AnalyticsError if
+    files can't be read or written.
+    """
+    forget_lines(store)
+    folder = Path(store.path(NEXT, FOLDER))
+    folder.mkdir(parents=True)
+    try:
+        made = _all_made(_errands(files, folder), min(_cores(store), PROCESSES_MAX), share)
+    except (OSError, BrokenProcessPool) as problem:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
+            "made of them, may be gone: look, and run the same command again"
+        ) from problem
+    store.adopt(EVENTS, batch, [day for columns in made for day in columns.days])
+    left = [path for columns in made for path in columns.left_over]
+    return store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None
+
+
+def forget_lines(store: Store) -> None:
+    """Remove what is left over: the text of strangers is not kept."""
+    store.clear_folder(NEXT, FOLDER)
+
+
+def _errands(files: Iterable[str], folder: Path) -> list[Errand]:
+    return [Errand(bundle, str(folder / f"part-{place:05}")) for place, bundle in enumerate(_bundles(files))]
+
+
+def _bundles(files: Iterable[str]) -> Iterator[tuple[Piece, ...]]:
+    waiting: list[Piece] = []
+    for piece in pieces_of(files, ERRAND_BYTES):
+        if waiting and sum(map(_length_bytes, (*waiting, piece))) > ERRAND_BYTES:
+            yield tuple(waiting)
+            waiting = []
+        waiting.append(piece)
+    if waiting:
+        yield tuple(waiting)
+
+
+def _all_made(errands: Sequence[Errand], processes: int, share: Share) -> list[Columns]:
+    pieces = [piece for errand in errands for piece in errand.pieces]
+    if sum(map(_length_bytes, pieces)) <= ALONE_BYTES:
+        return list(map(make_columns, errands))
+    made: list[Columns] = []
+    with ProcessPoolExecutor(min(processes, len(errands)), get_context("spawn"), _leave_interrupts) as pool:
+        for columns in pool.map(make_columns, errands):
+            made.append(columns)
+            share(len(made), len(errands))
+    return made
+
+
+def _leave_interrupts() -> None:
+    """Whoever interrupts means the job: what is begun is ended first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _length_bytes(piece: Piece) -> int:
+    return piece.end_byte - piece.begin_byte
+
+
+def _cores(store: Store) -> int:
+    return int(store.spark.sparkContext.defaultParallelism)
