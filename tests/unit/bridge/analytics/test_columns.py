@@ -10,6 +10,7 @@ import pytest
 from bridge.analytics import columns
 from bridge.analytics.columns import Errand, Piece, make_columns, pieces_of
 from bridge.telemetry.schema.facts import BridgeStarted, Fact
+from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.terms import Phase, Protocol
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import stamped, text_of
@@ -37,6 +38,12 @@ def test_event_keeps_its_fields(tmp_path: Path) -> None:
     known = made(tmp_path, [GOOD.encode()])
     assert known == ([DOCUMENT], [])
     assert made(tmp_path, [json.dumps({**DOCUMENT, "invented": {"a": [1]}}, separators=(",", ":")).encode()]) == known
+
+
+def test_line_of_the_schema_before_this_one_is_an_event(tmp_path: Path) -> None:
+    """Evolution: what it could not say yet is null."""
+    older = {**DOCUMENT, "schema_version": SCHEMA_VERSION - 1}
+    assert made(tmp_path, [json.dumps(older, separators=(",", ":")).encode()]) == ([older], [])
 
 
 @pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS)
