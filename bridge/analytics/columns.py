@@ -163,12 +163,14 @@ def _parted(lines: Iterable[bytes]) -> Iterator[tuple[Family, list[bytes]]]:
 
 
 def _read(lines: Sequence[bytes], family: Family) -> pa.Table | None:
-    """Lines as columns, a row for each; None if Arrow can't, or if a line may hold more than one event."""
+    """Lines as columns, a row for each; None if Arrow can't, if a line has a field that none of these kinds has, or if
+    one may hold more than one event.
+    """
     text = b"\n".join(lines)
     if not (text.startswith(_BEGIN) and text.endswith(_END) and text.count(_BETWEEN) == len(lines) - 1):
         return None
     options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
-    parsing = pyarrow.json.ParseOptions(explicit_schema=family.schema, unexpected_field_behavior="ignore")
+    parsing = pyarrow.json.ParseOptions(explicit_schema=family.schema, unexpected_field_behavior="error")
     try:
         table = pyarrow.json.read_json(pa.BufferReader(text), options, parsing)
         table.validate(full=True)

@@ -1,5 +1,7 @@
 """Files of a log become files of `events`, by processes, and what is left over goes Spark's way."""
 
+import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +12,15 @@ from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.column_files import can_take, take_columns
 from bridge.analytics.delivery import Delivery, delivery_of
 from bridge.analytics.intake import Intake
+from bridge.analytics.reading import accepted, parsed
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.unit.bridge.analytics.test_reading import GOOD, STRANGERS
+
+STRANGE_BYTES = b'{}[]",:019-+.eE\\ \tru\x00\x7f\xc3\xff'
+STRANGE_VALUES: tuple[object, ...] = (None, 1, -1, 1.5, True, "x", "5", [], ["a"], [1], [None], {}, {"a": 1}, 2**63)
 
 
 def dirty_files(folder: Path) -> list[str]:
@@ -26,6 +32,25 @@ def dirty_files(folder: Path) -> list[str]:
     with files[2].open("a") as last:
         last.write(f"{GOOD.replace('b1', 'b7')}\r\n{GOOD[:-9]}")
     return [str(file) for file in files]
+
+
+def spoiled(line: bytes, chance: random.Random) -> bytes:
+    """A line with something in it changed, as bytes or as words."""
+    place = chance.randrange(len(line))
+    said = json.loads(line)
+    name = chance.choice(list(said))
+    match chance.randrange(5):
+        case 0:
+            return line[:place] + bytes([chance.choice(STRANGE_BYTES)]) + line[place + 1 :]
+        case 1:
+            return line[:place] + bytes([chance.choice(STRANGE_BYTES)]) + line[place:]
+        case 2:
+            return line[:place] + line[place + chance.randrange(1, 40) :]
+        case 3:
+            said[name] = chance.choice(STRANGE_VALUES)
+        case _:
+            del said[name]
+    return json.dumps(said, separators=(",", ":")).encode()
 
 
 def rows(store: Store) -> list[Counter[str]]:
@@ -42,6 +67,22 @@ def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
     assert rows(store) == rows(other)
     assert quick.highest == slow.highest
     assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
+
+
+def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> None:
+    """Lines spoiled by chance: nothing gets in that Spark would refuse, nothing gets in otherwise, nothing is lost."""
+    write_log(tmp_path / "events", FleetPlan(seed=5, groups=2, rebalances=20))
+    (log,) = (tmp_path / "events").glob("*.jsonl")
+    chance = random.Random(8)
+    lines = [spoiled(line, chance) if chance.random() < 0.02 else line for line in log.read_bytes().splitlines()]
+    log.write_bytes(b"\n".join(lines))
+    delivery = delivery_of(store.spark, [str(log)])
+    left = take_columns(store, delivery.files, 0)
+    assert left is not None
+    taken, _ = rows(store)
+    assert taken <= Counter(map(str, accepted(parsed(delivery.lines), 0).collect()))
+    assert taken.total() > 1000
+    assert taken.total() + left.count() == delivery.lines.count()
 
 
 def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
