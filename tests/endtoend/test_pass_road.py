@@ -70,7 +70,8 @@ def consume(bootstrap: str, topic: str, protocol: str) -> set[bytes]:
     consumer.commit(asynchronous=False)
     committed = consumer.committed(consumer.assignment(), timeout=PATIENCE_S)
     consumer.close()
-    assert sum(partition.offset for partition in committed) == RECORDS
+    # A partition that got no record has no offset; a quick producer may fill one alone.
+    assert sum(max(partition.offset, 0) for partition in committed) == RECORDS
     return seen
 
 
