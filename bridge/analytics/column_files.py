@@ -19,7 +19,7 @@ from bridge.analytics.reading import LINE, SOURCE
 from bridge.analytics.store import NEXT, Store
 from bridge.analytics.tables import EVENTS
 
-ERRAND_BYTES = 64 * 2**20
+ERRAND_BYTES = 32 * 2**20
 """What one process reads before it takes something else."""
 ALONE_BYTES = 16 * 2**20
 """So much is read before other processes have started."""
@@ -28,23 +28,47 @@ PROCESSES_MAX = 8
 FOLDER = "columns"
 
 
+class Makers:
+    """Processes that make columns: started when they are needed, kept for what comes after, gone with this object."""
+
+    def __init__(self, share: Share = nobody_watches) -> None:
+        self._share = share
+        self._pool: ProcessPoolExecutor | None = None
+
+    def make(self, errands: Sequence[Errand], processes: int) -> list[Columns]:
+        """The columns of every errand; raise OSError where one fails, BrokenProcessPool where a process dies."""
+        pieces = [piece for errand in errands for piece in errand.pieces]
+        if sum(map(_length_bytes, pieces)) <= ALONE_BYTES:
+            return list(map(make_columns, errands))
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts)
+        made: list[Columns] = []
+        try:
+            for columns in self._pool.map(make_columns, errands):
+                made.append(columns)
+                self._share(len(made), len(errands))
+        except BrokenProcessPool:
+            self._pool = None
+            raise
+        return made
+
+
 def can_take(store: Store, files: Sequence[str]) -> bool:
     """Whether the files lie where the store and Spark are: on this machine."""
     is_here = str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
     return is_here and bool(files)
 
 
-def take_columns(store: Store, files: Sequence[str], batch: int, share: Share = nobody_watches) -> DataFrame | None:
+def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers) -> DataFrame | None:
     """Write the events of files into a batch; return the lines that are left for Spark to judge, None if none are.
 
-    `share` hears how many errands are done. The lines are readable until they are forgotten. Raise AnalyticsError if
-    files can't be read or written.
+    The lines are readable until they are forgotten. Raise AnalyticsError if files can't be read or written.
     """
     forget_lines(store)
     folder = Path(store.path(NEXT, FOLDER))
     folder.mkdir(parents=True)
     try:
-        made = _all_made(_errands(files, folder), min(_cores(store), PROCESSES_MAX), share)
+        made = makers.make(_errands(files, folder), min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
@@ -73,18 +97,6 @@ def _bundles(files: Iterable[str]) -> Iterator[tuple[Piece, ...]]:
         waiting.append(piece)
     if waiting:
         yield tuple(waiting)
-
-
-def _all_made(errands: Sequence[Errand], processes: int, share: Share) -> list[Columns]:
-    pieces = [piece for errand in errands for piece in errand.pieces]
-    if sum(map(_length_bytes, pieces)) <= ALONE_BYTES:
-        return list(map(make_columns, errands))
-    made: list[Columns] = []
-    with ProcessPoolExecutor(min(processes, len(errands)), get_context("spawn"), _leave_interrupts) as pool:
-        for columns in pool.map(make_columns, errands):
-            made.append(columns)
-            share(len(made), len(errands))
-    return made
 
 
 def _leave_interrupts() -> None:

@@ -3,15 +3,14 @@
 It must not know where lines come from, nor what is made of the events.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from bridge.analytics.column_files import can_take, forget_lines, take_columns
+from bridge.analytics.column_files import Makers, can_take, forget_lines, take_columns
 from bridge.analytics.delivery import Delivery
 from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
-from bridge.analytics.progress import Share, nobody_watches
 from bridge.analytics.reading import REASON, SOURCE, accepted, judged, parsed, refused, unlike
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
@@ -31,7 +30,7 @@ class Intake:
 
     store: Store
     highest: dict[str, int]
-    share: Share = nobody_watches
+    makers: Makers = field(default_factory=Makers)
 
     def take(self, delivery: Delivery, batch: int) -> Taken:
         """Write one batch, in place of what an earlier attempt at it left.
@@ -56,7 +55,7 @@ class Intake:
     def _left_over(self, delivery: Delivery, batch: int) -> DataFrame | None:
         """Take what Arrow can; what Spark has to read then, None if that is nothing."""
         if can_take(self.store, delivery.files):
-            return take_columns(self.store, delivery.files, batch, self.share)
+            return take_columns(self.store, delivery.files, batch, self.makers)
         return delivery.lines
 
     def _judge(self, lines: DataFrame, batch: int) -> int:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import FILES
+from bridge.analytics.column_files import Makers
 from bridge.analytics.delivery import Delivery, log_files, named
 from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
 from bridge.analytics.history import Extent
@@ -77,7 +78,7 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
     say(EVENTS.name)
     for table in TABLES.values():
         store.clear(table)
-    Intake(store, {}, share).take(log, BATCH_OF_RUN)
+    Intake(store, {}, Makers(share)).take(log, BATCH_OF_RUN)
     derive(store, BATCH_OF_RUN, say)
 
 

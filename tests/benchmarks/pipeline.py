@@ -51,10 +51,10 @@ def _measure_run(spark: SparkSession, folder: Path) -> list[Figure]:
     count = truth.events * runs
     log = event_lines(spark, str(folder / "events"))
     log.lines.limit(1000).count()
-    baseline_s, baseline_cpu_s = _spent(spark, log.lines.count)
+    baseline_s, baseline_cpu_s = _spent(log.lines.count)
     store = open_store(spark, str(folder / "tables"))
     steps: dict[str, float] = {}
-    run_s, run_cpu_s = _spent(spark, lambda: make_tables(store, log, _stop_watch(steps)))
+    run_s, run_cpu_s = _spent(lambda: make_tables(store, log, _stop_watch(steps)))
     _require(store.read(EVENTS).count(), count)
     slowest = ", ".join(f"{name} {begun:.0f}" for name, begun in steps.items())
     return [
@@ -79,11 +79,11 @@ def _measure_stream(spark: SparkSession, folder: Path) -> list[Figure]:
     truth, runs = write_runs(folder / "events", PLAN, STREAM_EVENTS)
     count = truth.events * runs
     log = event_lines(spark, str(folder / "events"))
-    baseline_s, baseline_cpu_s = _spent(spark, log.lines.count)
+    baseline_s, baseline_cpu_s = _spent(log.lines.count)
     store = open_store(spark, str(folder / "tables"))
     source = FolderSource(folder=str(folder / "events"), batch_files=BATCH_FILES)
     stream = Stream(store)
-    stream_s, stream_cpu_s = _spent(spark, lambda: stream.start(source, is_once=True).awaitTermination())
+    stream_s, stream_cpu_s = _spent(lambda: stream.start(source, is_once=True).awaitTermination())
     _require(store.read(EVENTS).count(), count)
     return [
         Figure(
@@ -114,7 +114,7 @@ def _measure_refreshes(store: Store, last_batch: int) -> list[Figure]:
     def refresh(batch: int) -> None:
         derive(store, batch, lambda _: None, history.advance(batch))
 
-    spent = [_spent(store.spark, partial(refresh, batch)) for batch in range(last_batch + 1)]
+    spent = [_spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
     sizes = [store.read(EVENTS).where(f.col(BATCH) == batch).count() for batch in (1, last_batch)]
     (early_s, early_cpu_s), (late_s, late_cpu_s) = spent[1], spent[last_batch]
     return [
@@ -137,19 +137,17 @@ def _stop_watch(steps: dict[str, float]) -> Callable[[str], None]:
     return note
 
 
-def _spent(spark: SparkSession, work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds of wall time and of CPU that it took: Spark's process, this one and those that it started and ended."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    process = psutil.Process(int(jvm.java.lang.ProcessHandle.current().pid()))
-    begin_s, before_s = time.monotonic(), _cpu_s(process)
+def _spent(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of wall time and of CPU that it took: this process, Spark's, and those that read files."""
+    begin_s, before_s = time.monotonic(), _cpu_s()
     work()
-    return time.monotonic() - begin_s, _cpu_s(process) - before_s
+    return time.monotonic() - begin_s, _cpu_s() - before_s
 
 
-def _cpu_s(spark: psutil.Process) -> float:
-    times = spark.cpu_times()
-    return times.user + times.system + sum(os.times()[:4])
+def _cpu_s() -> float:
+    """All that this process has used, with what it started, whether that is still there or not."""
+    living = (child.cpu_times() for child in psutil.Process().children(recursive=True))
+    return sum(sum(times[:4]) for times in living) + sum(os.times()[:4])
 
 
 def _require(found: int, expected: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.analytics import column_files
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.column_files import can_take, take_columns
+from bridge.analytics.column_files import Makers, can_take, take_columns
 from bridge.analytics.delivery import Delivery, delivery_of
 from bridge.analytics.intake import Intake
 from bridge.analytics.reading import accepted, parsed
@@ -77,7 +77,7 @@ def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> 
     lines = [spoiled(line, chance) if chance.random() < 0.02 else line for line in log.read_bytes().splitlines()]
     log.write_bytes(b"\n".join(lines))
     delivery = delivery_of(store.spark, [str(log)])
-    left = take_columns(store, delivery.files, 0)
+    left = take_columns(store, delivery.files, 0, Makers())
     assert left is not None
     taken, _ = rows(store)
     assert taken <= Counter(map(str, accepted(parsed(delivery.lines), 0).collect()))
@@ -93,7 +93,7 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
     for alone_bytes in (column_files.ALONE_BYTES, 0):
         monkeypatch.setattr(column_files, "ALONE_BYTES", alone_bytes)
         monkeypatch.setattr(column_files, "ERRAND_BYTES", 20_000)
-        intake = Intake(store, {}, lambda done, total: shares.append((done, total)))
+        intake = Intake(store, {}, Makers(lambda done, total: shares.append((done, total))))
         assert not intake.take(delivery_of(store.spark, files), 0).is_doubtful
         taken.append(rows(store))
     assert taken[0] == taken[1]
@@ -104,7 +104,7 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
 def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path) -> None:
     """Then Spark reads no line at all."""
     write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=2))
-    assert take_columns(store, [str(file) for file in (tmp_path / "events").glob("*.jsonl")], 0) is None
+    assert take_columns(store, [str(file) for file in (tmp_path / "events").glob("*.jsonl")], 0, Makers()) is None
 
 
 def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
@@ -117,4 +117,4 @@ def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
 def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:
     """Removed by retention in the meantime."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*No such file.*run the same command again"):
-        take_columns(store, [str(tmp_path / "events-b1-000001.jsonl")], 0)
+        take_columns(store, [str(tmp_path / "events-b1-000001.jsonl")], 0, Makers())
