@@ -69,12 +69,12 @@ def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers)
     folder.mkdir(parents=True)
     try:
         made = makers.make(_errands(files, folder), min(_cores(store), PROCESSES_MAX))
+        store.adopt(EVENTS, batch, [day for columns in made for day in columns.days])
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
-    store.adopt(EVENTS, batch, [day for columns in made for day in columns.days])
     left = [path for columns in made for path in columns.left_over]
     return store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None
 

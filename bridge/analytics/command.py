@@ -202,12 +202,14 @@ def call(job: str, *arguments: object) -> None:
     """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
     try:
         main = import_module(f"bridge.analytics.{job}").main
+        told_failures = import_module("bridge.analytics.failures").told_failures
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"EB-ANALYTICS-000: analytics needs {missing.name}, which is not installed; "
             f"run `pip install 'epochbridge[{EXTRA}]'`"
         ) from missing
     try:
-        main(*arguments)
+        with told_failures():
+            main(*arguments)
     except AnalyticsError as problem:
         raise click.ClickException(str(problem)) from problem

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import Inbox
 from bridge.analytics.delivery import Delivery
+from bridge.analytics.failures import cause_of
 from bridge.analytics.history import NOTHING_YET, History
 from bridge.analytics.intake import Intake, intake_after
 from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
@@ -40,11 +41,12 @@ class Stream:
         self._intake: Intake | None = None
         self._history = History(store)
         self.last_batch = NOTHING_YET
+        self.fault: Exception | None = None
 
     def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
         """Begin, where the checkpoint says; `is_once` ends when everything that is there has been taken."""
         writer = source.rows(self._store.spark).writeStream
-        writer = writer.foreachBatch(lambda rows, batch: self.take(source.delivery(rows), batch))
+        writer = writer.foreachBatch(lambda rows, batch: self._take_noted(source.delivery(rows), batch))
         writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
         return (writer.trigger(availableNow=True) if is_once else writer).start()
 
@@ -54,6 +56,14 @@ class Stream:
             self._intake = intake_after(self._store, batch)
         self._intake.take(delivery, batch)
         self.last_batch = batch
+
+    def _take_noted(self, delivery: Delivery, batch: int) -> None:
+        """Spark hands on the text of what is raised here, not what it was."""
+        try:
+            self.take(delivery, batch)
+        except Exception as fault:
+            self.fault = fault
+            raise
 
     def refresh(self, last_batch: int) -> None:
         """Bring all tables up to this batch: what came since the last time says which groups are made anew."""
@@ -69,7 +79,7 @@ def drain(store: Store, source: Source) -> None:
     try:
         query.awaitTermination()
     except StreamingQueryException as problem:
-        raise AnalyticsError(broken(problem, source)) from problem
+        raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
         query.stop()
     stream.refresh(EVERYTHING)
@@ -89,7 +99,7 @@ def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
                     refreshed, waited_s = stream.last_batch, 0
                     stream.refresh(refreshed)
     except StreamingQueryException as problem:
-        raise AnalyticsError(broken(problem, source)) from problem
+        raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
         query.stop()
     if stream.last_batch > refreshed:
@@ -153,10 +163,13 @@ def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
     return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files), inbox.feed
 
 
-def broken(problem: StreamingQueryException, source: Source) -> str:
+def broken(problem: Exception, source: Source) -> str:
     """What ended a stream, in one sentence."""
-    text = str(problem)
-    if isinstance(source, TopicSource) and "UnknownTopicOrPartition" in text:
+    if isinstance(problem, AnalyticsError):
+        return str(problem)
+    if isinstance(source, TopicSource) and "UnknownTopicOrPartition" in str(problem):
         return f"{NO_TOPIC}: {source.bootstrap} has no topic {source.topic!r}; check --topic, or create it"
-    first = text.strip().splitlines()[0]
-    return f"EB-ANALYTICS-007: the stream broke ({first}); what it took is safe: run the same command again to go on"
+    return (
+        f"EB-ANALYTICS-007: the stream broke ({cause_of(problem)}); what it took is safe: "
+        "run the same command again to go on"
+    )

@@ -7,9 +7,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.environment import is_submitted, provide_java
+from bridge.analytics.failures import cause_of
 
 RELIED_ON: Mapping[str, str] = {
     # Days are UTC days wherever the job runs.
@@ -35,7 +39,8 @@ ON_ONE_MACHINE: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": (
         "-XX:+UseParallelGC -XX:MaxInlineLevel=6 -XX:InlineSmallCode=800 -XX:FreqInlineSize=120"
     ),
-    "spark.log.level": "ERROR",
+    # What ends a job is told in a sentence; the pages that Spark writes before would hide it.
+    "spark.log.level": "FATAL",
 }
 MASTER = "local[*]"
 
@@ -49,7 +54,10 @@ class SessionSettings:
 
 
 def open_session(wanted: SessionSettings) -> SparkSession:
-    """Start Spark, or join the session that spark-submit prepared; raise AnalyticsError if there is no Java."""
+    """Start Spark, or join the session that spark-submit prepared.
+
+    Raise AnalyticsError if there is no Java, or if Spark does not start as wished.
+    """
     builder = SparkSession.builder.appName("epochbridge analytics")
     settings = dict(RELIED_ON)
     if not is_submitted():
@@ -60,4 +68,10 @@ def open_session(wanted: SessionSettings) -> SparkSession:
         builder = builder.master(wanted.master)
     for name, value in {**settings, **wanted.settings}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except (Py4JError, PySparkException) as problem:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-013: Spark does not start ({cause_of(problem)}); "
+            "its own words may stand above: check --master and --setting, and the memory of this machine"
+        ) from problem

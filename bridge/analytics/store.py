@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from errno import EPERM
 
 from py4j.java_gateway import JavaObject
 from pyspark.errors import AnalysisException
@@ -79,11 +80,14 @@ class Store:
         return count
 
     def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
-        """Take files that were written beside the store, each with rows of one day (day, path), into a batch."""
+        """Take files that were written beside the store, each with rows of one day (day, path), into a batch.
+
+        Raise OSError if one can't be moved.
+        """
         for day, path in days:
             folder = self.path(table.name, f"{DATE}={day}", f"{BATCH}={batch}")
             self._files().mkdirs(self._path(folder))
-            self._files().rename(self._path(path), self._path(folder))
+            self._move(path, folder)
 
     def clear_folder(self, *names: str) -> None:
         """Remove a folder that is no table."""
@@ -98,7 +102,7 @@ class Store:
         fresh, final = self.path(NEXT, table.name), self.path(table.name)
         rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
         self._delete(final)
-        self._files().rename(self._path(fresh), self._path(final))
+        self._move(fresh, final)
 
     def amend(self, table: Table, rows: DataFrame, groups: Collection[str]) -> None:
         """Put new rows of some groups in the place of their old ones; days in which that changes nothing are left as
@@ -117,7 +121,7 @@ class Store:
         for day in days:
             self._delete(f"{final}/{DATE}={day}")
             if self._files().exists(self._path(f"{fresh}/{DATE}={day}")):
-                self._files().rename(self._path(f"{fresh}/{DATE}={day}"), self._path(f"{final}/{DATE}={day}"))
+                self._move(f"{fresh}/{DATE}={day}", f"{final}/{DATE}={day}")
         self._delete(fresh)
 
     def has_stream(self) -> bool:
@@ -134,6 +138,11 @@ class Store:
     def _find(self, pattern: str) -> list[str]:
         found = self._files().globStatus(self._path(pattern)) or []
         return [str(status.getPath().toString()) for status in found]
+
+    def _move(self, path: str, to: str) -> None:
+        """Raise OSError where the file system says no, which Hadoop tells by `false` and no word."""
+        if not self._files().rename(self._path(path), self._path(to)):
+            raise OSError(EPERM, "can't be moved there", path, None, to)
 
     def _delete(self, path: str) -> None:
         self._files().delete(self._path(path), True)

@@ -1,6 +1,7 @@
 """Files of a log become files of `events`, by processes, and what is left over goes Spark's way."""
 
 import json
+import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -51,6 +52,11 @@ def spoiled(line: bytes, chance: random.Random) -> bytes:
         case _:
             del said[name]
     return json.dumps(said, separators=(",", ":")).encode()
+
+
+def die(_: object) -> None:
+    """As a process does that the kernel ends for its memory."""
+    os._exit(9)
 
 
 def rows(store: Store) -> list[Counter[str]]:
@@ -118,3 +124,29 @@ def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None
     """Removed by retention in the meantime."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*No such file.*run the same command again"):
         take_columns(store, [str(tmp_path / "events-b1-000001.jsonl")], 0, Makers())
+
+
+def test_move_that_is_refused_is_one_sentence(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events would be gone without a word."""
+    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "can't be moved there")
+
+    monkeypatch.setattr(Store, "adopt", refuse)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*can't be moved there"):
+        take_columns(store, [str(file) for file in (tmp_path / "events").glob("*.jsonl")], 0, Makers())
+
+
+def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that is told to go on does."""
+    files, makers = dirty_files(tmp_path / "events"), Makers()
+    monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(column_files, "make_columns", die)
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*terminated"):
+            take_columns(store, files, 0, makers)
+    assert take_columns(store, files, 0, makers) is not None
+    assert store.read(EVENTS).count() > 0

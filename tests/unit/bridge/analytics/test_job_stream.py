@@ -9,10 +9,12 @@ from pyspark.errors import StreamingQueryException
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.delivery import Delivery
 from bridge.analytics.history import NOTHING_YET
-from bridge.analytics.job_stream import Stream, broken, interruptible, main, require_source, source_of
+from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of
 from bridge.analytics.sources import FolderSource, TopicSource
 from bridge.analytics.store import Store
 from bridge.analytics.wishes import StreamWish
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
 from tests.support.spark import lines_of
 
 TOPIC = TopicSource(bootstrap="h:1", topic="t", batch_lines=1)
@@ -28,6 +30,20 @@ def test_other_break_says_how_to_go_on() -> None:
     """The first line is enough."""
     sentence = broken(StreamingQueryException("disk full\nat java"), TOPIC)
     assert sentence.startswith("EB-ANALYTICS-007: the stream broke (disk full); ")
+
+
+def test_what_broke_a_batch_is_told_and_not_what_spark_made_of_it(store: Store, tmp_path: Path) -> None:
+    """Spark hands on a text that says that Python raised something."""
+    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
+    Path(store.root).mkdir()
+    Path(store.path("_next")).touch()
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-007: the stream broke \(\[Errno 20\] Not a directory: "):
+        drain(store, FolderSource(folder=str(tmp_path / "events"), batch_files=3))
+
+
+def test_sentence_of_a_batch_is_the_sentence() -> None:
+    """Codes are not put into one another."""
+    assert broken(AnalyticsError("EB-ANALYTICS-011: x"), TOPIC) == "EB-ANALYTICS-011: x"
 
 
 def test_wish_names_its_source(tmp_path: Path) -> None:

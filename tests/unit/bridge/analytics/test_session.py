@@ -1,8 +1,10 @@
 """The session that jobs share."""
 
 import pytest
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.session import RELIED_ON, SessionSettings, open_session
 from tests.support.spark import TEST_SETTINGS
 
@@ -20,3 +22,14 @@ def test_session_has_what_jobs_rely_on_and_what_the_user_wants() -> None:
 def test_session_is_opened_once(spark: SparkSession) -> None:
     """Starting Spark takes seconds."""
     assert open_session(WANTED) is spark
+
+
+def test_spark_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a master that nobody understands."""
+
+    def fail(_: object) -> None:
+        raise PySparkRuntimeError("Java gateway process exited")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", fail)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-013: .*Java gateway.*check --master and --setting"):
+        open_session(WANTED)

@@ -142,3 +142,22 @@ def test_no_dictionary_is_made_of_what_hardly_comes_twice() -> None:
     columns = {name.rpartition("#")[2] for name in plain(EVENTS)}
     assert columns >= {"event_id", "number", "wall_us", "mono_us"}
     assert not columns & {"kind", "group_id", "member_id", "rebalance_id", "boot"}
+
+
+class Refusing:
+    """A file system that moves nothing, as HDFS where the target's folder is gone."""
+
+    def mkdirs(self, _: object) -> bool:
+        """Folders it makes."""
+        return True
+
+    def rename(self, *_: object) -> bool:
+        """Hadoop's way to say no."""
+        return False
+
+
+def test_move_that_is_refused_is_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows would be gone without a word."""
+    monkeypatch.setattr(Store, "_files", lambda _: Refusing())
+    with pytest.raises(PermissionError, match="can't be moved there: 'a'"):
+        store.adopt(EVENTS, 0, [("2025-11-21", "a")])

@@ -1,0 +1,38 @@
+"""What ends a job though neither the user's words nor our code are at fault: room, memory, or a process that is gone.
+
+It must not know any job.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
+
+from bridge.analytics.analytics_error import AnalyticsError
+
+
+@contextmanager
+def told_failures() -> Iterator[None]:
+    """Raise AnalyticsError in the place of what Spark, Java or the disk raise; a plan that Spark refuses is our bug."""
+    try:
+        yield
+    except AnalysisException:
+        raise
+    except (OSError, Py4JError, PySparkException) as problem:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-012: the job broke off ({cause_of(problem)}); room, memory, a file or a process may be gone "
+            "or damaged: look, and run the same command again, "
+            "with `--setting spark.log.level=ERROR` for all that Spark says"
+        ) from problem
+
+
+def cause_of(problem: BaseException) -> str:
+    """The first line of what lies at the bottom: Java wraps one exception into the other."""
+    java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    if java is None:
+        text = str(problem).strip()
+        return text.splitlines()[0] if text else type(problem).__name__
+    while java.getCause() is not None:
+        java = java.getCause()
+    return str(java.toString()).splitlines()[0]
