@@ -38,7 +38,7 @@ class PlaceQueue:
 
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
         self._lines: dict[Place, deque[Work]] = {}
-        self._waiting: set[Work] = set()
+        self._waiting: dict[Work, None] = {}
         self._waiting_max = waiting_max
         self._ready: deque[Work] = deque()
         self._is_starting = False
@@ -62,7 +62,7 @@ class PlaceQueue:
         if is_free:
             self._start(work)
         else:
-            self._waiting.add(work)
+            self._waiting[work] = None
         return True
 
     def leave(self, places: Places) -> None:
@@ -73,21 +73,22 @@ class PlaceQueue:
 
     def forget(self, connection: int) -> None:
         """Work of that connection which was not started never will be."""
-        for work in [work for work in self._waiting if work.connection == connection]:
-            self._remove(work)
+        self._remove([work for work in self._waiting if work.connection == connection])
 
     def withdraw(self, work: Work) -> None:
         """Give up on work, whether it was started or not."""
         if work in self._waiting:
-            self._remove(work)
+            self._remove([work])
         else:
             self.leave(work.places)
 
-    def _remove(self, work: Work) -> None:
-        self._waiting.discard(work)
-        for place in work.places:
-            self._lines[place].remove(work)
-        self._advance(work.places)
+    def _remove(self, works: Collection[Work]) -> None:
+        """All of them go before anything is started: one may have waited for another."""
+        for work in works:
+            del self._waiting[work]
+            for place in work.places:
+                self._lines[place].remove(work)
+        self._advance(dict.fromkeys(place for work in works for place in work.places))
 
     def _advance(self, places: Iterable[Place]) -> None:
         firsts: dict[Work, None] = {}
@@ -99,7 +100,7 @@ class PlaceQueue:
                 del self._lines[place]
         for work in firsts:
             if work in self._waiting and all(self._lines[place][0] is work for place in work.places):
-                self._waiting.discard(work)
+                del self._waiting[work]
                 self._start(work)
 
     def _start(self, work: Work) -> None:

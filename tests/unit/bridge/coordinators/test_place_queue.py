@@ -60,6 +60,19 @@ def test_forgotten_work_lets_the_next_one_in() -> None:
     assert desk.queue.waiting == 0
 
 
+def test_forgotten_work_is_not_started_by_what_is_forgotten_with_it() -> None:
+    """Two commits of a connection that is gone, one behind the other; the place is free for others afterwards."""
+    desk = Desk()
+    desk.enter("a", 1)
+    desk.enter("b", 1, 2, connection=7)
+    desk.enter("c", 2, connection=7)
+    desk.queue.forget(7)
+    desk.enter("d", 2)
+    desk.queue.leave(places(2))
+    desk.enter("e", 2)
+    assert desk.started == ["a", "d", "e"]
+
+
 def test_withdrawn_work_is_gone_whether_it_waited_or_ran() -> None:
     """For whoever is cancelled."""
     desk = Desk()
