@@ -5,7 +5,7 @@ It must not know a group protocol.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from bridge.simulation.ledger import InvariantBroken, Ledger, Standing
@@ -90,6 +90,11 @@ class Actor(ABC):
     @abstractmethod
     def leave(self) -> None:
         """Close in good order."""
+
+    def resubscribe(self, topics: Iterable[TopicName]) -> None:
+        """Read these topics from now on."""
+        self.role = replace(self.role, topics=tuple(topics))
+        self.note(f"wants {' '.join(self.role.topics)}")
 
     @abstractmethod
     def on_commit_refused(self, code: ErrorCode) -> None:

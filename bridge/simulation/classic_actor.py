@@ -3,7 +3,7 @@
 It must not know the bridge, nor whether its coordinator translates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bridge.simulation.actor import GROUP, RETRY_MS, Actor, Outside, Partitions, Role
 from bridge.simulation.ledger import InvariantBroken
@@ -22,7 +22,7 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from translators.dialects.errors import FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS, ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID
+from translators.dialects.ids import NO_MEMBER_ID, TopicName
 from translators.dialects.messages import GroupReply
 
 _RETRIED = frozenset(
@@ -48,6 +48,7 @@ class ClassicActor(Actor):
         self._beats_open = 0
         self._handed: dict[tuple[str, int], Partitions] = {}
         self._highest = 0
+        self._said_topics = role.topics
 
     @property
     def epoch(self) -> int:
@@ -70,6 +71,12 @@ class ClassicActor(Actor):
         self._round += 1
         self.is_joining = True
         self.give_up(self.owned, self._say_goodbye)
+
+    def resubscribe(self, topics: Iterable[TopicName]) -> None:
+        """Join again; one that is about to join, or has said what it wanted, does so afterwards."""
+        super().resubscribe(topics)
+        if self.generation > 0:
+            self._want_round(0)
 
     def on_commit_refused(self, code: ErrorCode) -> None:
         """Treat a refused commit as libraries do: the stale rejoin, the others wait for their heartbeat."""
@@ -122,6 +129,7 @@ class ClassicActor(Actor):
         temper = self.role.temper
         self.standing.treatment.joins += 1
         owned = self.owned if temper.is_cooperative else frozenset()
+        self._said_topics = self.role.topics
         subscription = Subscription(
             version=temper.subscription_version,
             topics=self.role.topics,
@@ -216,7 +224,7 @@ class ClassicActor(Actor):
     def _finish_round(self, assigned: Partitions, rejoins: bool) -> None:
         self.take(assigned - self.owned)
         self.is_joining = False
-        if rejoins:
+        if rejoins or self._said_topics != self.role.topics:
             self._want_round(self.role.temper.rejoin_ms)
 
     # ------------------------------------------------------------------ heartbeats

@@ -3,6 +3,7 @@
 It must not know how the story ends.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -10,9 +11,13 @@ from bridge.simulation.schedule import Act, Conditions, Deed, Phase, Schedule
 from bridge.simulation.temperaments import TEMPERAMENTS
 
 TOPIC, EXTRA_TOPIC = "orders", "returns"
+WISHES = (TOPIC, f"{TOPIC} {EXTRA_TOPIC}", EXTRA_TOPIC)
+"""What a member may change its mind to."""
 PLACES_MAX = 8
 STORM_MS = 40_000
 TEMPEST_EVERY = 4
+CHANGE_OF_MIND_EVERY = 5
+"""Every fifth story has members that change their minds about topics, drawn apart: the others stay what they were."""
 _TEMPEST_AMOUNTS = {Deed.LAG: (500, 4_000, 9_000, 15_000), Deed.PAUSE: (300, 5_000, 9_000, 11_000, 16_000, 70_000)}
 _NAMES = tuple(TEMPERAMENTS)
 _FAULTS = (
@@ -58,6 +63,8 @@ def draw_schedule(seed: int) -> Schedule:
     phases += [_storm(rng, cast), _calm_phase(rng, cast)]
     if seed % TEMPEST_EVERY == TEMPEST_EVERY - 1:
         phases += _tempest(Random(f"tempest {seed}"))
+    if seed % CHANGE_OF_MIND_EVERY == CHANGE_OF_MIND_EVERY - 1:
+        phases = [phases[0], *_minded(Random(f"minds {seed}"), phases[1:])]
     return Schedule(seed, conditions, tuple(phases))
 
 
@@ -106,6 +113,23 @@ def _tempest(rng: Random) -> list[Phase]:
     worse = [replace(act, amount=rng.choice(_TEMPEST_AMOUNTS.get(act.deed, (act.amount,)))) for act in acts]
     ordered = tuple(sorted(worse, key=lambda act: act.at_ms))
     return [Phase(is_calm=False, acts=ordered), _calm_phase(rng, list(_NAMES))]
+
+
+def _minded(rng: Random, phases: list[Phase]) -> Iterator[Phase]:
+    """Storms with changed minds, alone or among the faults that they have, with the topic there or not."""
+    for phase in phases:
+        if phase.is_calm:
+            yield phase
+            continue
+        there = [Act(at_ms=0, deed=Deed.CREATE, name=EXTRA_TOPIC, amount=rng.choice((1, 4)))]
+        minds = [_change_of_mind(rng) for _ in range(rng.randint(1, 6))]
+        acts = (*there[: rng.randint(0, 1)], *minds, *(phase.acts if rng.random() < 0.7 else ()))
+        yield replace(phase, acts=tuple(sorted(acts, key=lambda act: act.at_ms)))
+
+
+def _change_of_mind(rng: Random) -> Act:
+    at_ms = rng.choice((rng.randint(0, STORM_MS), rng.randint(0, 3_000)))
+    return Act(at_ms=at_ms, deed=Deed.RESUBSCRIBE, place=rng.randrange(PLACES_MAX), name=rng.choice(WISHES))
 
 
 def _fault(rng: Random, deed: Deed, names: list[str]) -> Act:

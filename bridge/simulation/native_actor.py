@@ -3,12 +3,14 @@
 It must not know the bridge, nor that other members may be translated.
 """
 
+from collections.abc import Iterable
+
 from bridge.simulation.actor import GROUP, RETRY_MS, Actor, Outside, Partitions, Role
 from bridge.simulation.ledger import InvariantBroken
 from bridge.simulation.topics import Topics
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId
+from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId, TopicName
 from translators.dialects.messages import GroupReply
 
 RESTART_MS = 1_000
@@ -28,9 +30,11 @@ class NativeActor(Actor):
         self.member_epoch = 0
         self._is_waiting = False
         self._is_moving = False
+        self._membership = 0
         self._is_leaving = False
         self._says_all = True
         self._owned_is_news = False
+        self._topics_are_news = False
         self._said_owned: Partitions | None = None
         self._wanted: Partitions | None = None
         self._answers_lost = 0
@@ -44,7 +48,8 @@ class NativeActor(Actor):
     @property
     def is_settled(self) -> bool:
         """Whether it is a member that has moved to what it was told."""
-        return self.member_epoch > 0 and not self._is_moving and self._said_owned == self.owned
+        has_said_all = self._said_owned == self.owned and not self._topics_are_news
+        return self.member_epoch > 0 and not self._is_moving and has_said_all
 
     def start(self) -> None:
         """Join."""
@@ -55,6 +60,11 @@ class NativeActor(Actor):
         """Give everything up and say so; a static member only leaves its seat for a while (K2.13)."""
         self._is_leaving = True
         self.give_up(self.owned, self._say_goodbye)
+
+    def resubscribe(self, topics: Iterable[TopicName]) -> None:
+        """Say so with the next heartbeat."""
+        super().resubscribe(topics)
+        self._topics_are_news = True
 
     def on_commit_refused(self, code: ErrorCode) -> None:
         """Go on: the next heartbeat brings the newest epoch, or the end."""
@@ -80,14 +90,15 @@ class NativeActor(Actor):
     def _request(self) -> ConsumerGroupHeartbeat:
         says_all = self._says_all or self.role.temper.restates or self.member_epoch == 0
         says_owned = says_all or self._owned_is_news
-        self._owned_is_news = False
+        says_topics = says_all or self._topics_are_news
+        self._owned_is_news = self._topics_are_news = False
         return ConsumerGroupHeartbeat(
             group_id=GROUP,
             member_id=self.member_id,
             member_epoch=self.member_epoch,
             instance_id=self.role.instance_id,
             rebalance_timeout_ms=self.role.temper.rebalance_ms if says_all else -1,
-            subscribed_topic_names=self.role.topics if says_all else None,
+            subscribed_topic_names=self.role.topics if says_topics else None,
             owned=self._topics.to_ids(self.owned) if says_owned else None,
         )
 
@@ -135,18 +146,19 @@ class NativeActor(Actor):
             return
         self.note(f"moves from {len(self.owned)} to {sorted(wanted)}")
         self._is_moving = True
-        epoch = self.member_epoch
-        self.give_up(self.owned - wanted, lambda: self._begin_taking(wanted, epoch))
+        membership = self._membership
+        self.give_up(self.owned - wanted, lambda: self._begin_taking(wanted, membership))
 
-    def _begin_taking(self, wanted: Partitions, epoch: int) -> None:
+    def _begin_taking(self, wanted: Partitions, membership: int) -> None:
         if wanted <= self.owned or not self.role.temper.taking_ms:
-            self._moved(wanted, epoch)
+            self._moved(wanted, membership)
         else:
-            self.later(self.role.temper.taking_ms, lambda: self._moved(wanted, epoch))
+            self.later(self.role.temper.taking_ms, lambda: self._moved(wanted, membership))
 
-    def _moved(self, wanted: Partitions, epoch: int) -> None:
-        self._is_moving = False
-        if self.member_epoch >= epoch > 0:
+    def _moved(self, wanted: Partitions, membership: int) -> None:
+        """Take, unless the client was fenced in the middle: that is lost, also if it is a member again (Java)."""
+        if membership == self._membership:
+            self._is_moving = False
             self.take(wanted - self.owned)
             self._owned_is_news = True
             self._move()
@@ -159,5 +171,6 @@ class NativeActor(Actor):
             raise InvariantBroken("nobody is fenced who lives", f"{self.role.name} heard {code.name}")
         self.standing.treatment.fences += 1
         self.drop(self.owned)
-        self.member_epoch, self._wanted, self._says_all = 0, None, True
+        self._membership += 1
+        self.member_epoch, self._wanted, self._says_all, self._is_moving = 0, None, True, False
         self._beat()

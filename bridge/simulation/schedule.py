@@ -18,6 +18,7 @@ class Deed(StrEnum):
     PAUSE = "pause"
     CUT = "cut"
     LAG = "lag"
+    RESUBSCRIBE = "resubscribe"
     GROW = "grow"
     CREATE = "create"
     DELETE = "delete"
@@ -30,7 +31,7 @@ class Deed(StrEnum):
 class Act:
     """A deed at a time of its phase, done to a place in the fleet; one that finds nothing to act on does nothing.
 
-    `amount` is a duration in milliseconds or a number of partitions, `name` a temperament or a topic.
+    `amount` is a duration in milliseconds or a number of partitions, `name` a temperament or topics.
     """
 
     at_ms: int

@@ -12,6 +12,7 @@ from bridge.simulation.rest import unrest
 from bridge.simulation.schedule import Act, Deed, Phase, Schedule
 from bridge.simulation.subject import MakeSubject
 from bridge.simulation.world import EXTRA_TOPIC, TOPIC, World
+from translators.dialects.ids import TopicName
 
 LOOK_MS = 500
 QUIET_MS = 7_000
@@ -163,7 +164,18 @@ def perform(world: World, act: Act) -> None:
             pass
 
 
-_TO_CLIENTS = frozenset({Deed.LEAVE, Deed.KILL, Deed.RESTART, Deed.KILL_RESTART, Deed.PAUSE, Deed.CUT, Deed.LAG})
+_TO_CLIENTS = frozenset(
+    {
+        Deed.LEAVE,
+        Deed.KILL,
+        Deed.RESTART,
+        Deed.KILL_RESTART,
+        Deed.PAUSE,
+        Deed.CUT,
+        Deed.LAG,
+        Deed.RESUBSCRIBE,
+    }
+)
 
 
 def _perform_on(world: World, act: Act, actor: Actor) -> None:
@@ -182,6 +194,8 @@ def _perform_on(world: World, act: Act, actor: Actor) -> None:
             actor.pause(act.amount)
         case Deed.CUT:
             world.network.cut(actor.role.number)
+        case Deed.RESUBSCRIBE:
+            actor.resubscribe(map(TopicName, act.name.split()))
         case Deed.LAG:
             world.network.lag(actor.role.number, act.amount, LAG_LASTS_MS)
         case _:

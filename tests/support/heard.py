@@ -125,8 +125,8 @@ class Ears:
 class HeardGroup(OwnedGroup):
     """A group owner that is overheard."""
 
-    def __init__(self, partitions: int = 6) -> None:
-        super().__init__(partitions)
+    def __init__(self, partitions: int = 6, settings: EngineSettings | None = None) -> None:
+        super().__init__(partitions, settings)
         self.ears = Ears(self.owner.shard)
         self.guard = Guard()
         self.ears.follower.revived(0)

@@ -105,8 +105,8 @@ def _wanted(scene: Scene, change: Event) -> frozenset[str]:
         latest = tuple(event.fact for event in scene.own if isinstance(event.fact, MemberInputs))
     if not latest:
         return topics
-    wanted = topics & {topic for inputs in latest for topic in inputs.topics}
-    return wanted | (topics & _handed_out(scene) if any(inputs.pattern for inputs in latest) else frozenset())
+    named = {topic for inputs in latest for topic in inputs.topics}
+    return topics & (named | _handed_out(scene, frozenset(one.member_id for one in latest if not one.pattern)))
 
 
 def _told_before(scene: Scene, change: Event) -> Iterator[MemberInputs]:
@@ -116,10 +116,13 @@ def _told_before(scene: Scene, change: Event) -> Iterator[MemberInputs]:
             yield event.fact
 
 
-def _handed_out(scene: Scene) -> frozenset[str]:
-    """Topics of the partitions that came or went in this rebalance."""
-    facts = (event.fact for event in scene.own)
-    return frozenset(name.rpartition("-")[0] for fact in facts if isinstance(fact, NAMING) for name in fact.partitions)
+def _handed_out(scene: Scene, naming: frozenset[str]) -> frozenset[str]:
+    """Topics of the partitions that came or went in this rebalance, without those of members that name their topics.
+
+    The others have a pattern, or said what they want before anything that is remembered.
+    """
+    facts = [fact for event in scene.own if isinstance(fact := event.fact, NAMING) and fact.member_id not in naming]
+    return frozenset(name.rpartition("-")[0] for fact in facts for name in fact.partitions)
 
 
 def _cut(change: Event, topics: Iterable[str]) -> Event:

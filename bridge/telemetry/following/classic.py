@@ -76,7 +76,7 @@ class ClassicFollower:
             else:
                 teller.join(group, member, self._replace(group, member, at_us), at_us)
         else:
-            before, member.inputs = member.inputs, join.inputs
+            before, member.inputs, member.gone_as = member.inputs, join.inputs, None
             words = member_words(group, member)
             fact = MemberRejoined(**words, **input_words(join.inputs), is_leader=group.leader == member_id)
             teller.tell(group, fact, at_us)
@@ -239,7 +239,7 @@ class ClassicFollower:
                 self._call(group, member, carrier, at_us)
         elif error in GONE:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
-            self._teller.leave(group, member, _forgotten_or(departure_of(error, member), group.is_moved), at_us)
+            self._part(group, member, _forgotten_or(departure_of(error, member), group.is_moved), at_us)
             self._teller.look(group, at_us)
         elif error is ErrorCode.ILLEGAL_GENERATION:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
@@ -273,8 +273,17 @@ class ClassicFollower:
         for entry in request.members:
             member = _leaver(group, entry)
             if member is not None and (entry.member_id, entry.instance_id) not in refused:
-                self._teller.leave(group, member, Departure.REMOVED if member.is_removed else Departure.LEFT, at_us)
+                self._part(group, member, Departure.REMOVED if member.is_removed else Departure.LEFT, at_us)
         self._teller.look(group, at_us)
+
+    def _part(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
+        """A client is out; the engine drops its member when it can, and that makes an epoch: so it is told then."""
+        if not group.is_led:
+            self._teller.leave(group, member, departure, at_us)
+            return
+        self._teller.end_phase(group, member, at_us)
+        member.gone_as, member.lost_us = departure, at_us
+        group.settled.discard(member.member_id)
 
 
 def _leaver(group: GroupTrack, entry: LeavingMember) -> MemberTrack | None:

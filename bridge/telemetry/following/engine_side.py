@@ -313,7 +313,7 @@ class EngineFollower:
         said = self.departing.pop((group_id, member_id), None)
         self._teller.replace_away(group, member_id, at_us)
         if member is not None:
-            departure = said or causes.get((group_id, member_id)) or Departure.LEFT
+            departure = member.gone_as or said or causes.get((group_id, member_id)) or Departure.LEFT
             if (group_id, member_id) in self.removing:
                 departure = Departure.REMOVED
             self._teller.leave(group, member, departure, at_us)

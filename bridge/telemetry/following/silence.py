@@ -55,7 +55,7 @@ class SilenceFollower:
         self._full_at.pop(connection, None)
         for key in self._spoken_for.pop(connection, ()):
             member = self._member(key)
-            if member is not None and member.connection == connection:
+            if member is not None and member.connection == connection and member.gone_as is None:
                 member.lost_us = at_us
                 self._silent.add(key)
 

@@ -336,6 +336,7 @@ def _idle_us(group: GroupTrack, member: MemberTrack, departure: Departure, at_us
     if member.lost_us is None:
         return 0
     session_us = member.inputs.session_timeout_ms * US_PER_MS
-    is_timed = group.road is Road.EMBEDDED and departure is Departure.SESSION_EXPIRED and session_us > 0
+    is_unheard = group.road is Road.EMBEDDED and member.gone_as is None
+    is_timed = is_unheard and departure is Departure.SESSION_EXPIRED and session_us > 0
     since_us = max(member.lost_us, at_us - session_us) if is_timed else member.lost_us
     return max(0, at_us - since_us)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
 from bridge.telemetry.schema.making import unguarded
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Phase, Protocol, Road
+from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -63,7 +63,7 @@ class MemberTrack:
     `reached` is the epoch or generation that it is at rest in, `holders` are members that have part of its target,
     `parting_words` why it says that it leaves. `former` is what it had when it joined last: its fetch sessions may
     still name that. `connection` spoke for it last; `lost_us` is when that was lost, or when it went away for a while,
-    None while it is there.
+    None while it is there. `gone_as`: its client has left or was told that it is out, and the engine still has it.
     """
 
     member_id: MemberId
@@ -91,6 +91,7 @@ class MemberTrack:
     joined_by_id: bool = False
     connection: int | None = None
     lost_us: int | None = None
+    gone_as: Departure | None = None
     _written: tuple[Partitions, tuple[str, ...]] = (NO_PARTITIONS, ())
 
     def write(self, partitions: Partitions) -> tuple[str, ...]:

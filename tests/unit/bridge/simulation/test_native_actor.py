@@ -6,9 +6,11 @@ from bridge.simulation.ledger import InvariantBroken
 from bridge.simulation.native_actor import NativeActor
 from bridge.simulation.rest import unrest
 from bridge.simulation.temperaments import TEMPERAMENTS
+from bridge.simulation.world import EXTRA_TOPIC, TOPIC
 from tests.unit.bridge.simulation.test_world import make_world
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicPartition
 
 NATIVE = tuple(name for name, temper in TEMPERAMENTS.items() if temper.is_native)
 
@@ -70,6 +72,35 @@ def test_saying_everything_again_while_taking_releases_nothing() -> None:
     world.timeline.run_until(world.timeline.now_ms + 20_000)
     assert unrest(world) == []
     assert [actor.standing.treatment.fences for actor in world.living()] == [0, 0]
+
+
+def test_what_was_being_taken_is_not_taken_after_a_fence() -> None:
+    """Java gives a reconciliation up when it has joined again in the meantime."""
+    world = make_world()
+    world.start(0, "librdkafka-consumer")
+    world.timeline.run_until(world.timeline.now_ms + 100)
+    actor = world.fleet[0]
+    assert isinstance(actor, NativeActor)
+    membership = actor._membership
+    actor.standing.has_expired = True
+    actor._answered(ConsumerGroupHeartbeatReply(error=ErrorCode.UNKNOWN_MEMBER_ID))
+    actor._moved(frozenset({TopicPartition(TOPIC, 0)}), membership)
+    assert actor.owned == frozenset()
+    world.timeline.run_until(world.timeline.now_ms + 20_000)
+    assert unrest(world) == []
+
+
+@pytest.mark.parametrize("name", [*NATIVE, "java", "java-cooperative", "kafkajs"])
+def test_client_that_changes_its_mind_reads_other_topics(name: str) -> None:
+    """It joins again, or says so in a heartbeat; who reads the same as before keeps its share."""
+    world = make_world(name, name)
+    world.create_topic(EXTRA_TOPIC, 2)
+    world.timeline.run_until(world.timeline.now_ms + 8_000)
+    world.fleet[0].resubscribe([EXTRA_TOPIC])
+    world.timeline.run_until(world.timeline.now_ms + 20_000)
+    assert unrest(world) == []
+    assert {partition.topic for partition in world.fleet[0].owned} == {EXTRA_TOPIC}
+    assert {partition.topic for partition in world.fleet[1].owned} == {TOPIC}
 
 
 def test_falling_epoch_breaks_a_law() -> None:

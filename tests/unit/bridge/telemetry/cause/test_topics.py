@@ -101,6 +101,15 @@ def test_pattern_wants_what_is_given_out() -> None:
     assert found(changed(story, "other").began(3).gets("c1", "other-0")) == []
 
 
+def test_member_whose_wishes_are_forgotten_wants_what_it_is_given() -> None:
+    """It joined long before anything that is remembered of a busy group."""
+    story = Story().at(0)
+    story.tell(TopicsSeen(topics=("orders", "other"), partition_counts=(6, 6)))
+    story.joined("c1")
+    story.began(2).target(2).ended().at(9_000)
+    assert found(changed(story, "other").began(3).gets("old", "other-7")) == [("topics-changed", "other")]
+
+
 def test_members_that_were_called_first_moved_nothing() -> None:
     """Rejoining is what members do when they are called."""
     story = classic().began(1).told("c1", News.REVOKE)

@@ -246,3 +246,21 @@ def test_member_that_an_operator_removes_did_not_leave() -> None:
     (left,) = group.log.of(MemberLeft)
     assert isinstance(left, MemberLeft)
     assert left.departure is Departure.REMOVED
+
+
+def test_member_that_leaves_while_the_first_target_is_waited_for_is_told_when_it_is_dropped() -> None:
+    """Until then its group waits for it, and what drops it needs a cause."""
+    group = HeardGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000))
+    first, second = ClassicClient(group), ClassicClient(group)
+    for client in (first, second):
+        client.begin_join()
+    (ref,) = group.send(leave(first.member_id))
+    assert ref in group.replies
+    assert group.log.of(MemberLeft) == []
+    group.wait(10_000)
+    second.end_join()
+    assert [short(fact) for fact in group.log.of(MemberLeft)] == ["left left"]
+    explained = [fact.cause for fact in group.log.of(RebalanceExplained) if isinstance(fact, RebalanceExplained)]
+    assert explained[-1] is Cause.LEAVE
+    assert Cause.UNKNOWN not in explained
+    assert group.guard.bugs == 0
