@@ -122,7 +122,7 @@ def _minded(rng: Random, phases: list[Phase]) -> Iterator[Phase]:
             yield phase
             continue
         there = [Act(at_ms=0, deed=Deed.CREATE, name=EXTRA_TOPIC, amount=rng.choice((1, 4)))]
-        minds = [_change_of_mind(rng) for _ in range(rng.randint(1, 6))]
+        minds = _noticed_by_all(rng) if rng.random() < 0.3 else [_change_of_mind(rng) for _ in range(rng.randint(1, 6))]
         acts = (*there[: rng.randint(0, 1)], *minds, *(phase.acts if rng.random() < 0.7 else ()))
         yield replace(phase, acts=tuple(sorted(acts, key=lambda act: act.at_ms)))
 
@@ -130,6 +130,15 @@ def _minded(rng: Random, phases: list[Phase]) -> Iterator[Phase]:
 def _change_of_mind(rng: Random) -> Act:
     at_ms = rng.choice((rng.randint(0, STORM_MS), rng.randint(0, 3_000)))
     return Act(at_ms=at_ms, deed=Deed.RESUBSCRIBE, place=rng.randrange(PLACES_MAX), name=rng.choice(WISHES))
+
+
+def _noticed_by_all(rng: Random) -> list[Act]:
+    """As where all have the same pattern, and look nearly at the same time."""
+    at_ms = rng.choice((10, 1_000, 3_000))
+    return [
+        replace(_change_of_mind(rng), at_ms=at_ms + rng.choice((0, 0, 0, 1, 3, 30, 300)), place=place)
+        for place in range(PLACES_MAX)
+    ]
 
 
 def _fault(rng: Random, deed: Deed, names: list[str]) -> Act:

@@ -6,7 +6,7 @@ It must not know how a cause is told to people.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bridge.telemetry.cause.limits import WAVE_CHANGES_MIN, WAVE_WINDOW_US
+from bridge.telemetry.cause.limits import SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US
 from bridge.telemetry.cause.scene import Scene, set_scene
 from bridge.telemetry.cause.topics import find_movers, find_topics
 from bridge.telemetry.schema.facts import (
@@ -72,6 +72,7 @@ def find_cause(scene: Scene) -> Finding:
         or _apply((*CHANGES, *NOTICES), scene, scene.later)
         or _find_seat_expired(scene)
         or _find_dropped(scene)
+        or _find_together(scene)
         or Finding(Cause.UNKNOWN, ())
     )
 
@@ -268,12 +269,26 @@ def _find_forgotten(scene: Scene, candidates: Events) -> tuple[Event, ...]:
 
 def _find_moved_before(scene: Scene) -> tuple[Event, ...]:
     """Another member was at the new coordinator sooner, and this rebalance cuts short the one that it opened."""
+    former = _superseded(scene)
+    finding = None if former is None else find_cause(former)
+    return finding.evidence if finding is not None and finding.cause is Cause.COORDINATOR_MOVED else ()
+
+
+def _superseded(scene: Scene) -> Scene | None:
+    """The rebalance that this one cut short, if it did."""
     began = scene.opening.fact
     former = set_scene(scene.past) if isinstance(began, RebalanceBegan) and began.supersedes else None
-    if former is None or not isinstance(began, RebalanceBegan) or former.fact.rebalance_id != began.supersedes:
-        return ()
-    finding = find_cause(former)
-    return finding.evidence if finding.cause is Cause.COORDINATOR_MOVED else ()
+    is_it = former is not None and isinstance(began, RebalanceBegan) and former.fact.rebalance_id == began.supersedes
+    return former if is_it else None
+
+
+def _find_together(scene: Scene) -> Finding | None:
+    """Requests that came together made two epochs one after the other: what led to both was told before the first."""
+    former = _superseded(scene)
+    if former is None or scene.fact.road is not Road.EMBEDDED or scene.begin_us - former.begin_us > SAME_TURN_US:
+        return None
+    found = find_cause(former)
+    return None if found.cause is Cause.UNKNOWN else replace(found, is_again=True)
 
 
 def _is_former(scene: Scene, event: Event) -> bool:

@@ -212,7 +212,10 @@ def _not_dealt_with(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     if is_barrier:
         met = _meeting(inside, began.fact.rebalance_id if isinstance(began.fact, RebalanceBegan) else "")
         return [*(event for event in inside if event.stamp.number not in met), *after]
-    return [*(event for event in inside if event.stamp.mono_us > began.stamp.mono_us), *after]
+    # What is told after its target was not in it, though that was at the same instant.
+    targets = (event.stamp.number for event in inside if isinstance(event.fact, TargetComputed))
+    dealt = next(targets, inside[-1].stamp.number if inside else 0)
+    return [*(e for e in inside if e.stamp.mono_us > began.stamp.mono_us or e.stamp.number > dealt), *after]
 
 
 def _is_recent(event: Event, begin_us: int, reach_us: int) -> bool:

@@ -48,7 +48,7 @@ DEPARTED_MAX = 32
 AWAY_MAX = 1_000
 """How many static members of a group that are away for a while are kept in mind."""
 US_PER_MS = 1_000
-EVERYWHERE_MAX = 16
+EVERYWHERE_MAX = 64
 """How many events that concern no group, such as changed topics, are kept for explanations."""
 
 Explain = Callable[[Sequence[Event], Introduced], RebalanceExplained | None]
@@ -113,7 +113,8 @@ class Teller:
         group.epoch = group.epoch if epoch is None else epoch
         # The epoch is for people; groups that are deleted and begin anew have it twice.
         name = f"{self._rebalances}" if epoch is None else f"{epoch}.{self._rebalances}"
-        group.rebalance = RebalanceTrack(rebalance_id=f"{group.group_id}@{self._boot}-{name}")
+        rebalance_id = f"{group.group_id}@{self._boot}-{name}"
+        group.rebalance = RebalanceTrack(rebalance_id=rebalance_id, around=tuple(self._everywhere))
         # Nobody has settled yet; to copy all members here would cost a large group dearly.
         group.settled = set()
         self.tell(group, RebalanceBegan(**group_words(group), supersedes=former), at_us)
@@ -124,7 +125,8 @@ class Teller:
         if rebalance is None:
             return
         self.tell(group, RebalanceEnded(**group_words(group), outcome=outcome), at_us)
-        events = (*self._everywhere, *group.before, *rebalance.events)
+        around = {event.stamp.number: event for event in (*rebalance.around, *self._everywhere)}
+        events = (*around.values(), *group.before, *rebalance.events)
         self._log.say_later(partial(self._explain, events, partial(introduced, group)), at_us)
         group.rebalance, group.last_rebalance_id = None, rebalance.rebalance_id
         group.before = keep_past([*group.before, *rebalance.events])

@@ -110,12 +110,14 @@ class MemberTrack:
 class RebalanceTrack:
     """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit.
 
-    `is_moved`: it began at a coordinator that has taken over from another one.
+    `is_moved`: it began at a coordinator that has taken over from another one. `around` are the events that concern no
+    group and were kept when it began: many more may come before it ends.
     """
 
     rebalance_id: str
     is_joined: bool = False
     is_moved: bool = False
+    around: tuple[Event, ...] = ()
     events: list[Event] = field(default_factory=list)
 
 

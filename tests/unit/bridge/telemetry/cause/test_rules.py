@@ -301,3 +301,36 @@ def test_leader_that_comes_to_a_new_coordinator_after_others_was_moved_too() -> 
     former = story.rebalance_id
     story.at(2_400).ended(Outcome.SUPERSEDED).began(4, supersedes=former).rejoined("c1", is_leader=True)
     assert cause_of(story) == (Cause.COORDINATOR_MOVED, ())
+
+
+def came_together() -> tuple[Story, str]:
+    """Two members want something else at the same instant, and the engine makes an epoch of each wish."""
+    story = Story().at(0)
+    story.joined("c1")
+    story.joined("c2")
+    story.began(2).target(2).ended().at(9_000).began(3)
+    story.subscribed("c1", "orders", "returns")
+    story.subscribed("c2", "orders", "returns")
+    return story.target(2), story.rebalance_id
+
+
+def test_second_epoch_of_one_instant_has_the_cause_of_the_first() -> None:
+    """Both wishes were told before the first of the two."""
+    story, former = came_together()
+    story.ended(Outcome.SUPERSEDED).began(4, supersedes=former).target(2)
+    assert cause_of(story) == (Cause.SUBSCRIPTION_CHANGED, ("c1", "c2"))
+
+
+def test_epoch_long_after_another_has_a_cause_of_its_own() -> None:
+    """It cut the other one short, and nothing shows why."""
+    story, former = came_together()
+    story.at(12_000).ended(Outcome.SUPERSEDED).began(4, supersedes=former).target(2)
+    assert cause_of(story) == (Cause.UNKNOWN, ())
+
+
+def test_wish_that_is_told_after_the_target_was_not_in_it() -> None:
+    """Though the clock has not moved since."""
+    story, former = came_together()
+    story.subscribed("c3", "orders")
+    story.ended(Outcome.SUPERSEDED).began(4, supersedes=former).target(2)
+    assert cause_of(story) == (Cause.SUBSCRIPTION_CHANGED, ("c3",))

@@ -6,7 +6,7 @@ from bridge.telemetry.following import telling
 from bridge.telemetry.following.phrases import group_words, introduced
 from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
-from bridge.telemetry.schema.facts import BridgeStopped, RebalanceBegan, RebalanceEnded
+from bridge.telemetry.schema.facts import BridgeStopped, Fact, RebalanceBegan, RebalanceEnded, TopicsChanged
 from bridge.telemetry.schema.terms import Departure, Outcome, Phase, Protocol, Road
 from tests.support.heard import MemoryLog
 from tests.support.passing_words import named
@@ -48,6 +48,23 @@ def test_rebalance_that_goes_on_after_a_restart_names_the_one_before() -> None:
     (began,) = log.of(RebalanceBegan)
     assert isinstance(began, RebalanceBegan)
     assert (began.supersedes, log.of(RebalanceEnded)) == ("old", [])
+
+
+def test_what_was_known_when_a_rebalance_began_explains_it_however_much_comes_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a cluster whose topics come and go every second, while a slow member keeps everybody waiting."""
+    monkeypatch.setattr(telling, "EVERYWHERE_MAX", 2)
+    known: list[list[Fact]] = []
+    teller = Teller("7f", MemoryLog(), lambda events, _: known.append([event.fact for event in events]))
+    group = _group()
+    changes = [TopicsChanged(topics=(f"t{number}",), partition_counts=(1,)) for number in range(5)]
+    teller.tell(None, changes[0], 0)
+    teller.begin_rebalance(group, 1)
+    for number, change in enumerate(changes[1:]):
+        teller.tell(None, change, 2 + number)
+    teller.end_rebalance(group, Outcome.COMPLETED, 9)
+    assert known[0][:3] == [changes[0], changes[3], changes[4]]
 
 
 def test_events_of_a_rebalance_are_kept_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
