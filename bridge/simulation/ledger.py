@@ -86,6 +86,8 @@ class Ledger:
     def bereave(self, until_ms: int) -> None:
         """The bridge has forgotten everybody, and waits for survivors until then (decision 9)."""
         for standing in self.standings.values():
+            # Who was excused already stays so: others may have been given what it had by the bridge before this one.
+            standing.has_expired = self.is_excused(standing.number)
             standing.bereaved_at_ms, standing.forgotten_ms = until_ms, self._now_ms()
 
     def admit(self, number: int) -> None:

@@ -89,6 +89,13 @@ def joined(
     return JoinReceived(ref(sequence), join_request(*names, member_id=member_id, owned=owned), FRESH)
 
 
+def resubscribed(sequence: int = 1) -> JoinReceived:
+    """Give the event of a JoinGroup that wants one topic more."""
+    event = joined(sequence=sequence)
+    wider = encode_subscription(Subscription(version=0, topics=(TOPIC, TopicName("more")), owned=None))
+    return replace(event, request=replace(event.request, protocols=(classic.Protocol("range", wider),)))
+
+
 def synced(generation: int = GENERATION, sequence: int = 1) -> SyncReceived:
     """Give the event of a SyncGroup."""
     request = classic.SyncGroup(group_id=GROUP, generation=generation, member_id=MEMBER, instance_id=None)

@@ -121,8 +121,9 @@ def _join(state: CompletingRebalance, event: JoinReceived, now_ms: int) -> Membe
         return Step(state, (refuse(event, profile.code),))
     membership = replace(state.membership, profile=profile)
     if profile.protocols != state.membership.profile.protocols:
-        using = still_using(profile, state.using)
-        return put_question(park(event, membership, state.tenure, using, now_ms), state.talk)
+        preparing = park(event, membership, state.tenure, still_using(profile, state.using), now_ms)
+        is_resubscribing = profile.topics != state.membership.profile.topics
+        return put_question(replace(preparing, is_resubscribing=is_resubscribing), state.talk)
     again = replace(
         state,
         membership=membership,

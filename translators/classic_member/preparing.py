@@ -112,6 +112,7 @@ def _join_again(state: PreparingRebalance, event: JoinReceived) -> MemberStep:
         membership=replace(state.membership, profile=profile),
         parked=parked(event),
         using=still_using(profile, state.using),
+        is_resubscribing=state.is_resubscribing or profile.topics != state.membership.profile.topics,
     )
     return put_question(newer, state.talk, (superseded,))
 
@@ -136,7 +137,7 @@ def _answered(state: PreparingRebalance, event: Answered, now_ms: int) -> Member
 
 def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:
     membership, profile = state.membership, state.membership.profile
-    tenure = hand_over(state.tenure, membership.granted, state.using)
+    tenure = hand_over(state.tenure, membership.granted, state.using, is_resubscribing=state.is_resubscribing)
     completing = CompletingRebalance(
         membership=membership,
         tenure=tenure,

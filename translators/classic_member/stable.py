@@ -144,7 +144,9 @@ def _join(state: Stable, event: JoinReceived, now_ms: int) -> MemberStep:
         return Step(state, (refuse(event, profile.code),))
     using = still_using(profile, usable(state.tenure))
     membership = replace(state.membership, profile=profile)
-    return put_question(park(event, membership, state.tenure, using, now_ms), state.talk)
+    preparing = park(event, membership, state.tenure, using, now_ms)
+    is_resubscribing = profile.topics != state.membership.profile.topics
+    return put_question(replace(preparing, is_resubscribing=is_resubscribing), state.talk)
 
 
 def _sync(state: Stable, event: SyncReceived, now_ms: int) -> MemberStep:

@@ -161,7 +161,8 @@ class PreparingRebalance:
     """JoinGroup is parked: until the coordinator answered, and then until all is free or `hold_until_ms` (decision 11).
 
     `using` is what the client says it still uses, and all that the coordinator is told as owned. At `give_up_at_ms` a
-    coordinator that never answers is given up.
+    coordinator that never answers is given up. `is_resubscribing`: the client wants other topics than when it was
+    handed its generation.
     """
 
     membership: Membership
@@ -171,6 +172,7 @@ class PreparingRebalance:
     talk: Talk
     hold_until_ms: int
     give_up_at_ms: int
+    is_resubscribing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

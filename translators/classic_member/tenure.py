@@ -62,13 +62,17 @@ def prune(tenure: Tenure | Vacant, kept: Partitions) -> Tenure | Vacant:
     )
 
 
-def hand_over(tenure: Tenure | Vacant, assignment: Partitions, using: Partitions) -> Tenure:
+def hand_over(
+    tenure: Tenure | Vacant, assignment: Partitions, using: Partitions, *, is_resubscribing: bool = False
+) -> Tenure:
     """Make the next hand-out of `assignment` to a client that itself holds `using` of what it had.
 
     The generation moves exactly if the assignment differs from the last one, or ownership of a part of it was broken
-    in between.
+    in between, or the client wants other topics (`is_resubscribing`): its new assignment may not be known yet, and what
+    it was handed in the old generation stays as it was (K1.36).
     """
-    if isinstance(tenure, Tenure) and tenure.handed == assignment and assignment <= tenure.since.keys():
+    is_same = isinstance(tenure, Tenure) and tenure.handed == assignment and not is_resubscribing
+    if is_same and isinstance(tenure, Tenure) and assignment <= tenure.since.keys():
         return amend(tenure, assignment, using)
     generation = generation_of(tenure) + 1
     since = {} if isinstance(tenure, Vacant) else tenure.since

@@ -31,6 +31,7 @@ from tests.support.classic_members import (
     profile,
     ref,
     refused,
+    resubscribed,
     stable,
     sync_error,
     sync_reply,
@@ -51,7 +52,15 @@ from translators.classic_member.events import (
     LeaveReceived,
     Replaced,
 )
-from translators.classic_member.states import Asked, Overtaken, ReleaseAwaited, Retrying, Scheduled, Silent
+from translators.classic_member.states import (
+    Asked,
+    Overtaken,
+    PreparingRebalance,
+    ReleaseAwaited,
+    Retrying,
+    Scheduled,
+    Silent,
+)
 from translators.classic_member.tenure import Tenure
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
@@ -107,6 +116,16 @@ def test_completing_untranslatable_join_is_refused() -> None:
     """The member stays as it was."""
     refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY)
     assert client_while_completing(completing(A), joined("faust"), NOW) == Step(completing(A), (refused_,))
+
+
+def test_completing_join_for_other_topics_begins_another_generation() -> None:
+    """Unlike one that only offers other assignors, or says the same."""
+    wider = client_while_completing(completing(A), resubscribed(), NOW).state
+    assert isinstance(wider, PreparingRebalance)
+    assert wider.is_resubscribing
+    other = client_while_completing(completing(A), joined("range", "roundrobin"), NOW).state
+    assert isinstance(other, PreparingRebalance)
+    assert not other.is_resubscribing
 
 
 def test_completing_takes_gains_and_losses_before_sync() -> None:

@@ -32,6 +32,7 @@ from tests.support.classic_members import (
     profile,
     ref,
     refused,
+    resubscribed,
     sync_error,
     synced,
     tenure,
@@ -169,6 +170,15 @@ def test_preparing_untranslatable_second_join_is_refused() -> None:
     state = preparing(Asked())
     refused_ = join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NOBODY, sequence=2)
     assert client_while_preparing(state, joined("faust", sequence=2), NOW) == Step(state, (refused_,))
+
+
+def test_preparing_join_for_other_topics_is_remembered_by_the_next_one() -> None:
+    """It was never answered: what the client then says again is still news."""
+    wider = client_while_preparing(preparing(Silent()), resubscribed(sequence=2), NOW).state
+    assert isinstance(wider, PreparingRebalance)
+    again = client_while_preparing(wider, resubscribed(sequence=3), NOW).state
+    assert isinstance(again, PreparingRebalance)
+    assert (wider.is_resubscribing, again.is_resubscribing) == (True, True)
 
 
 def test_preparing_heartbeats_and_syncs_hear_of_the_rebalance() -> None:

@@ -22,6 +22,7 @@ from tests.support.classic_members import (
     granted,
     inquiry,
     join_error,
+    join_reply,
     joined,
     leaving,
     membership,
@@ -30,6 +31,7 @@ from tests.support.classic_members import (
     profile,
     ref,
     refused,
+    resubscribed,
     stable,
     sync_error,
     sync_reply,
@@ -45,6 +47,7 @@ from translators.classic_member.events import (
     LeaveReceived,
     Replaced,
 )
+from translators.classic_member.preparing import world_while_preparing
 from translators.classic_member.stable import beat_calmly, client_while_stable, stable_deadline, world_while_stable
 from translators.classic_member.states import (
     Asked,
@@ -52,6 +55,7 @@ from translators.classic_member.states import (
     Called,
     GainAwaited,
     Overtaken,
+    PreparingRebalance,
     ReleaseAwaited,
     Retrying,
     Scheduled,
@@ -146,6 +150,15 @@ def test_stable_eager_join_owns_nothing() -> None:
     """It is parked, and the coordinator hears that all is let go (decision 11)."""
     step = client_while_stable(stable(A, B), joined(), NOW)
     assert step == Step(preparing(Asked(), tenure(A, B), parts(A, B)), (inquiry(),))
+
+
+def test_stable_join_for_other_topics_is_told_another_generation() -> None:
+    """Also if the coordinator has not got round to another assignment when it answers."""
+    parked = client_while_stable(stable(A, B), resubscribed(), NOW).state
+    assert isinstance(parked, PreparingRebalance)
+    assert parked.is_resubscribing
+    told = world_while_preparing(parked, granted(parts(A, B)), NOW)
+    assert told.effects == (join_reply(4),)
 
 
 def test_stable_cooperative_join_owns_its_list() -> None:

@@ -25,6 +25,12 @@ def test_same_assignment_keeps_the_generation() -> None:
     assert hand_over(tenure(A, B), parts(A, B), NONE) == tenure(A, B)
 
 
+def test_other_topics_move_the_generation_before_their_assignment_is_known() -> None:
+    """What was handed out in a generation stays as it was: amended is only the next one (K1.36)."""
+    moved = hand_over(tenure(A, B), parts(A, B), NONE, is_resubscribing=True)
+    assert moved == Tenure(generation=4, handed=parts(A, B), since={A: 3, B: 3})
+
+
 def test_changed_assignment_moves_the_generation_and_keeps_since() -> None:
     """What stays was the client's own since before; what is new is so from the new generation on."""
     assert hand_over(tenure(A, generation=3), parts(A, B), NONE) == Tenure(
