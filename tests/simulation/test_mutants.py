@@ -32,6 +32,7 @@ CASES: tuple[tuple[Mutate, int, str], ...] = (
     (mutants.never_settle, 0, NO_REST),
     (mutants.hold_no_join, 0, "one join a change"),
     (mutants.begin_at_generation_zero, 0, "nobody leads, and a generation is at least 1"),
+    (mutants.keep_the_generation_for_other_topics, 250, "a generation keeps its assignment"),
     (mutants.answer_twice, 0, "every request is answered once"),
 )
 

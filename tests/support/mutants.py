@@ -106,9 +106,20 @@ def readmit_the_forgotten(patch: Patch) -> None:
 def begin_at_generation_zero(patch: Patch) -> None:
     """Generation 0 is handed out (clients.md)."""
 
-    def hand(tenure: Tenure | Vacant, assignment: Partitions, using: Partitions) -> Tenure:
-        given = hand_over(tenure, assignment, using)
+    def hand(
+        tenure: Tenure | Vacant, assignment: Partitions, using: Partitions, *, is_resubscribing: bool = False
+    ) -> Tenure:
+        given = hand_over(tenure, assignment, using, is_resubscribing=is_resubscribing)
         return replace(given, generation=given.generation - 1) if isinstance(tenure, Vacant) else given
+
+    patch.setattr(preparing, "hand_over", hand)
+
+
+def keep_the_generation_for_other_topics(patch: Patch) -> None:
+    """What a generation was handed out is amended after the client has been given it."""
+
+    def hand(tenure: Tenure | Vacant, assignment: Partitions, using: Partitions, **_: bool) -> Tenure:
+        return hand_over(tenure, assignment, using)
 
     patch.setattr(preparing, "hand_over", hand)
 
