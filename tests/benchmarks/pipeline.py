@@ -51,11 +51,11 @@ def _measure_run(spark: SparkSession, folder: Path) -> list[Figure]:
     count = truth.events * runs
     log = event_lines(spark, str(folder / "events"))
     log.lines.limit(1000).count()
-    baseline_s, baseline_cpu_s = _spent(log.lines.count)
+    baseline_s, baseline_cpu_s = spent(log.lines.count)
     store = open_store(spark, str(folder / "tables"))
     steps: dict[str, float] = {}
-    run_s, run_cpu_s = _spent(lambda: make_tables(store, log, _stop_watch(steps)))
-    _require(store.read(EVENTS).count(), count)
+    run_s, run_cpu_s = spent(lambda: make_tables(store, log, _stop_watch(steps)))
+    require_count(store.read(EVENTS).count(), count)
     slowest = ", ".join(f"{name} {begun:.0f}" for name, begun in steps.items())
     return [
         Figure(
@@ -79,12 +79,12 @@ def _measure_stream(spark: SparkSession, folder: Path) -> list[Figure]:
     truth, runs = write_runs(folder / "events", PLAN, STREAM_EVENTS)
     count = truth.events * runs
     log = event_lines(spark, str(folder / "events"))
-    baseline_s, baseline_cpu_s = _spent(log.lines.count)
+    baseline_s, baseline_cpu_s = spent(log.lines.count)
     store = open_store(spark, str(folder / "tables"))
     source = FolderSource(folder=str(folder / "events"), batch_files=BATCH_FILES)
     stream = Stream(store)
-    stream_s, stream_cpu_s = _spent(lambda: stream.start(source, is_once=True).awaitTermination())
-    _require(store.read(EVENTS).count(), count)
+    stream_s, stream_cpu_s = spent(lambda: stream.start(source, is_once=True).awaitTermination())
+    require_count(store.read(EVENTS).count(), count)
     return [
         Figure(
             name=f"stream of {count / 1e6:.1f} million events",
@@ -114,7 +114,7 @@ def _measure_refreshes(store: Store, last_batch: int) -> list[Figure]:
     def refresh(batch: int) -> None:
         derive(store, batch, lambda _: None, history.advance(batch))
 
-    spent = [_spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
+    spent = [spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
     sizes = [store.read(EVENTS).where(f.col(BATCH) == batch).count() for batch in (1, last_batch)]
     (early_s, early_cpu_s), (late_s, late_cpu_s) = spent[1], spent[last_batch]
     return [
@@ -137,7 +137,7 @@ def _stop_watch(steps: dict[str, float]) -> Callable[[str], None]:
     return note
 
 
-def _spent(work: Callable[[], object]) -> tuple[float, float]:
+def spent(work: Callable[[], object]) -> tuple[float, float]:
     """Seconds of wall time and of CPU that it took: this process, Spark's, and those that read files."""
     begin_s, before_s = time.monotonic(), _cpu_s()
     work()
@@ -150,6 +150,7 @@ def _cpu_s() -> float:
     return sum(sum(times[:4]) for times in living) + sum(os.times()[:4])
 
 
-def _require(found: int, expected: int) -> None:
+def require_count(found: int, expected: int) -> None:
+    """Raise BenchmarkError if events are missing, or too many."""
     if found != expected:
         raise BenchmarkError(f"{found} of {expected} events came into the table")
