@@ -114,9 +114,9 @@ def _measure_refreshes(store: Store, last_batch: int) -> list[Figure]:
     def refresh(batch: int) -> None:
         derive(store, batch, lambda _: None, history.advance(batch))
 
-    spent = [spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
+    times = [spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
     sizes = [store.read(EVENTS).where(f.col(BATCH) == batch).count() for batch in (1, last_batch)]
-    (early_s, early_cpu_s), (late_s, late_cpu_s) = spent[1], spent[last_batch]
+    (early_s, early_cpu_s), (late_s, late_cpu_s) = times[1], times[last_batch]
     return [
         Figure(
             name=f"refresh after {last_batch + 1} micro-batches, CPU per million events of the last",
