@@ -14,10 +14,13 @@ from bridge.analytics.analytics_error import AnalyticsError
 
 @contextmanager
 def told_failures() -> Iterator[None]:
-    """Raise AnalyticsError in the place of what Spark, Java or the disk raise; a plan that Spark refuses is our bug."""
+    """Raise AnalyticsError in the place of what Spark, Java or the disk raise.
+
+    A plan that Spark refuses is our bug, and a reader of our output that has left is no failure.
+    """
     try:
         yield
-    except AnalysisException:
+    except (AnalysisException, BrokenPipeError):
         raise
     except (OSError, Py4JError, PySparkException) as problem:
         raise AnalyticsError(

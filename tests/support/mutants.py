@@ -87,7 +87,6 @@ def never_expire_consumer_sessions(patch: Patch) -> None:
 def take_cooperative_for_eager(patch: Patch) -> None:
     """Every JoinGroup counts as "I own nothing"."""
     patch.setattr(joining, "still_using", lambda *_: frozenset())
-    patch.setattr(stable, "still_using", lambda *_: frozenset())
 
 
 def readmit_the_forgotten(patch: Patch) -> None:

@@ -24,7 +24,7 @@ from translators.classic_member.events import (
     SyncReceived,
     WorldEvent,
 )
-from translators.classic_member.joining import park, put_question, still_using
+from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
 from translators.classic_member.replies import (
     accept_join,
@@ -119,11 +119,9 @@ def _join(state: CompletingRebalance, event: JoinReceived, now_ms: int) -> Membe
     profile = read_profile(event.request, state.membership.profile.protocol_name)
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))
-    membership = replace(state.membership, profile=profile)
     if profile.protocols != state.membership.profile.protocols:
-        preparing = park(event, membership, state.tenure, still_using(profile, state.using), now_ms)
-        is_resubscribing = profile.topics != state.membership.profile.topics
-        return put_question(replace(preparing, is_resubscribing=is_resubscribing), state.talk)
+        return park_again(state, event, profile, state.using, now_ms)
+    membership = replace(state.membership, profile=profile)
     again = replace(
         state,
         membership=membership,

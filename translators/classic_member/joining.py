@@ -9,7 +9,16 @@ from dataclasses import replace
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import JoinReceived
 from translators.classic_member.profile import Profile
-from translators.classic_member.states import Membership, Parked, PreparingRebalance, Silent, State, Talk
+from translators.classic_member.states import (
+    CompletingRebalance,
+    Membership,
+    Parked,
+    PreparingRebalance,
+    Silent,
+    Stable,
+    State,
+    Talk,
+)
 from translators.classic_member.talking import inquire, prompt
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
 from translators.dialects.claims import read_claim
@@ -51,6 +60,16 @@ def park(
         hold_until_ms=now_ms + hold_ms(profile, tenure, membership.seat.limits.eager_join_hold_max_ms),
         give_up_at_ms=now_ms + profile.rebalance_timeout_ms,
     )
+
+
+def park_again(
+    state: CompletingRebalance | Stable, event: JoinReceived, profile: Profile, held: Partitions, now_ms: int
+) -> MemberStep:
+    """Park the JoinGroup of a client that has a generation and may use `held`, and ask on its behalf."""
+    membership = replace(state.membership, profile=profile)
+    preparing = park(event, membership, state.tenure, still_using(profile, held), now_ms)
+    is_resubscribing = profile.topics != state.membership.profile.topics
+    return put_question(replace(preparing, is_resubscribing=is_resubscribing), state.talk)
 
 
 def parked(event: JoinReceived) -> Parked:

@@ -24,7 +24,7 @@ from translators.classic_member.events import (
     SyncReceived,
     WorldEvent,
 )
-from translators.classic_member.joining import park, put_question, still_using
+from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
 from translators.classic_member.replies import (
     HEARTBEAT_REPLIES,
@@ -142,11 +142,7 @@ def _join(state: Stable, event: JoinReceived, now_ms: int) -> MemberStep:
     profile = read_profile(event.request, state.membership.profile.protocol_name)
     if isinstance(profile, Refusal):
         return Step(state, (refuse(event, profile.code),))
-    using = still_using(profile, usable(state.tenure))
-    membership = replace(state.membership, profile=profile)
-    preparing = park(event, membership, state.tenure, using, now_ms)
-    is_resubscribing = profile.topics != state.membership.profile.topics
-    return put_question(replace(preparing, is_resubscribing=is_resubscribing), state.talk)
+    return park_again(state, event, profile, usable(state.tenure), now_ms)
 
 
 def _sync(state: Stable, event: SyncReceived, now_ms: int) -> MemberStep:

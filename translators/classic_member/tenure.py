@@ -71,8 +71,7 @@ def hand_over(
     in between, or the client wants other topics (`is_resubscribing`): its new assignment may not be known yet, and what
     it was handed in the old generation stays as it was (K1.36).
     """
-    is_same = isinstance(tenure, Tenure) and tenure.handed == assignment and not is_resubscribing
-    if is_same and isinstance(tenure, Tenure) and assignment <= tenure.since.keys():
+    if isinstance(tenure, Tenure) and not is_resubscribing and _stands(tenure, assignment):
         return amend(tenure, assignment, using)
     generation = generation_of(tenure) + 1
     since = {} if isinstance(tenure, Vacant) else tenure.since
@@ -84,6 +83,10 @@ def amend(tenure: Tenure, assignment: Partitions, using: Partitions) -> Tenure:
     since = _inherit(tenure.since, assignment, using, tenure.generation)
     released = (tenure.released | (tenure.since.keys() - since.keys())) - since.keys()
     return Tenure(generation=tenure.generation, handed=assignment, since=since, released=released)
+
+
+def _stands(tenure: Tenure, assignment: Partitions) -> bool:
+    return tenure.handed == assignment and assignment <= tenure.since.keys()
 
 
 def _inherit(

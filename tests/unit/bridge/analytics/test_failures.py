@@ -33,6 +33,12 @@ def test_plan_that_spark_refuses_is_a_bug(spark: SparkSession) -> None:
         spark.range(1).select("nothing").collect()
 
 
+def test_reader_that_has_left_is_no_failure() -> None:
+    """As of `… | head`: the command line ends without a word."""
+    with pytest.raises(BrokenPipeError), told_failures():
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
 def test_cause_is_a_line() -> None:
     """And never empty."""
     assert cause_of(ValueError("a\nb")) == "a"
