@@ -53,10 +53,14 @@ class Makers:
         return made
 
 
+def is_at_hand(store: Store) -> bool:
+    """Whether Spark and its tables are on this machine."""
+    return str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
+
+
 def can_take(store: Store, files: Sequence[str]) -> bool:
     """Whether the files lie where the store and Spark are: on this machine."""
-    is_here = str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
-    return is_here and bool(files)
+    return is_at_hand(store) and bool(files)
 
 
 def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers) -> DataFrame | None:
@@ -64,7 +68,7 @@ def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers)
 
     The lines are readable until they are forgotten. Raise AnalyticsError if files can't be read or written.
     """
-    forget_lines(store)
+    forget_left_over(store)
     folder = Path(store.path(NEXT, FOLDER))
     folder.mkdir(parents=True)
     try:
@@ -79,7 +83,7 @@ def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers)
     return store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None
 
 
-def forget_lines(store: Store) -> None:
+def forget_left_over(store: Store) -> None:
     """Remove what is left over: the text of strangers is not kept."""
     store.clear_folder(NEXT, FOLDER)
 

@@ -91,6 +91,8 @@ _FAMILIES = {begin[:BEGIN_BYTES].encode(): _family(begin) for begin in ("phase-"
 """By how the names of their kinds begin in a line; the last one takes what is of no other. A column that is never there
 costs nearly as much as one that is.
 """
+OF_SOURCE = "source="
+"""So begins the name of a folder whose files come from somewhere else, which the rest of it names."""
 _KINDS_OF_GROUPS = pa.array(sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names))
 
 
@@ -141,7 +143,7 @@ def pieces_of(paths: Iterable[str], size_bytes: int) -> Iterator[Piece]:
 
 
 def _blocks(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[bytes]]]:
-    """The lines of pieces, some MiB at a time, with the names of their files."""
+    """The lines of pieces, some MiB at a time, with what they came from."""
     for piece in pieces:
         with Path(piece.path).open("rb") as file:
             file.seek(max(piece.begin_byte - 1, 0))
@@ -149,7 +151,12 @@ def _blocks(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[bytes]]]:
                 file.readline()
             while (left_bytes := piece.end_byte - file.tell()) > 0:
                 block = file.read(min(BLOCK_BYTES, left_bytes)) + file.readline()
-                yield Path(piece.path).name, block.splitlines()
+                yield _source_of(Path(piece.path)), block.splitlines()
+
+
+def _source_of(path: Path) -> str:
+    folder = path.parent.name
+    return folder.removeprefix(OF_SOURCE) if folder.startswith(OF_SOURCE) else path.name
 
 
 def _parted(lines: Iterable[bytes]) -> Iterator[tuple[Family, list[bytes]]]:

@@ -17,17 +17,27 @@ from bridge.analytics.reading import LINE, SOURCE
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """Lines with what they came from (`LINE`, `SOURCE`); `files` are local paths that hold these lines and no others,
-    none where lines come from elsewhere.
+    none where lines come from elsewhere. `records` are the same as they come over the network, if they do.
     """
 
     lines: DataFrame
     files: tuple[str, ...] = ()
+    records: DataFrame | None = None
 
 
 def delivery_of(spark: SparkSession, files: Iterable[str]) -> Delivery:
     """Local files as a batch."""
     paths = tuple(sorted(files))
     return Delivery(named(spark.read.text(list(paths))), paths)
+
+
+def delivery_of_records(records: DataFrame) -> Delivery:
+    """Records of a topic as a batch: most are a line, some may be several as in a file, one without value is none."""
+    line = f.col(LINE)
+    is_several = line.contains("\n") | line.contains("\r")
+    lines = f.when(is_several, f.split(line, "\r\n|\r|\n")).otherwise(f.array(line))
+    said = records.where(line.isNotNull())
+    return Delivery(said.select(f.explode(lines).alias(LINE), SOURCE), records=records)
 
 
 def log_files(path: str) -> tuple[str, ...]:

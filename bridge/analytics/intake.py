@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from bridge.analytics.column_files import Makers, can_take, forget_lines, take_columns
+from bridge.analytics.column_files import Makers, can_take, forget_left_over, is_at_hand, take_columns
 from bridge.analytics.delivery import Delivery
 from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
+from bridge.analytics.line_files import forget_lines, written_down
 from bridge.analytics.reading import REASON, SOURCE, accepted, judged, parsed, refused, unlike
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
@@ -39,6 +40,7 @@ class Intake:
         """
         for table in (EVENTS, REJECTED):
             self.store.clear_batch(table, batch)
+        delivery = self._at_hand(delivery)
         lines = self._left_over(delivery, batch)
         refusals = 0 if lines is None else self._judge(lines, batch)
         counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
@@ -49,8 +51,15 @@ class Intake:
         elif lines is not None and refusals:
             self._set_aside(lines, batch, refusals)
         self._remember(counts)
+        forget_left_over(self.store)
         forget_lines(self.store)
         return Taken(refused=refusals, is_doubtful=is_doubtful)
+
+    def _at_hand(self, delivery: Delivery) -> Delivery:
+        """Records as files, where Arrow can read those: quicker to write down than to be read by Spark."""
+        if delivery.records is None or not is_at_hand(self.store):
+            return delivery
+        return written_down(self.store, delivery.records)
 
     def _left_over(self, delivery: Delivery, batch: int) -> DataFrame | None:
         """Take what Arrow can; what Spark has to read then, None if that is nothing."""

@@ -15,11 +15,13 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.closed_files import FILES
-from bridge.analytics.delivery import Delivery, delivery_of
+from bridge.analytics.delivery import Delivery, delivery_of, delivery_of_records
 from bridge.analytics.reading import LINE, SOURCE
 
 REACH_TIMEOUT_S = 10.0
 _OF_FILES = "path string, modificationTime timestamp, length long, content binary"
+_AT_ONCE = {"kafka.max.poll.records": "20000", "kafka.max.partition.fetch.bytes": str(8 * 2**20)}
+"""Kafka's consumer hands out 500 records at a time unless it is told otherwise."""
 NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
 
 
@@ -32,12 +34,13 @@ class TopicSource:
     batch_lines: int
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The lines of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
+        """The records of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
         options = {
             "kafka.bootstrap.servers": self.bootstrap,
             "subscribe": self.topic,
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": str(self.batch_lines),
+            **_AT_ONCE,
         }
         try:
             records = spark.readStream.format("kafka").options(**options).load()
@@ -50,8 +53,8 @@ class TopicSource:
         return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE))
 
     def delivery(self, rows: DataFrame) -> Delivery:
-        """A micro-batch of them."""
-        return Delivery(rows)
+        """The lines of a micro-batch of them."""
+        return delivery_of_records(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

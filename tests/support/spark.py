@@ -66,6 +66,11 @@ def lines_of(spark: SparkSession, lines: Iterable[str], source: str = "events-b1
     return spark.createDataFrame([(line, source) for line in lines], f"{LINE} string, {SOURCE} string")
 
 
+def records_of(spark: SparkSession, records: Iterable[tuple[str | None, str]]) -> DataFrame:
+    """Records of a topic as Spark reads them: value, and where it lies."""
+    return spark.createDataFrame(list(records), f"{LINE} string, {SOURCE} string")
+
+
 def text_of(events: Iterable[Event]) -> list[str]:
     """Events as the log writes them."""
     return [encode_event(event).decode().rstrip("\n") for event in events]

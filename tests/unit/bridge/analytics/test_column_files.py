@@ -10,7 +10,7 @@ import pytest
 
 from bridge.analytics import column_files
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.column_files import Makers, can_take, take_columns
+from bridge.analytics.column_files import Makers, can_take, is_at_hand, take_columns
 from bridge.analytics.delivery import Delivery, delivery_of
 from bridge.analytics.intake import Intake
 from bridge.analytics.reading import accepted, parsed
@@ -115,9 +115,12 @@ def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path)
 
 def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
     """Elsewhere Spark reads them, where it can."""
+    away = Store(store.spark, "hdfs://far/away")
+    assert is_at_hand(store)
+    assert not is_at_hand(away)
     assert can_take(store, ["a"])
     assert not can_take(store, [])
-    assert not can_take(Store(store.spark, "hdfs://far/away"), ["a"])
+    assert not can_take(away, ["a"])
 
 
 def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:

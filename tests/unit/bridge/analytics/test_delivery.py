@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bridge.analytics.delivery import Delivery, delivery_of, log_files
-from tests.support.spark import lines_of
+from bridge.analytics.delivery import Delivery, delivery_of, delivery_of_records, log_files
+from tests.support.spark import lines_of, python_nodes, records_of
 
 
 def test_files_are_taken_in_order_and_lines_come_with_their_names(spark: SparkSession, tmp_path: Path) -> None:
@@ -16,6 +16,16 @@ def test_files_are_taken_in_order_and_lines_come_with_their_names(spark: SparkSe
     delivery = delivery_of(spark, paths)
     assert delivery.files == tuple(reversed(paths))
     assert sorted(map(tuple, delivery.lines.collect())) == [("1", Path(paths[1]).name), ("2", Path(paths[0]).name)]
+
+
+def test_record_of_several_lines_is_several_lines(spark: SparkSession) -> None:
+    """As in a file, however they end; what has no value says nothing."""
+    records = records_of(spark, [("one", "t-0"), ("two\nthree\r\nfour\rfive\n", "t-1"), (None, "t-1")])
+    delivery = delivery_of_records(records)
+    said = [tuple(row) for row in delivery.lines.where("value != ''").collect()]
+    assert said == [("one", "t-0"), *((word, "t-1") for word in ("two", "three", "four", "five"))]
+    assert (delivery.files, delivery.records) == ((), records)
+    assert python_nodes(delivery.lines) == []
 
 
 def test_lines_from_elsewhere_have_no_files(spark: SparkSession) -> None:

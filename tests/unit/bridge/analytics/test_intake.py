@@ -1,13 +1,22 @@
 """Lines become events and rejected rows, once each."""
 
+import random
 from collections import Counter
+from pathlib import Path
 
-from bridge.analytics.delivery import Delivery
+import pytest
+
+from bridge.analytics import intake as intake_module
+from bridge.analytics.delivery import Delivery, delivery_of_records
 from bridge.analytics.intake import Intake, Taken, intake_after
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
-from tests.support.spark import lines_of, stamped, text_of
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.spark import lines_of, records_of, stamped, text_of
+from tests.unit.bridge.analytics.test_column_files import rows, spoiled
+from tests.unit.bridge.analytics.test_reading import STRANGERS
 
 STARTED, STOPPED = BridgeStarted(bridge_version="1", is_revived=False), BridgeStopped(reason="told to")
 LINES = text_of(stamped([STARTED, STOPPED, STARTED]))
@@ -82,3 +91,30 @@ def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store
         intake_after(store, 0).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
     assert intake_after(store, 1).highest == {"b1": 3}
+
+
+def strange_records(folder: Path) -> list[tuple[str | None, str]]:
+    """The records of two partitions: a log, some of it spoiled or said twice, and strangers of every sort."""
+    write_log(folder, FleetPlan(seed=5, groups=2, rebalances=4))
+    (log,) = folder.glob("*.jsonl")
+    chance = random.Random(11)
+    lines = log.read_bytes().splitlines()
+    said = [spoiled(line, chance) if chance.random() < 0.02 else line for line in lines]
+    values = [line.decode(errors="replace") for line in said]
+    several = [*STRANGERS.values(), "\n".join(values[:3]), f"{values[7]}\r\n{STRANGERS['no JSON']}\r", "", " ", None]
+    return [(value, f"events-{place % 2}") for place, value in enumerate([*values[3:], *several])]
+
+
+def test_records_say_the_same_here_and_on_a_cluster(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here they are written down and read by Arrow, there Spark reads them as they come."""
+    delivery = delivery_of_records(records_of(store.spark, strange_records(tmp_path / "events")))
+    here, there = Intake(store, {}), Intake(Store(store.spark, str(tmp_path / "there")), {})
+    taken = here.take(delivery, 0)
+    monkeypatch.setattr(intake_module, "is_at_hand", lambda _: False)
+    assert there.take(delivery, 0) == taken
+    assert (taken.refused > len(STRANGERS), taken.is_doubtful) == (True, True)
+    assert rows(store) == rows(there.store)
+    assert here.highest == there.highest
+    assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.sources import FolderSource, TopicSource, connector_jars, require_reachable
+from tests.support.spark import records_of
 
 
 def test_broker_that_listens_is_reachable() -> None:
@@ -29,6 +30,14 @@ def test_missing_kafka_source_says_where_jars_come_from(spark: SparkSession) -> 
     source = TopicSource(bootstrap="127.0.0.1:1", topic="t", batch_lines=1)
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-006: .*--jars DIR"):
         source.rows(spark)
+
+
+def test_batch_of_records_has_their_lines(spark: SparkSession) -> None:
+    """And the records themselves, for whoever can write them down."""
+    records = records_of(spark, [("one\ntwo", "t-0")])
+    delivery = TopicSource(bootstrap="127.0.0.1:1", topic="t", batch_lines=1).delivery(records)
+    assert delivery.records is records
+    assert delivery.lines.collect() == [("one", "t-0"), ("two", "t-0")]
 
 
 def test_folder_gives_files_and_a_batch_of_them_their_lines(spark: SparkSession, tmp_path: Path) -> None:
