@@ -85,7 +85,9 @@ def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path,
 def test_topic_gives_the_tables_of_its_files(
     spark: SparkSession, tmp_path: Path, expected: Store, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
 ) -> None:
-    """Spark's own Kafka source against a real broker: two partitions, so that events come out of order."""
+    """Spark's own Kafka source against a real broker: two partitions, so that events come out of order; kill -9 while
+    the records of the first batch are written down.
+    """
     topic = topic_factory(kafka_43.bootstrap, 2)
     producer = Producer({"bootstrap.servers": kafka_43.bootstrap})
     for file in sorted((tmp_path / "events").iterdir()):
@@ -94,10 +96,14 @@ def test_topic_gives_the_tables_of_its_files(
     assert producer.flush(60) == 0
     jars = tmp_path / "jars"
     fetch(jars)
+    out = tmp_path / "stream"
     source = ("--bootstrap", kafka_43.bootstrap, "--topic", topic, "--jars", str(jars))
-    printed = finish("stream", "--once", *source, "--out", str(tmp_path / "stream"), *SMALL)
-    assert "1 foreign" in printed
-    assert contents(Store(spark, str(tmp_path / "stream"))) == contents(expected)
+    options = ("stream", "--once", *source, "--out", str(out), *SMALL)
+    with running(*options) as process:
+        _await(out / "_next" / "lines", process)
+    assert "1 foreign" in finish(*options)
+    assert contents(Store(spark, str(out))) == contents(expected)
+    assert not (out / "_next" / "lines").exists()
 
 
 @pytest.mark.timeout(900)
