@@ -29,7 +29,9 @@ FOLDER = "columns"
 
 
 class Makers:
-    """Processes that make columns: started when they are needed, kept for what comes after, gone with this object."""
+    """Processes that make columns: started when they are needed, kept for what comes after, gone with this object or
+    when it is closed.
+    """
 
     def __init__(self, share: Share = nobody_watches) -> None:
         self._share = share
@@ -51,6 +53,12 @@ class Makers:
             self._pool = None
             raise
         return made
+
+    def close(self) -> None:
+        """Let the processes go; others are started if there is more to make."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
 
 def is_at_hand(store: Store) -> bool:

@@ -55,6 +55,10 @@ class Intake:
         forget_lines(self.store)
         return Taken(refused=refusals, is_doubtful=is_doubtful)
 
+    def close(self) -> None:
+        """Let go of what is kept for further batches."""
+        self.makers.close()
+
     def _at_hand(self, delivery: Delivery) -> Delivery:
         """Records as files, where Arrow can read those: quicker to write down than to be read by Spark."""
         if delivery.records is None or not is_at_hand(self.store):

@@ -57,6 +57,11 @@ class Stream:
         self._intake.take(delivery, batch)
         self.last_batch = batch
 
+    def close(self) -> None:
+        """Let go of what is kept for further batches: the tables need the room."""
+        if self._intake is not None:
+            self._intake.close()
+
     def _take_noted(self, delivery: Delivery, batch: int) -> None:
         """Spark hands on the text of what is raised here, not what it was."""
         try:
@@ -82,6 +87,7 @@ def drain(store: Store, source: Source) -> None:
         raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
         query.stop()
+        stream.close()
     stream.refresh(EVERYTHING)
 
 
@@ -102,6 +108,7 @@ def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
         raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
         query.stop()
+        stream.close()
     if stream.last_batch > refreshed:
         stream.refresh(stream.last_batch)
 

@@ -111,6 +111,7 @@ def _take(source: TopicSource | FolderSource, folder: Path, count: int) -> Takin
 def _drained(stream: Stream, source: TopicSource | FolderSource) -> StreamingQuery:
     query = stream.start(source, is_once=True)
     query.awaitTermination()
+    stream.close()
     return query
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import random
 from collections import Counter
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,15 @@ def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
             take_columns(store, files, 0, makers)
     assert take_columns(store, files, 0, makers) is not None
     assert store.read(EVENTS).count() > 0
+
+
+def test_closed_makers_begin_anew(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their processes are gone, and there are others when there is more to make."""
+    files, makers = dirty_files(tmp_path / "events"), Makers()
+    monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
+    before = set(active_children())
+    for batch in range(2):
+        take_columns(store, files, batch, makers)
+        assert set(active_children()) > before
+        makers.close()
+        assert set(active_children()) == before
