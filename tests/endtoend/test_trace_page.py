@@ -20,7 +20,7 @@ DARK_REVOKING = (239, 169, 60)
 def _browser() -> Browser:
     browser = find_browser()
     if browser is None:
-        pytest.skip(f"no browser: run `apt-get install chromium-headless-shell`, or name one in {VARIABLE}")
+        pytest.skip(f"no browser on the path, nor from apt-get: name one in {VARIABLE}")
     return browser
 
 

@@ -12,6 +12,7 @@ import yaml
 from bridge.telemetry.metric_names import METRICS, SAMPLES
 from bridge.telemetry.schema.terms import Cause
 from deploy.grafana import COLUMNS, DASHBOARDS, FOLDER, draw
+from tests.support.debian import Program, debian_program
 
 SELECTOR = re.compile(r"((?:epochbridge|kafka)_\w+)(?:\{([^}]*)\})?")
 BY = re.compile(r"by \(([^)]*)\)")
@@ -82,11 +83,18 @@ def test_dashboards_show_every_kind_of_figure() -> None:
     assert wanted <= shown
 
 
-def test_rules_hold_in_prometheus_own_tool() -> None:
-    """Each alert fires on its series and is silent on the other; Debian's package `prometheus` brings the tool."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("no promtool: run `apt-get install prometheus`; names and labels are checked without it")
+@pytest.fixture(name="promtool")
+def _promtool() -> str:
+    """From the path, or from Debian's package."""
+    found = shutil.which("promtool")
+    program = Program(found) if found else debian_program("prometheus", "usr/bin/promtool")
+    if program is None:
+        pytest.skip("no promtool on the path, nor from apt-get; names and labels are checked without it")
+    return program.path
+
+
+def test_rules_hold_in_prometheus_own_tool(promtool: str) -> None:
+    """Each alert fires on its series and is silent on the other."""
     for arguments in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"]):
         ran = subprocess.run([promtool, *arguments], cwd=FOLDER, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
