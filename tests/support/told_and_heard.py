@@ -6,7 +6,6 @@ It must not know the story that was told.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from bridge.demo.events import Assigned, Lost, Partition, Revoked
@@ -49,22 +48,29 @@ def heard_of(events: Iterable[Event], client_id: str) -> list[Change]:
 
 
 def without_unseen(heard: list[Change], told: list[Change]) -> list[Change]:
-    """What was heard, less assignments that the client joined again over before it told its application.
+    """What was heard, less assignments that the client gave up again before it told its application.
 
-    kafka-python does so when the topics changed while it joined: it takes the answer, and asks anew.
+    kafka-python does so when the topics changed while it joined: it takes the answer, and asks anew. librdkafka does so
+    when it is closed just as the partitions of a member that has left come to it.
     """
     kept = list(heard)
     while len(kept) > len(told):
-        given_back = [
-            place
-            for place, (one, other) in enumerate(pairwise(kept))
-            if (one.sign, other.sign) == ("+", "-") and one.partitions == other.partitions
-        ]
-        shorter = [[*kept[:place], *kept[place + 2 :]] for place in given_back]
+        shorter = [_unsaid(kept, place) for place in range(len(kept) - 1) if _is_given_back(*kept[place : place + 2])]
         if not shorter:
             break
         kept = next((one for one in shorter if signs(one) == signs(told)), shorter[0])
     return kept
+
+
+def _is_given_back(one: Change, other: Change) -> bool:
+    return (one.sign, other.sign) == ("+", "-") and one.partitions <= other.partitions
+
+
+def _unsaid(changes: list[Change], place: int) -> list[Change]:
+    """Without what came at this place, and what of it was given back right after."""
+    given, back = changes[place : place + 2]
+    rest = back.partitions - given.partitions
+    return [*changes[:place], *([Change("-", rest, back.at_us)] if rest else []), *changes[place + 2 :]]
 
 
 def signs(changes: Iterable[Change]) -> list[tuple[str, frozenset[str]]]:
