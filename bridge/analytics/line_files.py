@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from bridge.analytics.columns import OF_SOURCE
 from bridge.analytics.delivery import Delivery
 from bridge.analytics.reading import LINE, SOURCE
 from bridge.analytics.store import NEXT, Store
@@ -22,7 +23,7 @@ def written_down(store: Store, records: DataFrame) -> Delivery:
     folder = store.path(NEXT, FOLDER)
     records.write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
     lines = store.spark.read.schema(f"{LINE} string, {SOURCE} string").text(folder)
-    return Delivery(lines, tuple(sorted(map(str, Path(folder).glob(f"{SOURCE}=*/part-*")))))
+    return Delivery(lines, tuple(sorted(map(str, Path(folder).glob(f"{OF_SOURCE}*/part-*")))))
 
 
 def forget_lines(store: Store) -> None:
