@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.columns import Columns, Errand, Piece, make_columns, pieces_of
+from bridge.analytics.columns import Columns, Errand, LogFile, Piece, make_columns, pieces_of
 from bridge.analytics.progress import Share, nobody_watches
 from bridge.analytics.reading import LINE, SOURCE
 from bridge.analytics.store import NEXT, Store
@@ -66,12 +66,12 @@ def is_at_hand(store: Store) -> bool:
     return str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
 
 
-def can_take(store: Store, files: Sequence[str]) -> bool:
+def can_take(store: Store, files: Sequence[LogFile]) -> bool:
     """Whether the files lie where the store and Spark are: on this machine."""
     return is_at_hand(store) and bool(files)
 
 
-def take_columns(store: Store, files: Sequence[str], batch: int, makers: Makers) -> DataFrame | None:
+def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> DataFrame | None:
     """Write the events of files into a batch; return the lines that are left for Spark to judge, None if none are.
 
     The lines are readable until they are forgotten. Raise AnalyticsError if files can't be read or written.
@@ -96,11 +96,11 @@ def forget_left_over(store: Store) -> None:
     store.clear_folder(NEXT, FOLDER)
 
 
-def _errands(files: Iterable[str], folder: Path) -> list[Errand]:
+def _errands(files: Iterable[LogFile], folder: Path) -> list[Errand]:
     return [Errand(bundle, str(folder / f"part-{place:05}")) for place, bundle in enumerate(_bundles(files))]
 
 
-def _bundles(files: Iterable[str]) -> Iterator[tuple[Piece, ...]]:
+def _bundles(files: Iterable[LogFile]) -> Iterator[tuple[Piece, ...]]:
     waiting: list[Piece] = []
     for piece in pieces_of(files, ERRAND_BYTES):
         if waiting and sum(map(_length_bytes, (*waiting, piece))) > ERRAND_BYTES:

@@ -56,10 +56,18 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of lines, and what they came from: a line that is set aside names it."""
+
+    path: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a file: lines that begin at `begin_byte` or later and before `end_byte`."""
 
-    path: str
+    file: LogFile
     begin_byte: int
     end_byte: int
 
@@ -91,8 +99,6 @@ _FAMILIES = {begin[:BEGIN_BYTES].encode(): _family(begin) for begin in ("phase-"
 """By how the names of their kinds begin in a line; the last one takes what is of no other. A column that is never there
 costs nearly as much as one that is.
 """
-OF_SOURCE = "source="
-"""So begins the name of a folder whose files come from somewhere else, which the rest of it names."""
 _KINDS_OF_GROUPS = pa.array(sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names))
 
 
@@ -134,29 +140,24 @@ def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[by
     return pa.concat_tables([events for events, _ in parts]), [line for _, others in parts for line in others]
 
 
-def pieces_of(paths: Iterable[str], size_bytes: int) -> Iterator[Piece]:
+def pieces_of(files: Iterable[LogFile], size_bytes: int) -> Iterator[Piece]:
     """Files in pieces of at most that size."""
-    for path in paths:
-        length = Path(path).stat().st_size
+    for file in files:
+        length = Path(file.path).stat().st_size
         for begin in range(0, length, size_bytes):
-            yield Piece(path, begin, min(begin + size_bytes, length))
+            yield Piece(file, begin, min(begin + size_bytes, length))
 
 
 def _blocks(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[bytes]]]:
     """The lines of pieces, some MiB at a time, with what they came from."""
     for piece in pieces:
-        with Path(piece.path).open("rb") as file:
+        with Path(piece.file.path).open("rb") as file:
             file.seek(max(piece.begin_byte - 1, 0))
             if piece.begin_byte:
                 file.readline()
             while (left_bytes := piece.end_byte - file.tell()) > 0:
                 block = file.read(min(BLOCK_BYTES, left_bytes)) + file.readline()
-                yield _source_of(Path(piece.path)), block.splitlines()
-
-
-def _source_of(path: Path) -> str:
-    folder = path.parent.name
-    return folder.removeprefix(OF_SOURCE) if folder.startswith(OF_SOURCE) else path.name
+                yield piece.file.source, block.splitlines()
 
 
 def _parted(lines: Iterable[bytes]) -> Iterator[tuple[Family, list[bytes]]]:

@@ -11,24 +11,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.closed_files import FILES
+from bridge.analytics.columns import LogFile
 from bridge.analytics.reading import LINE, SOURCE
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Lines with what they came from (`LINE`, `SOURCE`); `files` are local paths that hold these lines and no others,
+    """Lines with what they came from (`LINE`, `SOURCE`); `files` are local and hold these lines and no others,
     none where lines come from elsewhere. `records` are the same as they come over the network, if they do.
     """
 
     lines: DataFrame
-    files: tuple[str, ...] = ()
+    files: tuple[LogFile, ...] = ()
     records: DataFrame | None = None
 
 
 def delivery_of(spark: SparkSession, files: Iterable[str]) -> Delivery:
     """Local files as a batch."""
-    paths = tuple(sorted(files))
-    return Delivery(named(spark.read.text(list(paths))), paths)
+    paths = sorted(files)
+    return Delivery(named(spark.read.text(paths)), tuple(map(_log_file, paths)))
 
 
 def delivery_of_records(records: DataFrame) -> Delivery:
@@ -40,14 +41,19 @@ def delivery_of_records(records: DataFrame) -> Delivery:
     return Delivery(said.select(f.explode(lines).alias(LINE), SOURCE), records=records)
 
 
-def log_files(path: str) -> tuple[str, ...]:
+def log_files(path: str) -> tuple[LogFile, ...]:
     """The files of a log on this machine, in order; none if the path is not of this machine."""
     if "://" in path:
         return ()
     found = Path(path)
-    return (str(found),) if found.is_file() else tuple(sorted(map(str, found.glob(FILES))))
+    files = [found] if found.is_file() else found.glob(FILES)
+    return tuple(map(_log_file, sorted(map(str, files))))
 
 
 def named(lines: DataFrame) -> DataFrame:
     """Lines of files with the names of the files."""
     return lines.select(LINE, f.col("_metadata.file_name").alias(SOURCE))
+
+
+def _log_file(path: str) -> LogFile:
+    return LogFile(path, Path(path).name)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from bridge.analytics.columns import OF_SOURCE
+from bridge.analytics.columns import LogFile
 from bridge.analytics.delivery import Delivery
 from bridge.analytics.reading import LINE, SOURCE
 from bridge.analytics.store import NEXT, Store
 
 FOLDER = "lines"
+OF_SOURCE = f"{SOURCE}="
+"""So Spark names a folder for the files of a source; the names of topics need no escapes there."""
 
 
 def written_down(store: Store, records: DataFrame) -> Delivery:
@@ -23,7 +25,8 @@ def written_down(store: Store, records: DataFrame) -> Delivery:
     folder = store.path(NEXT, FOLDER)
     records.write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
     lines = store.spark.read.schema(f"{LINE} string, {SOURCE} string").text(folder)
-    return Delivery(lines, tuple(sorted(map(str, Path(folder).glob(f"{OF_SOURCE}*/part-*")))))
+    paths = sorted(Path(folder).glob(f"{OF_SOURCE}*/part-*"))
+    return Delivery(lines, tuple(LogFile(str(path), path.parent.name.removeprefix(OF_SOURCE)) for path in paths))
 
 
 def forget_lines(store: Store) -> None:

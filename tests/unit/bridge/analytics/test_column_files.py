@@ -12,7 +12,8 @@ import pytest
 from bridge.analytics import column_files
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.column_files import Makers, can_take, is_at_hand, take_columns
-from bridge.analytics.delivery import Delivery, delivery_of
+from bridge.analytics.columns import LogFile
+from bridge.analytics.delivery import Delivery, delivery_of, log_files
 from bridge.analytics.intake import Intake
 from bridge.analytics.reading import accepted, parsed
 from bridge.analytics.store import Store
@@ -21,6 +22,7 @@ from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.unit.bridge.analytics.test_reading import GOOD, STRANGERS
 
+LOG = LogFile("events-b1-000001.jsonl", "events-b1-000001.jsonl")
 STRANGE_BYTES = b'{}[]",:019-+.eE\\ \tru\x00\x7f\xc3\xff'
 STRANGE_VALUES: tuple[object, ...] = (None, 1, -1, 1.5, True, "x", "5", [], ["a"], [1], [None], {}, {"a": 1}, 2**63)
 
@@ -66,8 +68,8 @@ def rows(store: Store) -> list[Counter[str]]:
 
 
 def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
-    """Whatever is in the files: the quick way for files on this machine, Spark's own for lines."""
-    delivery = delivery_of(store.spark, dirty_files(tmp_path / "events"))
+    """Whatever is in the files, and wherever: the quick way for files on this machine, Spark's own for lines."""
+    delivery = delivery_of(store.spark, dirty_files(tmp_path / "source=elsewhere"))
     other = Store(store.spark, str(tmp_path / "other"))
     quick, slow = Intake(store, {}), Intake(other, {})
     assert quick.take(delivery, 0) == slow.take(Delivery(delivery.lines), 0)
@@ -111,7 +113,7 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
 def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path) -> None:
     """Then Spark reads no line at all."""
     write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=2))
-    assert take_columns(store, [str(file) for file in (tmp_path / "events").glob("*.jsonl")], 0, Makers()) is None
+    assert take_columns(store, log_files(str(tmp_path / "events")), 0, Makers()) is None
 
 
 def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
@@ -119,15 +121,15 @@ def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
     away = Store(store.spark, "hdfs://far/away")
     assert is_at_hand(store)
     assert not is_at_hand(away)
-    assert can_take(store, ["a"])
+    assert can_take(store, [LOG])
     assert not can_take(store, [])
-    assert not can_take(away, ["a"])
+    assert not can_take(away, [LOG])
 
 
 def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:
     """Removed by retention in the meantime."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*No such file.*run the same command again"):
-        take_columns(store, [str(tmp_path / "events-b1-000001.jsonl")], 0, Makers())
+        take_columns(store, [LogFile(str(tmp_path / LOG.path), LOG.source)], 0, Makers())
 
 
 def test_move_that_is_refused_is_one_sentence(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,14 +141,15 @@ def test_move_that_is_refused_is_one_sentence(store: Store, tmp_path: Path, monk
 
     monkeypatch.setattr(Store, "adopt", refuse)
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*can't be moved there"):
-        take_columns(store, [str(file) for file in (tmp_path / "events").glob("*.jsonl")], 0, Makers())
+        take_columns(store, log_files(str(tmp_path / "events")), 0, Makers())
 
 
 def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stream that is told to go on does."""
-    files, makers = dirty_files(tmp_path / "events"), Makers()
+    dirty_files(tmp_path / "events")
+    files, makers = log_files(str(tmp_path / "events")), Makers()
     monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
     with monkeypatch.context() as patch:
         patch.setattr(column_files, "make_columns", die)
@@ -158,7 +161,8 @@ def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
 
 def test_closed_makers_begin_anew(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their processes are gone, and there are others when there is more to make."""
-    files, makers = dirty_files(tmp_path / "events"), Makers()
+    dirty_files(tmp_path / "events")
+    files, makers = log_files(str(tmp_path / "events")), Makers()
     monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
     others = set(active_children())
     for batch in range(2):

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from bridge.analytics import columns
-from bridge.analytics.columns import Errand, Piece, make_columns, pieces_of
+from bridge.analytics.columns import Errand, LogFile, Piece, make_columns, pieces_of
 from bridge.telemetry.schema.facts import BridgeStarted, Fact
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.terms import Phase, Protocol
@@ -25,7 +25,7 @@ def made(folder: Path, lines: Sequence[bytes], size_bytes: int = 2**20) -> tuple
     """The events of a file, without what they lack, and what is left of it."""
     log = folder / "events-b1-000001.jsonl"
     log.write_bytes(b"".join(line + b"\n" for line in lines))
-    out = make_columns(Errand(tuple(pieces_of([str(log)], size_bytes)), str(folder / "part")))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], size_bytes)), str(folder / "part")))
     rows = [row for _, path in out.days for row in pyarrow.parquet.read_table(path).to_pylist()]
     left = [row for path in out.left_over for row in pyarrow.parquet.read_table(path).to_pylist()]
     assert {row["source"] for row in left} <= {log.name}
@@ -93,7 +93,7 @@ def test_kinds_of_a_family_share_a_row_group_and_days_do_not_share_a_file(tmp_pa
     lines = [line for boot, at_us in (("b1", 0), ("b2", DAY_US)) for line in text_of(stamped(facts, boot, at_us))]
     log = tmp_path / "events-b1-000001.jsonl"
     log.write_text("\n".join(lines))
-    out = make_columns(Errand(tuple(pieces_of([str(log)], 2**20)), str(tmp_path / "part")))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(tmp_path / "part")))
     assert [day for day, _ in out.days] == ["1970-01-01", "1970-01-02"]
     for _, path in out.days:
         file = pyarrow.parquet.ParquetFile(path)
@@ -122,6 +122,6 @@ def test_last_line_may_end_with_the_file(tmp_path: Path) -> None:
     """And lines may end as on another system."""
     log = tmp_path / "events-b1-000001.jsonl"
     log.write_bytes(f"{GOOD}\r\n{GOOD}".encode())
-    piece = Piece(str(log), 0, log.stat().st_size)
+    piece = Piece(LogFile(str(log), log.name), 0, log.stat().st_size)
     ((_, path),) = make_columns(Errand((piece,), str(tmp_path / "part"))).days
     assert pyarrow.parquet.read_table(path).num_rows == 2

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from bridge.analytics.columns import LogFile
 from bridge.analytics.delivery import Delivery, delivery_of, delivery_of_records, log_files
 from tests.support.spark import lines_of, python_nodes, records_of
 
@@ -14,7 +15,7 @@ def test_files_are_taken_in_order_and_lines_come_with_their_names(spark: SparkSe
     for path in paths:
         Path(path).write_text(f"{path[-7]}\n")
     delivery = delivery_of(spark, paths)
-    assert delivery.files == tuple(reversed(paths))
+    assert delivery.files == tuple(LogFile(path, Path(path).name) for path in reversed(paths))
     assert sorted(map(tuple, delivery.lines.collect())) == [("1", Path(paths[1]).name), ("2", Path(paths[0]).name)]
 
 
@@ -37,6 +38,7 @@ def test_files_of_a_log_are_those_that_a_bridge_names(tmp_path: Path) -> None:
     """Of a folder; a file that is named counts whatever its name, and a path of elsewhere has none here."""
     for name in ("events-b1-000002.jsonl", "events-b1-000001.jsonl", "other.jsonl"):
         (tmp_path / name).write_text("")
-    assert log_files(str(tmp_path)) == tuple(str(tmp_path / f"events-b1-00000{number}.jsonl") for number in (1, 2))
-    assert log_files(str(tmp_path / "other.jsonl")) == (str(tmp_path / "other.jsonl"),)
+    names = [f"events-b1-00000{number}.jsonl" for number in (1, 2)]
+    assert log_files(str(tmp_path)) == tuple(LogFile(str(tmp_path / name), name) for name in names)
+    assert log_files(str(tmp_path / "other.jsonl")) == (LogFile(str(tmp_path / "other.jsonl"), "other.jsonl"),)
     assert log_files(f"file://{tmp_path}") == ()

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.columns import LogFile
 from bridge.analytics.job_run import Outcome, event_lines, open_store, outcome, require_input, require_output, told
 from bridge.analytics.tables import REJECTED
 
@@ -32,7 +33,7 @@ def test_lines_come_with_their_file(spark: SparkSession, tmp_path: Path) -> None
     for path, name in ((tmp_path, "events-a-000001.jsonl"), (tmp_path / "other.jsonl", "other.jsonl")):
         log = event_lines(spark, str(path))
         assert log.lines.collect() == [(name, name)]
-        assert log.files == (str(tmp_path / name),)
+        assert log.files == (LogFile(str(tmp_path / name), name),)
     assert event_lines(spark, f"file://{tmp_path}").files == ()
 
 

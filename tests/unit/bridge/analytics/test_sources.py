@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.analytics_error import AnalyticsError
+from bridge.analytics.columns import LogFile
 from bridge.analytics.sources import FolderSource, TopicSource, connector_jars, require_reachable
 from tests.support.spark import records_of
 
@@ -50,7 +51,7 @@ def test_folder_gives_files_and_a_batch_of_them_their_lines(spark: SparkSession,
     rows = source.rows(spark)
     assert (rows.isStreaming, rows.columns) == (True, ["path"])
     delivery = source.delivery(spark.createDataFrame([(log.as_uri(),)], "path string"))
-    assert delivery.files == (str(log),)
+    assert delivery.files == (LogFile(str(log), log.name),)
     assert delivery.lines.collect() == [("hello", log.name)]
 
 
