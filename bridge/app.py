@@ -123,7 +123,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             proxy = await _start_proxy(nursery, settings, backstage)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
-            nursery.start_soon(watch.run, questions)
+            nursery.start_soon(watch.run, groups.look_at_topics)
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             readings = Readings(

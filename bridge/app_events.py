@@ -5,7 +5,7 @@ It must not know what is overheard or how an event looks.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from bridge.admin.contracts import Commands, Conversion, ConversionResult, Remov
 from bridge.app_rebalances import Figures, rebalance_sinks
 from bridge.config import Config
 from bridge.coordinators.owner import GroupOwner
-from bridge.ports import Broker, BrokerUnreachable
+from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import Groups
 from bridge.session.directory import Address
 from bridge.telemetry.cause.explain import explain
@@ -42,6 +42,8 @@ LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
 _NS_PER_US = 1_000
 
+Look = Callable[[], Awaitable[None]]
+"""Has the cluster's topics looked at for the engine; raises `ports.BrokerUnreachable`."""
 OpenTopic = Callable[[tuple[str, ...], str, Spool], Sink]
 
 
@@ -74,8 +76,8 @@ class Watch:
     def name_brokers(self, brokers: Mapping[int, Address]) -> None:
         """Learn where brokers are; what is known of them changes in place."""
 
-    async def run(self, broker: Broker) -> None:
-        """Look after what has to be asked for, until cancelled."""
+    async def run(self, look: Look) -> None:
+        """See to it that the engine knows the topics of groups that pass, too, until cancelled."""
 
     def begin(self) -> None:
         """The groups are as a journal had them, or empty; clients may come."""
@@ -166,14 +168,14 @@ class EventWatch(Watch):
         now_us = self._recorder.now_us()
         self._guard.run(lambda: self._follower.ordered(GroupId(group_id), action, members, now_us))
 
-    async def run(self, broker: Broker) -> None:
-        """See `Watch`: the topics of groups that pass, which nobody else looks at."""
+    async def run(self, look: Look) -> None:
+        """See `Watch`: what the engine is told of topics is heard like all that it does, no sooner and no later."""
         while True:
             with trio.move_on_after(self._look_ms / 1000):
                 await self._is_wanted.wait()
             is_wanted, self._is_wanted = self._is_wanted.is_set(), trio.Event()
             if is_wanted or any(group.road is Road.PASSING for group in self._follower.groups.values()):
-                await self._look(broker)
+                await self._look(look)
             self._passing.learned()
             self._guard.run(lambda: self._follower.expire(self._recorder.now_us()))
 
@@ -184,13 +186,11 @@ class EventWatch(Watch):
     def _want_look(self) -> None:
         self._is_wanted.set()
 
-    async def _look(self, broker: Broker) -> None:
+    async def _look(self, look: Look) -> None:
         try:
-            found = await broker.fetch_topics()
+            await look()
         except BrokerUnreachable as problem:
             LOG.info("the topics could not be looked at for the event log: %s", problem)
-        else:
-            self._guard.run(lambda: self._follower.looked(found.topics, self._recorder.now_us()))
 
     def end(self, reason: str) -> None:
         """The bridge ends."""

@@ -78,7 +78,6 @@ class EmbeddedGroups:
         self._wake = trio.Event()
         self._sleeps_until_ms: float = -inf
         self._nursery: trio.Nursery | None = None
-        self._coordinators: Callable[[GroupId], int | None] = lambda _: None
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
@@ -93,13 +92,18 @@ class EmbeddedGroups:
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
-        self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group, self._coordinator_of)
+        self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group)
         self._recommit = Recommit(broker, self.desk.queue, settings.recommit_ms)
         self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
 
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
         """Learn who knows which broker stands for a group (decision 22)."""
-        self._coordinators = coordinator_of
+        self._views.coordinator_of = coordinator_of
+
+    async def look_at_topics(self) -> None:
+        """Have the engine know the topics that the cluster has now; raises BrokerUnreachable."""
+        await self._topics.look()
+        self._catch_up()
 
     def now_ms(self) -> int:
         """The time that deadlines of groups are counted in."""
@@ -393,6 +397,3 @@ class EmbeddedGroups:
         self._inbox.append(ChangeTopics(change.changed, change.removed))
         self._inbox += self._patterns.resolve_again()
         self._wake.set()
-
-    def _coordinator_of(self, group_id: GroupId) -> int | None:
-        return self._coordinators(group_id)

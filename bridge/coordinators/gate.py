@@ -27,11 +27,12 @@ _TOO_SLOW = Refusal(
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is not known yet of a join."""
+    """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is."""
 
     group_id: GroupId
     asks_members: bool
     asks_topics: bool
+    names: frozenset[TopicName] = frozenset()
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
@@ -59,10 +60,13 @@ class Gate:
 
     def questions(self, request: JoinGroup | ConsumerGroupHeartbeat) -> Questions:
         """What has to be asked before this request may be decided."""
-        unseen = _has_new_pattern(request) or not self._catalog.knows(wanted_topics(request))
-        return Questions(
-            request.group_id, request.group_id not in self._cleared, unseen and not self._topics.is_fresh()
-        )
+        asks_members = request.group_id not in self._cleared
+        if _has_new_pattern(request):
+            return Questions(request.group_id, asks_members, asks_topics=True)
+        names = frozenset(wanted_topics(request))
+        if self._catalog.knows(names):
+            return Questions(request.group_id, asks_members, asks_topics=False)
+        return Questions(request.group_id, asks_members, asks_topics=True, names=names)
 
     def forget(self, group_id: GroupId) -> None:
         """The group is empty: ask again before its next first member."""
@@ -81,7 +85,7 @@ class Gate:
         try:
             with trio.fail_after(LOOK_TIMEOUT_MS / 1000):
                 if questions.asks_topics:
-                    await self._look_at_topics()
+                    await self._look_at_topics(questions.names)
                 if questions.asks_members:
                     return await self._ask_members(questions.group_id)
         except BrokerUnreachable as problem:
@@ -90,9 +94,9 @@ class Gate:
             return _TOO_SLOW
         return None
 
-    async def _look_at_topics(self) -> None:
+    async def _look_at_topics(self, names: frozenset[TopicName]) -> None:
         try:
-            await self._topics.look()
+            await self._topics.look(lambda: bool(names) and self._catalog.knows(names))
         except BrokerUnreachable:
             if not self._topics.has_looked:
                 raise

@@ -12,7 +12,7 @@ from bridge.coordinators.catalog import Catalog, TopicsChange
 from bridge.ports import Broker, BrokerUnreachable, Clock
 
 LOOK_PAUSE_MS = 250
-"""How soon after a look another one is made for a topic that was not there; a client may just have created it."""
+"""Looks begin no sooner after one another; a topic that a client just created is seen after at most so long."""
 
 LOG = logging.getLogger("epochbridge.coordinators")
 
@@ -36,20 +36,25 @@ class TopicWatcher:
         """Whether the cluster was ever looked at."""
         return self._looked_ms is not None
 
-    def is_fresh(self) -> bool:
-        """Whether the cluster was looked at so recently that another look now would tell nothing new."""
-        return self._looked_ms is not None and self._clock.now_ms() - self._looked_ms < LOOK_PAUSE_MS
+    async def look(self, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Know what the cluster has now, by a look that begins no earlier; raises BrokerUnreachable.
 
-    async def look(self) -> None:
-        """Ask the cluster now, unless somebody just did; raises BrokerUnreachable."""
+        None is begun if what is known `is_enough` when those that others began are over.
+        """
+        wanted_ms = self._clock.now_ms()
         async with self._looking:
-            if self.is_fresh():
+            if is_enough():
                 return
+            if self._looked_ms is not None:
+                if self._looked_ms >= wanted_ms:
+                    return
+                await trio.sleep(max(0, self._looked_ms + LOOK_PAUSE_MS - self._clock.now_ms()) / 1000)
+            began_ms = self._clock.now_ms()
             found = await self._broker.fetch_topics()
-            self._looked_ms = self._clock.now_ms()
-        change = self._catalog.update(found.topics, found.cluster_id)
-        if change:
-            self._changed(change)
+            self._looked_ms = began_ms
+            change = self._catalog.update(found.topics, found.cluster_id)
+            if change:
+                self._changed(change)
 
     async def watch(self, is_needed: Callable[[], bool]) -> None:
         """Look at every interval in which anybody needs it; a cluster that is away is asked again at the next."""

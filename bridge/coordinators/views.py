@@ -67,8 +67,7 @@ class _Blobs:
 class GroupViews:
     """The answers to everything but membership and commits.
 
-    `delete` forgets a group that is empty, `check_fetch` judges who asks for offsets, `coordinator_of` says which
-    broker stands for a group (None: unknown).
+    `delete` forgets a group that is empty, `check_fetch` judges who asks for offsets.
     """
 
     def __init__(
@@ -77,13 +76,13 @@ class GroupViews:
         catalog: Catalog,
         check_fetch: Callable[[GroupOffsets], ErrorCode],
         delete: Callable[[GroupId], ErrorCode],
-        coordinator_of: Callable[[GroupId], int | None],
     ) -> None:
         self._shard = shard
         self._catalog = catalog
         self._check_fetch = check_fetch
         self._delete = delete
-        self._coordinator_of = coordinator_of
+        self.coordinator_of: Callable[[GroupId], int | None] = lambda _: None
+        """Says which broker stands for a group; None: unknown."""
         self._blobs = _Blobs()
 
     def submit(self, ref: RequestRef, via: Via, request: ViewRequest, answer: Answer) -> None:
@@ -170,7 +169,7 @@ class GroupViews:
             ours = tuple(
                 group
                 for group in list_groups(self._shard, request)
-                if self._coordinator_of(group.group_id) in (None, via.broker_id)
+                if self.coordinator_of(group.group_id) in (None, via.broker_id)
             )
             answer(replace(reply, groups=theirs + ours))
 

@@ -3,7 +3,7 @@
 It must not change the engine's state, and reads of it only what it was told had changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.records import ClassicGroupCreated
@@ -129,7 +129,7 @@ class EngineFollower:
         if seen or gone:
             self._change_topics(seen, gone, at_us)
 
-    def _change_topics(self, seen: Iterable[Topic], gone: Iterable[TopicId], at_us: int) -> None:
+    def _change_topics(self, seen: Collection[Topic], gone: Iterable[TopicId], at_us: int) -> None:
         fact = self._topics.change(seen, gone)
         if fact is not None:
             self._teller.tell(None, fact, at_us)

@@ -33,7 +33,7 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, RequestRef, Topic, TopicPartition
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, RequestRef, TopicPartition
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
@@ -238,12 +238,6 @@ class Follower:
             self.engine.removing = {(group_id, member_id) for member_id in (wanted if members else present)}
         fact = OperatorActed(group_id=group_id, action=action, members=tuple(members))
         self.teller.tell(self.groups.get(group_id), fact, at_us)
-
-    def looked(self, topics: Iterable[Topic], at_us: int) -> None:
-        """The cluster's topics, in full."""
-        fact = self._topics.look(topics)
-        if fact is not None:
-            self.teller.tell(None, fact, at_us)
 
     def expire(self, at_us: int) -> None:
         """Time passes: members of road `pass` whose connection is gone for a session are gone too."""

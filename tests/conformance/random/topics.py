@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-READY_S = 60.0
+READY_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from trio.testing import MockClock
 
 from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app import make_owner
@@ -21,10 +22,13 @@ from bridge.telemetry.schema.facts import (
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
+    TopicsSeen,
 )
 from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
+from tests.support.embedded_world import embedded_world
 from tests.support.logged_events import read_events
+from tests.support.owned_group import TOPIC
 from tests.support.proxy import NoGroups
 
 
@@ -143,3 +147,16 @@ def test_folder_of_events_is_told_in_full(tmp_path: Path) -> None:
     assert events_folder(_config(tmp_path)) == str(tmp_path)
     assert Path(events_folder(_config(Path("events")))).is_absolute()
     assert events_folder(Config()) == ""
+
+
+async def test_topics_are_told_once_the_engine_can_deal_them_out(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """A look for groups that pass is one for the embedded ones too: neither hears of a topic before the other."""
+    config = _config(tmp_path)
+    async with embedded_world() as world:
+        with watched(config, world.groups.owner) as watch:
+            watch.begin()
+            await world.groups.look_at_topics()
+            topics = world.groups.owner.shard.topics.values()
+    told = [fact for fact in _facts(tmp_path) if isinstance(fact, TopicsSeen)]
+    assert [(one.topics, one.partition_counts) for one in told] == [((TOPIC,), (6,))]
+    assert [topic.name for topic in topics] == [TOPIC]

@@ -21,7 +21,7 @@ from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.demo.bridge_service import free_place
 from bridge.migration.route import Road
 
-WAIT_S = 30
+WAIT_S = 90
 
 
 def closed_port() -> str:

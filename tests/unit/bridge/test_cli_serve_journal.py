@@ -12,7 +12,7 @@ from pathlib import Path
 from bridge.demo.bridge_service import free_place
 from bridge.journal.sqlite_file import FileSettings, open_file
 
-WAIT_S = 30
+WAIT_S = 90
 NOBODY = "127.0.0.1:1"
 """A bridge starts without its broker, and keeps its journal all the same."""
 

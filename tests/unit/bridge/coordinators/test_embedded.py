@@ -62,14 +62,18 @@ async def test_first_joins_wait_the_initial_delay(autojump_clock: MockClock) -> 
         assert trio.current_time() >= 3.0
 
 
-async def test_silent_member_is_gone_without_traffic(autojump_clock: MockClock) -> None:
-    """The session deadline fires by itself."""
+async def test_silent_member_is_gone_without_traffic(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The session deadline fires by itself, and the log says that it was that."""
+    caplog.set_level(logging.INFO, "epochbridge.coordinators")
     async with embedded_world() as world:
         await world.form()
         await trio.sleep(9.9)
         assert world.groups.owner.shard.groups[GROUP].members
         await trio.sleep(0.2)
         assert not world.groups.owner.shard.groups[GROUP].members
+    assert [line for line in caplog.messages if "lost member" in line and line.endswith(": session-expired")]
 
 
 async def test_deadline_set_by_a_heartbeat_is_kept(autojump_clock: MockClock) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -13,6 +14,7 @@ from tests.support.embedded_world import FakeBroker, join_request, leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import GroupId
 
 
 def gate_of(broker: FakeBroker) -> Gate:
@@ -28,7 +30,8 @@ def gate_of(broker: FakeBroker) -> Gate:
 async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:
     """Until the group is empty again."""
     gate = gate_of(FakeBroker())
-    assert gate.questions(join_request("a")) == Questions(GROUP, asks_members=True, asks_topics=True)
+    asked = Questions(GROUP, asks_members=True, asks_topics=True, names=frozenset({TOPIC}))
+    assert gate.questions(join_request("a")) == asked
     assert await gate.ask(gate.questions(join_request("a"))) is None
     assert not gate.questions(join_request("a"))
     gate.forget(GROUP)
@@ -72,6 +75,18 @@ async def test_topics_seen_before_are_enough_while_the_cluster_is_away(autojump_
     broker.is_down = True
     await trio.sleep(1)
     assert await gate.ask(questions) is None
+
+
+async def test_topics_that_another_look_has_found_meanwhile_are_not_looked_for_again(autojump_clock: MockClock) -> None:
+    """So the first join of a group does not fall behind the second, which comes when its topics are known."""
+    broker = FakeBroker(delay_s=0.1)
+    gate = gate_of(broker)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(gate.ask, gate.questions(join_request("a")))
+        await trio.sleep(0.05)
+        nursery.start_soon(gate.ask, replace(gate.questions(join_request("b")), group_id=GroupId("other")))
+    assert sorted(broker.asked) == [f"describe {GROUP}", "describe other", "topics"]
+    assert trio.current_time() == pytest.approx(0.2)
 
 
 def test_joins_are_told_from_other_requests() -> None:

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.catalog import Catalog, TopicsChange
-from bridge.coordinators.topics import TopicWatcher
+from bridge.coordinators.topics import LOOK_PAUSE_MS, TopicWatcher
 from bridge.net.clock import TrioClock
 from tests.support.embedded_world import FakeBroker, moved
 
@@ -47,3 +47,19 @@ async def test_looks_at_the_same_time_are_one(autojump_clock: MockClock) -> None
         for _ in range(5):
             nursery.start_soon(watcher.look)
     assert broker.asked == ["topics"]
+
+
+async def test_topic_that_came_just_after_a_look_is_seen_by_the_next_which_waits(autojump_clock: MockClock) -> None:
+    """A client that creates a topic and joins for it at once must not wait for the interval."""
+    broker, changes = FakeBroker(), list[TopicsChange]()
+    watcher = TopicWatcher(broker, Catalog(), changes.append, TrioClock(), 5_000)
+    await watcher.look()
+    await trio.sleep(0.1)
+    moved(broker, 7)
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(watcher.look)
+            await trio.sleep(0.05)
+    assert broker.asked == ["topics", "topics"]
+    assert [topic.partition_count for change in changes for topic in change.changed] == [6, 7]
+    assert trio.current_time() >= LOOK_PAUSE_MS / 1000

@@ -125,7 +125,7 @@ def test_heartbeats_wait_for_the_names_of_topics() -> None:
     listener.pass_by(api, report("a", 0), reported(1, (0,)), 1)
     listener.pass_by(api, report("b", 0), reported(2, ()), 2)
     assert (listener.ears.log.lines(), listener.looks) == ([], 2)
-    listener.ears.topics.look([Topic(TOPIC_ID, TopicName("t"), 1)])
+    listener.ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 1)], ())
     listener.passing.learned()
     (assigned,) = listener.ears.log.of(PartitionsAssigned)
     assert isinstance(assigned, PartitionsAssigned)

@@ -21,7 +21,7 @@ from translators.dialects.ids import InstanceId, Topic, TopicName
 
 def _ears() -> Ears:
     ears = Ears()
-    ears.topics.look([Topic(TOPIC_ID, TopicName("t"), 3)])
+    ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 3)], ())
     return ears
 
 
