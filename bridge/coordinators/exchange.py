@@ -5,7 +5,7 @@ It must not know requests of clients, the broker or when a turn is due.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from bridge.coordinators.asks import to_answer, to_command
@@ -54,6 +54,13 @@ ROUNDS_MAX = 10_000
 """How often a turn may go back and forth between machines and engine before that is taken for a bug."""
 
 LOG = logging.getLogger("epochbridge.coordinators")
+_FAREWELLS = {
+    DepartReason.SESSION_EXPIRED: RemovalCause.SESSION_EXPIRED,
+    DepartReason.REJOIN_EXPIRED: RemovalCause.REBALANCE_TIMED_OUT,
+    DepartReason.SYNC_EXPIRED: RemovalCause.SYNC_TIMED_OUT,
+    DepartReason.REPLACED: RemovalCause.REPLACED,
+}
+"""Why the engine lost a member whose machine gave it up; any other reason is a departure by itself."""
 OwnerReply = MemberReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
 Verdict = Converted | NotConverted
 
@@ -162,12 +169,21 @@ class Exchange:
                 return
             commands, self._commands = self._commands, []
             outcome = self.advance(commands, now_ms)
-            self._notices += outcome.notices
+            self._notices += map(self._explained, outcome.notices)
             for ref, message in outcome.replies:
                 self._route(ref, message, now_ms)
             for notice in outcome.notices:
                 self._hear(notice, now_ms)
         raise EndlessTurn(f"EB-OWNER-001: no rest after {ROUNDS_MAX} rounds, last asked {self._commands[:3]!r}")
+
+    def _explained(self, notice: Notice) -> Notice:
+        """The engine takes every farewell of a machine for a member that left: the machine knows why."""
+        if not isinstance(notice, MemberRemoved):
+            return notice
+        state = self.machines.get(AskRef(notice.group_id, notice.member_id))
+        return (
+            replace(notice, cause=_FAREWELLS.get(state.reason, notice.cause)) if isinstance(state, Leaving) else notice
+        )
 
     def _go_on_converting(self, now_ms: int) -> bool:
         """At rest: do what conversions left for this moment; whether there was anything."""

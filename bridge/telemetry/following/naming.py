@@ -4,11 +4,11 @@ It must not know who looks.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from bridge.telemetry.following.tracks import Partitions
 from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
-from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
+from translators.dialects.ids import Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
 Found = TopicsSeen | TopicsChanged
 
@@ -31,31 +31,27 @@ class TopicBook:
         """Whether all their topics have names."""
         return all(partition.topic_id in self._names for partition in partitions)
 
-    def look(self, topics: Iterable[Topic]) -> Found | None:
-        """Take the cluster's topics in full; gives what changed, if anything."""
-        topics = tuple(topics)
-        current = {topic.name for topic in topics}
-        return self._change(topics, [name for name in self._counts if name not in current])
+    def change(self, seen: Collection[Topic], gone: Iterable[TopicId]) -> Found | None:
+        """Take some topics as they are now, and the ids of some that are gone; gives what changed, if anything.
 
-    def change(self, seen: Iterable[Topic], gone: Iterable[TopicId]) -> Found | None:
-        """Take some topics as they are now, and the ids of some that are gone; gives what changed, if anything."""
-        return self._change(tuple(seen), [self._names[topic_id] for topic_id in gone if topic_id in self._names])
-
-    def _change(self, seen: tuple[Topic, ...], gone: list[TopicName]) -> Found | None:
-        """The first look changes nothing: all there is was there before."""
+        The first look changes nothing: all there is was there before. A topic that was made anew has another id.
+        """
         is_first = not self._counts
-        changed = {topic.name: topic.partition_count for topic in seen}
-        changed = {name: count for name, count in changed.items() if self._counts.get(name) != count}
-        for topic in seen:
-            if topic.topic_id != NO_TOPIC_ID:
-                self._names[topic.topic_id] = topic.name
+        changed = {topic.name: topic.partition_count for topic in seen if self._is_news(topic)}
+        lost = {self._names[topic_id] for topic_id in gone if topic_id in self._names}
+        lost &= self._counts.keys() - {topic.name for topic in seen}
+        self._names |= {topic.topic_id: topic.name for topic in seen}
         self._counts |= changed
-        lost = [name for name in gone if self._counts.pop(name, None) is not None]
-        changed |= dict.fromkeys(lost, 0)
+        for name in lost:
+            del self._counts[name]
+        changed |= dict.fromkeys(sorted(lost), 0)
         if not changed:
             return None
         kind = TopicsSeen if is_first else TopicsChanged
         return kind(topics=tuple(changed), partition_counts=tuple(changed.values()))
+
+    def _is_news(self, topic: Topic) -> bool:
+        return topic.topic_id not in self._names or self._counts.get(topic.name) != topic.partition_count
 
 
 def _written(topic_id: TopicId) -> TopicName:

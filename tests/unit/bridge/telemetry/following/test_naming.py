@@ -1,9 +1,11 @@
 """Partitions have names where somebody told them; changes of topics are told once."""
 
+from dataclasses import replace
+
 from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
 from tests.support.passing_words import TOPIC_ID, by_id, named
-from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicName, TopicPartition
+from translators.dialects.ids import Topic, TopicId, TopicName, TopicPartition
 
 T3 = Topic(TOPIC_ID, TopicName("t"), 3)
 
@@ -13,7 +15,7 @@ def test_partition_is_named_or_called_by_its_topics_id() -> None:
     book = TopicBook()
     assert book(by_id(1)) == {TopicPartition(TopicName("dHR0dHR0dHR0dHR0dHR0dA"), 1)}
     assert not book.knows(by_id(1))
-    book.look([T3])
+    book.change([T3], ())
     assert book(by_id(1)) == named(1)
     assert book.knows(by_id(1))
 
@@ -22,16 +24,19 @@ def test_first_look_says_what_there_is_and_later_ones_tell_the_difference() -> N
     """New topics, more partitions, topics that are gone."""
     book = TopicBook()
     new = Topic(TopicId(b"u" * 16), TopicName("u"), 1)
-    assert book.look([T3]) == TopicsSeen(topics=("t",), partition_counts=(3,))
-    assert book.look([T3]) is None
-    assert book.look([T3, new]) == TopicsChanged(topics=("u",), partition_counts=(1,))
+    assert book.change([T3], ()) == TopicsSeen(topics=("t",), partition_counts=(3,))
+    assert book.change([T3], ()) is None
+    assert book.change([T3, new], ()) == TopicsChanged(topics=("u",), partition_counts=(1,))
     assert book.change([Topic(TOPIC_ID, TopicName("t"), 4)], ()) == TopicsChanged(topics=("t",), partition_counts=(4,))
     assert book.change((), [new.topic_id]) == TopicsChanged(topics=("u",), partition_counts=(0,))
-    assert book.look([]) == TopicsChanged(topics=("t",), partition_counts=(0,))
+    assert book.change((), [TOPIC_ID]) == TopicsChanged(topics=("t",), partition_counts=(0,))
 
 
-def test_topics_without_ids_are_counted_all_the_same() -> None:
-    """Old brokers name no ids."""
+def test_topic_that_was_made_anew_has_changed() -> None:
+    """It is another topic, even with as many partitions; whatever was to be read of the old one is gone."""
     book = TopicBook()
-    book.look([Topic(NO_TOPIC_ID, TopicName("t"), 3)])
-    assert book.look([Topic(NO_TOPIC_ID, TopicName("t"), 5)]) == TopicsChanged(topics=("t",), partition_counts=(5,))
+    book.change([T3], ())
+    anew = Topic(TopicId(b"u" * 16), T3.name, 3)
+    assert book.change([anew], [TOPIC_ID]) == TopicsChanged(topics=("t",), partition_counts=(3,))
+    assert book.change([replace(anew, partition_count=4)], ()) == TopicsChanged(topics=("t",), partition_counts=(4,))
+    assert book.change((), [anew.topic_id]) == TopicsChanged(topics=("t",), partition_counts=(0,))
