@@ -18,7 +18,7 @@ from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import TOPICS, Scenario
 
 AT_ONCE = 24
-READY_S = 60.0
+READY_S = 180.0
 GROUP_KEY, TRANSACTION_KEY = 0, 1
 
 

@@ -29,6 +29,7 @@ OWNED = "topic_id:uuid partitions:[ :i32 ]"
 SHOWN = "topic_partitions:[ topic_id:uuid topic_name:s partitions:[ :i32 ] ]"
 
 APIS: Mapping[str, Api] = {
+    "ApiVersions": _api(18, 3, "", "error:i16 apis:[ key:i16 oldest:i16 newest:i16 ]"),
     "Metadata": _api(
         3,
         9,
