@@ -10,7 +10,7 @@ import trio
 
 from bridge.demo.events import Partition
 from bridge.demo.events_clock import now_ns
-from bridge.demo.fleet_balance import last_failures, unread, unsettled
+from bridge.demo.fleet_balance import last_failures, unconfirmed, unread, unsettled
 from bridge.demo.fleet_process import ClientProcess
 from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target, member_command, producer_command
 from bridge.demo.judge_evidence import ClientLog, Evidence, Step
@@ -89,10 +89,14 @@ class Fleet:
 
         def missing() -> str | None:
             at_ns = now_ns()
-            live = [member.log() for member in self._members if member.alive and not member.frozen]
-            return unsettled(live, self.partitions, at_ns - stable_ms * 1_000_000, at_ns)
+            return unsettled(self._live(), self.partitions, at_ns - stable_ms * 1_000_000, at_ns)
 
         await self._wait(missing, "the fleet to settle", timeout_s)
+
+    async def wait_confirmed(self, timeout_s: float = 60.0) -> None:
+        """Wait until the coordinator has taken a commit of every live member from now on; records must flow."""
+        since_ns = now_ns()
+        await self._wait(lambda: unconfirmed(self._live(), since_ns), "a commit of every member", timeout_s)
 
     async def wait_read(self, timeout_s: float = 60.0) -> None:
         """Wait until members have come to the end of everything produced so far."""
@@ -119,6 +123,9 @@ class Fleet:
         return Evidence(
             producers=self._logs(self._producers), members=self.logs(), steps=tuple(self._steps), offsets=offsets
         )
+
+    def _live(self) -> list[ClientLog]:
+        return [member.log() for member in self._members if member.alive and not member.frozen]
 
     @staticmethod
     def _logs(processes: Iterable[ClientProcess]) -> tuple[ClientLog, ...]:

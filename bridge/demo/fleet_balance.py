@@ -5,7 +5,7 @@ It must not know processes; it reads snapshots of their logs.
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from bridge.demo.events import Consumed, Failed, Partition, Produced
+from bridge.demo.events import Committed, Consumed, Failed, Partition, Produced
 from bridge.demo.judge_evidence import ClientLog
 from bridge.demo.judge_ownership import owned_at
 
@@ -40,6 +40,15 @@ def unread(producers: Sequence[ClientLog], members: Sequence[ClientLog]) -> str 
         if read.get(partition, -1) < last
     )
     return "; ".join(behind) or None
+
+
+def unconfirmed(members: Sequence[ClientLog], since_ns: int) -> str | None:
+    """Which live `members` have not had a commit taken after `since_ns`, or None: a commit proves membership."""
+    confirmed = {
+        log.who for log in members for event in log.events if isinstance(event, Committed) and event.at_ns > since_ns
+    }
+    absent = [log.who for log in members if log.who not in confirmed]
+    return f"{', '.join(absent)} had no commit taken since" if absent else None
 
 
 def last_failures(members: Sequence[ClientLog]) -> str:

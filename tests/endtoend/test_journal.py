@@ -23,11 +23,13 @@ from tests.support.mortal_bridge import MortalBridge
 from tests.support.story_run import require_safety
 
 PARTITIONS = 6
-SESSION_MS = 20_000
-"""Longer than librdkafka stays away after a few refused connections (reconnect.backoff.max.ms, 10 s)."""
+SESSION_MS = 45_000
+"""Longer than a client stays away after a few refused connections: librdkafka 10 s, kafka-python 30 s and a fifth."""
 SETTINGS = {**QUICK_SETTINGS, "group.consumer.session.timeout.ms": str(SESSION_MS)}
 KILLS = {"39": 4, "43": 20}
 """How often the bridge dies, by broker: the journal does not know which one it is."""
+QUIET_S = 5
+"""A heartbeat interval and more (3 s): who was to be told something has been told."""
 LIFE_S = (0.1, 2.5)
 """How long a life lasts after clients may come: also shorter than librdkafka takes to come back."""
 SEATS = {
@@ -72,7 +74,8 @@ async def tell(stage: Stage, kills: int, seed: str) -> Verdict:
             for _ in range(kills):
                 await trio.sleep(moments.uniform(*LIFE_S))
                 await kill_and_start(bridge)
-            await trio.sleep(SESSION_MS / 1000 / 2)
+            await fleet.wait_confirmed()
+            await trio.sleep(QUIET_S)
         await fleet.stop_producers()
         await fleet.wait_read()
         await fleet.stop_all()

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.demo.events import Failed
-from bridge.demo.fleet_balance import last_failures, unread, unsettled
+from bridge.demo.fleet_balance import last_failures, unconfirmed, unread, unsettled
 from bridge.demo.judge_evidence import ClientLog
-from tests.support.fleet import MS, assigned, consumed, log, partition, produced, revoked
+from tests.support.fleet import MS, assigned, committed, consumed, log, partition, produced, revoked
 
 PARTITIONS = (partition(0), partition(1))
 
@@ -50,6 +50,13 @@ def test_unread_names_partitions_that_are_behind() -> None:
     assert unread(producers, [log("a", consumed(1, 0, 0, 8))]) == (
         "orders-0: read up to 8 of 9; orders-1: read up to -1 of 3"
     )
+
+
+def test_member_is_confirmed_by_a_commit_of_its_own_after_the_instant() -> None:
+    """Neither an earlier commit nor another member's counts."""
+    members = [log("a", committed(79, [(0, 5)]), committed(81, [(0, 6)])), log("b", committed(79, [(1, 3)]), number=2)]
+    assert unconfirmed(members, 80 * MS) == "b#2 had no commit taken since"
+    assert unconfirmed(members, 78 * MS) is None
 
 
 def test_last_failures_names_the_last_of_each_member() -> None:
