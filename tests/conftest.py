@@ -17,6 +17,10 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+# Brokers, Spark and clients in Java live for a minute here: what its second compiler would make quicker is never earned
+# back, and takes a quarter of all their CPU.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 
 @pytest.fixture(autouse=True)
 def kept_logging() -> Iterator[None]:

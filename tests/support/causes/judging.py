@@ -3,7 +3,7 @@
 It must not know how stories are told.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.rebalances.stories import Rebalance
@@ -40,9 +40,11 @@ def read(case: Case, told: Told) -> Said:
     held = [one for one in told.rebalances if _is_by(one, told, right)] or list(told.rebalances)
     longest = max(held, key=lambda one: one.explained.waited_us, default=None)
     critical = "" if longest is None else longest.explained.critical_member
-    done = [one for one in told.rebalances if one.outcome is Outcome.COMPLETED]
+    completed = [one for one in told.rebalances if one.outcome is Outcome.COMPLETED]
     done = [
-        one for one in done if (one.explained.cause, _seats(told, one.explained.caused_by)) not in _extras(right, case)
+        one
+        for one in _rejoined_once(completed, case)
+        if (one.explained.cause, _seats(told, one.explained.caused_by)) not in _extras(right, case)
     ]
     return Said(
         causes=causes,
@@ -51,6 +53,15 @@ def read(case: Case, told: Told) -> Said:
         waited_us=0 if longest is None else longest.explained.waited_us,
         disturbed=sum(one.disturbed_count for one in done),
     )
+
+
+def _rejoined_once(rebalances: Sequence[Rebalance], case: Case) -> Sequence[Rebalance]:
+    """Without what a leader does on its own account after the rejoin that the story is about."""
+    if case.story != "leader-rejoin":
+        return rebalances
+    return [
+        one for place, one in enumerate(rebalances) if not place or one.explained.cause is not Cause.LEADER_REJOINED
+    ]
 
 
 def _is_by(one: Rebalance, told: Told, right: Right) -> bool:

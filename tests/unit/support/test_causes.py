@@ -1,5 +1,6 @@
 """Which stories with known causes are told by default, how they are judged, and what the page of them says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_story_said_wrongly_names_what_is_wrong(names: dict[str, str], fault: st
     told = Told(rebalances=tuple(assemble(cooperative_handover().events)), names=names)
     (found,) = faults(JOIN, read(JOIN, told))
     assert fault in found
+
+
+def test_leaders_second_rejoin_is_its_own_affair() -> None:
+    """kafka-python's leader may join again as it assigns: that disturbs everybody again, and is not the story's."""
+    (said,) = assemble(cooperative_handover().events)
+    explained = replace(said.explained, cause=Cause.LEADER_REJOINED, caused_by=("c4",))
+    members = tuple(replace(member, is_disturbed=True) for member in said.members)
+    once, names = replace(said, explained=explained, members=members), {"c1": "b", "c4": "a"}
+    story = Case(NEW, "pass", Name.PYTHON, "leader-rejoin")
+    for times in (1, 2):
+        assert list(faults(story, read(story, Told(rebalances=(once,) * times, names=names)))) == []
 
 
 def test_page_tells_what_was_said(tmp_path: Path) -> None:
