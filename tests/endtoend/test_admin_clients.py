@@ -19,7 +19,7 @@ from tests.support.kafka import KafkaUnderTest
 from tests.support.settled_fleet import PARTITIONS, Way, settled_fleet
 
 SEATS: Mapping[str, str] = {"first": "confluent-range", "second": "kafka-python-range", "third": "confluent-consumer"}
-TIMEOUT_S = 30.0
+TIMEOUT_S = 90.0
 
 
 class Shown(NamedTuple):

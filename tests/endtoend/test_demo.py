@@ -19,8 +19,8 @@ from confluent_kafka.admin import AdminClient
 from tests.support.kafka import KafkaUnderTest
 
 DEMO = (sys.executable, "-m", "bridge", "demo", "--no-tui")
-RUN_TIMEOUT_S = 240.0
-SOON_S = 60.0
+RUN_TIMEOUT_S = 720.0
+SOON_S = 180.0
 
 
 def run_demo(directory: Path, *words: str) -> tuple[str, Mapping[str, object]]:
@@ -57,7 +57,6 @@ def children_of(process: "subprocess.Popen[str]", at_least: int) -> Sequence[psu
     pytest.fail(f"never had {at_least} children; it said: {process.communicate(timeout=SOON_S)}")
 
 
-@pytest.mark.timeout(300)
 def test_demo_on_the_mock_cluster_rolls_everyone_there_and_back(tmp_path: Path) -> None:
     """No Java, no broker: classic fleet, upgrade, a kill, downgrade; nothing lost, nothing owned twice."""
     told, figures = run_demo(tmp_path, "--members", "3", "--partitions", "6", "--seconds", "0")
@@ -78,7 +77,6 @@ def test_demo_on_the_mock_cluster_rolls_everyone_there_and_back(tmp_path: Path) 
     assert told.splitlines()[-1].startswith("OK: 3 members")
 
 
-@pytest.mark.timeout(300)
 def test_demo_on_a_broker_without_the_new_protocol(tmp_path: Path) -> None:
     """Kafka 3.9 never learns that its clients speak KIP-848."""
     told, figures = run_demo(tmp_path, "--kafka", "3.9", "--members", "3", "--partitions", "6", "--seconds", "0")
@@ -86,7 +84,6 @@ def test_demo_on_a_broker_without_the_new_protocol(tmp_path: Path) -> None:
     assert "commits match      yes" in told
 
 
-@pytest.mark.timeout(300)
 def test_demo_on_a_named_cluster_leaves_no_topic_behind(kafka_43: KafkaUnderTest, tmp_path: Path) -> None:
     """Kafka 4.3 speaks KIP-848 itself, yet the group is the bridge's; the borrowed topic is deleted at the end."""
     words = ["--bootstrap", kafka_43.bootstrap, "--members", "2", "--partitions", "4", "--seconds", "0"]

@@ -23,7 +23,7 @@ from bridge.telemetry.schema.terms import Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 
 PARTITIONS = 3
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 CLOCKS = Clocks(mono_us=lambda: 1, wall_us=lambda: 2)
 
 

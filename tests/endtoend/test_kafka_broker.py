@@ -5,7 +5,7 @@ from confluent_kafka import Consumer, Producer
 
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 
-WAIT_S = 30.0
+WAIT_S = 90.0
 GROUP_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 

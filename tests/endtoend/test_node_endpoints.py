@@ -23,7 +23,7 @@ from tests.support.two_brokers import FIRST, SECOND, TwoBrokers, two_brokers
 
 TOPIC = "moving"
 RECORDS = 200
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 FETCH_VERSION = 16
 FENCED_LEADER_EPOCH = 74
 PARTITIONS = 16

@@ -21,7 +21,7 @@ from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import GroupId, MemberId
 
 RECORDS = 500
-PATIENCE_S = 40.0
+PATIENCE_S = 120.0
 SHARED = ("records_consumed", "offsets_acknowledged")
 
 

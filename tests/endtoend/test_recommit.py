@@ -19,7 +19,7 @@ GROUP, CONTROL = "embedded-idle", "left-alone"
 SHORT_RETENTION = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "2000"}
 RENEWING = {**QUICK_SETTINGS, "offsets.recommit.ms": "10000"}
 EXPIRY_MAX_S = 120.0
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 def committed_offset(bootstrap: str, group: str) -> int:

@@ -24,7 +24,7 @@ from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_
 from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import GroupId
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 POLLS = 120
 RECORDS = 20
 TRUST = {"embedded.trust-clients": "true"}

@@ -19,7 +19,7 @@ from bridge.admin.client import ask_group, ask_groups, parse
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 PARTITIONS = 3
 STAYS = "assignor 'acme' of group {} has no server-side equivalent: its own leader computes"
 

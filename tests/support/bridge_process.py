@@ -19,7 +19,7 @@ from bridge.demo.bridge_service import free_place
 ADMIN_OFF = "off"
 PROGRAM = (sys.executable, "-m", "bridge", "serve", "--admin", "off", "--log-format", "console")
 ROOT = Path(__file__).resolve().parents[2]
-READY_TIMEOUT_S = 30.0
+READY_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 20.0
 LOG_TAIL_LINES = 40
 

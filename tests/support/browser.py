@@ -14,7 +14,7 @@ from tests.support.debian import Program, debian_program
 NAMES = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PACKAGE, PLACE = "chromium-headless-shell", "usr/lib/chromium/chromium-headless-shell"
 VARIABLE = "EPOCHBRIDGE_TEST_BROWSER"
-PICTURE_S = 60.0
+PICTURE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)

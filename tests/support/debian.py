@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bridge.demo.kafka_jars import cache_directory, locked
 
-FETCH_S = 120.0
+FETCH_S = 360.0
 APT = ("apt-get", "--quiet", "--option", "Acquire::Retries=1", "--option", "Acquire::http::Timeout=20")
 
 

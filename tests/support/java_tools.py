@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bridge.demo.kafka_tools import KafkaTools
 
 RUNNER = Path(__file__).parent / "java" / "Tools.java"
-TIMEOUT_S = 180.0
+TIMEOUT_S = 540.0
 Command = Sequence[str]
 """A class and its arguments."""
 

@@ -20,7 +20,7 @@ from bridge.demo.kafka_tools import KafkaTools, find_tools
 
 CLUSTER_VARIABLE = "EPOCHBRIDGE_TEST_KAFKA"
 OLD_VERSION = "3.9.1"
-ADMIN_TIMEOUT_S = 30.0
+ADMIN_TIMEOUT_S = 90.0
 
 TopicFactory = Callable[[str, int], str]
 

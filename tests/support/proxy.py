@@ -23,7 +23,7 @@ from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 90.0
 LOOPBACK = "127.0.0.1"
 ResultT = TypeVar("ResultT")
 

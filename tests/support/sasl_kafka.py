@@ -22,7 +22,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 PASSWORDS: Mapping[str, str] = {"admin": "admin-word", "bridge": "bridge,=word", "alice": "alice-word"}
 """By name; that of the bridge has what SCRAM and properties files have to escape."""
 STORE_WORD = "store-word"
-ANSWER_TIMEOUT_S = 60.0
+ANSWER_TIMEOUT_S = 180.0
 ITERATIONS = 4_096
 _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"

@@ -16,7 +16,7 @@ from tests.support.casts import CASTS, KINDS, Wardrobe
 
 PARTITIONS = 7
 STABLE_MS = 1200
-SETTLE_TIMEOUT_S = 60.0
+SETTLE_TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

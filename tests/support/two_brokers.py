@@ -19,7 +19,7 @@ from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports, fresh_cluste
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
 from bridge.demo.kafka_tools import find_tools
 
-ADMIN_TIMEOUT_S = 60.0
+ADMIN_TIMEOUT_S = 180.0
 POLL_S = 0.1
 FIRST, SECOND = 1, 2
 OFFSETS = "__consumer_offsets"

@@ -31,7 +31,7 @@ SLOW_S = 1.5
 FOREVER_US = 10**15
 STABLE_MS = 1_000
 LOOK_S = 0.1
-WAIT_S = 90.0
+WAIT_S = 270.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ def kafkajs_program(directory: Path) -> tuple[str, ...]:
     """
     copied = shutil.copytree(KAFKAJS, directory / "kafkajs")
     subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund"], cwd=copied, check=True, capture_output=True, text=True, timeout=120
+        ["npm", "ci", "--no-audit", "--no-fund"], cwd=copied, check=True, capture_output=True, text=True, timeout=600
     )
     lock = json.loads((copied / "package-lock.json").read_text())
     version = str(lock["packages"]["node_modules/kafkajs"]["version"])
