@@ -27,6 +27,7 @@ from translators.dialects.ids import GroupId
 PATIENCE_S = 180.0
 POLLS = 120
 RECORDS = 20
+PARTITIONS = 3
 TRUST = {"embedded.trust-clients": "true"}
 
 
@@ -42,10 +43,10 @@ def topic(broker: GuardedKafka) -> str:
     """A topic with records."""
     name = f"sasl-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
-    admin.create_topics([NewTopic(name, num_partitions=3, replication_factor=1)])[name].result(PATIENCE_S)
+    admin.create_topics([NewTopic(name, num_partitions=PARTITIONS, replication_factor=1)])[name].result(PATIENCE_S)
     producer = Producer({"bootstrap.servers": broker.bootstrap, **login_of("alice")})
     for number in range(RECORDS):
-        producer.produce(name, b"%d" % number)
+        producer.produce(name, b"%d" % number, partition=number % PARTITIONS)
     assert producer.flush(PATIENCE_S) == 0
     return name
 
