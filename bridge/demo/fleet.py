@@ -10,7 +10,7 @@ import trio
 
 from bridge.demo.events import Partition
 from bridge.demo.events_clock import now_ns
-from bridge.demo.fleet_balance import last_failures, unconfirmed, unread, unsettled
+from bridge.demo.fleet_balance import last_failures, uncommitted, unconfirmed, unread, unsettled
 from bridge.demo.fleet_process import ClientProcess
 from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target, member_command, producer_command
 from bridge.demo.judge_evidence import ClientLog, Evidence, Step
@@ -101,6 +101,10 @@ class Fleet:
     async def wait_read(self, timeout_s: float = 60.0) -> None:
         """Wait until members have come to the end of everything produced so far."""
         await self._wait(lambda: unread(self._logs(self._producers), self.logs()), "all records to be read", timeout_s)
+
+    async def wait_committed(self, timeout_s: float = 60.0) -> None:
+        """Wait until all that was read is committed, so that whoever is stopped has nothing left to commit."""
+        await self._wait(lambda: uncommitted(self.logs()), "all records to be committed", timeout_s)
 
     async def stop_producers(self) -> None:
         """Stop every producer cleanly; all its records are acknowledged or reported afterwards."""

@@ -51,6 +51,23 @@ def unconfirmed(members: Sequence[ClientLog], since_ns: int) -> str | None:
     return f"{', '.join(absent)} had no commit taken since" if absent else None
 
 
+def uncommitted(members: Sequence[ClientLog]) -> str | None:
+    """Which partitions have been read farther than they are committed, or None."""
+    read: dict[Partition, int] = {}
+    committed: dict[Partition, int] = {}
+    for event in (event for log in members for event in log.events):
+        if isinstance(event, Consumed):
+            read[event.partition] = max(event.last + 1, read.get(event.partition, 0))
+        elif isinstance(event, Committed):
+            committed |= {one: max(offset, committed.get(one, 0)) for one, offset in event.offsets}
+    behind = sorted(
+        f"{partition.topic}-{partition.partition}: committed {committed.get(partition, 0)} of {end}"
+        for partition, end in read.items()
+        if committed.get(partition, 0) < end
+    )
+    return "; ".join(behind) or None
+
+
 def last_failures(members: Sequence[ClientLog]) -> str:
     """The last thing that went wrong for each member, for error messages."""
     last = {log.who: event.reason for log in members for event in log.events if isinstance(event, Failed)}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.demo.events import Failed
-from bridge.demo.fleet_balance import last_failures, unconfirmed, unread, unsettled
+from bridge.demo.fleet_balance import last_failures, uncommitted, unconfirmed, unread, unsettled
 from bridge.demo.judge_evidence import ClientLog
 from tests.support.fleet import MS, assigned, committed, consumed, log, partition, produced, revoked
 
@@ -64,3 +64,10 @@ def test_last_failures_names_the_last_of_each_member() -> None:
     member = log("a", Failed(at_ns=1, reason="first"), Failed(at_ns=2, reason="second"))
     assert last_failures([member, log("b", assigned(1, 0))]) == "a#1: second"
     assert last_failures([]) == "no member reported a failure"
+
+
+def test_uncommitted_names_partitions_that_were_read_farther() -> None:
+    """Whoever committed, and whoever read."""
+    members = [log("a", consumed(1, 0, 0, 9), committed(2, [(0, 10)])), log("b", consumed(3, 1, 0, 4), number=2)]
+    assert uncommitted(members) == "orders-1: committed 0 of 5"
+    assert uncommitted([*members, log("c", committed(4, [(1, 5)]), number=3)]) is None
