@@ -3,7 +3,7 @@ It must not know processes; it reads snapshots of their logs.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bridge.demo.events import Committed, Consumed, Failed, Partition, Produced
 from bridge.demo.judge_evidence import ClientLog
@@ -34,12 +34,7 @@ def unread(producers: Sequence[ClientLog], members: Sequence[ClientLog]) -> str 
     for event in (event for log in members for event in log.events):
         if isinstance(event, Consumed):
             read[event.partition] = max(event.last, read.get(event.partition, -1))
-    behind = sorted(
-        f"{partition.topic}-{partition.partition}: read up to {read.get(partition, -1)} of {last}"
-        for partition, last in ends.items()
-        if read.get(partition, -1) < last
-    )
-    return "; ".join(behind) or None
+    return _behind(ends, {one: read.get(one, -1) for one in ends}, "read up to")
 
 
 def unconfirmed(members: Sequence[ClientLog], since_ns: int) -> str | None:
@@ -60,12 +55,16 @@ def uncommitted(members: Sequence[ClientLog]) -> str | None:
             read[event.partition] = max(event.last + 1, read.get(event.partition, 0))
         elif isinstance(event, Committed):
             committed |= {one: max(offset, committed.get(one, 0)) for one, offset in event.offsets}
-    behind = sorted(
-        f"{partition.topic}-{partition.partition}: committed {committed.get(partition, 0)} of {end}"
-        for partition, end in read.items()
-        if committed.get(partition, 0) < end
+    return _behind(read, {one: committed.get(one, 0) for one in read}, "committed")
+
+
+def _behind(ends: Mapping[Partition, int], reached: Mapping[Partition, int], done: str) -> str | None:
+    short = sorted(
+        f"{partition.topic}-{partition.partition}: {done} {reached[partition]} of {end}"
+        for partition, end in ends.items()
+        if reached[partition] < end
     )
-    return "; ".join(behind) or None
+    return "; ".join(short) or None
 
 
 def last_failures(members: Sequence[ClientLog]) -> str:
