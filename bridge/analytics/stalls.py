@@ -54,14 +54,18 @@ def stalls(events: DataFrame) -> DataFrame:
 
 
 def _slim_rows(events: DataFrame) -> DataFrame:
-    """A row per partition that an event names, without what nobody asks its kind for: it is moved and sorted."""
+    """A row per partition that an event names, without what nobody asks its kind for: it is moved and sorted.
+
+    What a member is given again in its generation, unused, it has had all along: such an answer is none.
+    """
     kind = f.col("kind")
     what = f.coalesce(*(f.when(kind == name, code) for name, code in _CODES.items()))
     of_use = [f.when(kind != ASSIGNED, f.col(name)).alias(name) for name in ("rebalance_id", "member_id", "protocol")]
     of_fetch = [f.when(kind == FETCHED, f.col(name)).alias(name) for name in ("road", "event_id")]
     always = ("group_id", SEQ, "wall_us", "mono_us", "idle_us")
     each = f.explode("partitions").alias("partition")
-    rows = events.where(kind.isin(*_CODES)).select(*always, what.alias("what"), *of_use, *of_fetch, each)
+    is_news = kind.isin(*_CODES) & ~f.coalesce("is_again", f.lit(False))
+    rows = events.where(is_news).select(*always, what.alias("what"), *of_use, *of_fetch, each)
     return keyed(rows, *PARTITION).withColumns({name: f.when(_is(FETCHED), f.col(name)) for name in PARTITION})
 
 

@@ -179,7 +179,7 @@ def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int
     """One event of one partition; gives the stall that it ends: of which rebalance, and how long.
 
     Who is told may fetch until it hears, so its stall begins with its last fetch; who is gone has used nothing since
-    its connection was lost.
+    its connection was lost. What a member is given again in its generation, unused, it has had all along.
     """
     was_told = course.told == fact.member_id
     match fact:
@@ -191,7 +191,7 @@ def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int
             if course.is_fresh and not was_told:
                 course.begin(fact, at_us - fact.idle_us, place)
             course.told, course.is_fresh = "", False
-        case PartitionsAssigned():
+        case PartitionsAssigned(is_again=False):
             course.told, course.assigned = "", place
         case PartitionsFetched():
             ended = (course.rebalance_id, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None

@@ -13,6 +13,7 @@ from bridge.telemetry.cause.words import Introduced
 from bridge.telemetry.following.phrases import group_words, input_words, introduced, member_words
 from bridge.telemetry.following.tracks import (
     NO_PARTITIONS,
+    NONE_UNUSED,
     GroupTrack,
     MemberTrack,
     Partitions,
@@ -257,6 +258,8 @@ class Teller:
     ) -> None:
         """A member uses these no more, and has not for `idle_us`."""
         if partitions:
+            is_unused = member.owes_commit and member.assigned <= member.unfetched
+            member.unused = (member.generation, partitions) if is_unused else NONE_UNUSED
             member.assigned -= partitions
             member.told -= partitions
             self.stop_fetching(group, member, partitions, at_us)
@@ -272,9 +275,9 @@ class Teller:
             group.last_holders.update(dict.fromkeys(partitions, member.member_id))
         member.told -= partitions
         member.owes_commit = True
-        count = len(member.assigned)
-        words = member_words(group, member)
-        self.tell(group, PartitionsAssigned(**words, partitions=member.write(partitions), assigned_count=count), at_us)
+        words, names = member_words(group, member), member.write(partitions)
+        count, is_again = len(member.assigned), member.gets_again(partitions)
+        self.tell(group, PartitionsAssigned(**words, partitions=names, assigned_count=count, is_again=is_again), at_us)
         if not member.unfetched:
             member.fetch_rebalance = group.rebalance_id
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)

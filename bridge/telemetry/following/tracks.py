@@ -56,14 +56,18 @@ def _lasting(inputs: Inputs) -> tuple[object, ...]:
     )
 
 
+NONE_UNUSED: tuple[int, Partitions] = (UNKNOWN_EPOCH, NO_PARTITIONS)
+
+
 @dataclass(slots=True, kw_only=True)
 class MemberTrack:
     """One member: where it stands, what it has, what it was told to give up, and what it has not fetched yet.
 
     `reached` is the epoch or generation that it is at rest in, `holders` are members that have part of its target,
     `parting_words` why it says that it leaves. `former` is what it had when it joined last: its fetch sessions may
-    still name that. `connection` spoke for it last; `lost_us` is when that was lost, or when it went away for a while,
-    None while it is there. `gone_as`: its client has left or was told that it is out, and the engine still has it.
+    still name that. `unused` is what it gave up last, and in which generation, if it had used nothing since it was
+    given it. `connection` spoke for it last; `lost_us` is when that was lost, or when it went away for a while, None
+    while it is there. `gone_as`: its client has left or was told that it is out, and the engine still has it.
     """
 
     member_id: MemberId
@@ -83,6 +87,7 @@ class MemberTrack:
     told: Partitions = NO_PARTITIONS
     former: Partitions = NO_PARTITIONS
     unfetched: Partitions = NO_PARTITIONS
+    unused: tuple[int, Partitions] = NONE_UNUSED
     fetch_rebalance: str = ""
     owes_commit: bool = False
     holders: tuple[str, ...] = ()
@@ -99,6 +104,11 @@ class MemberTrack:
         if self._written[0] != partitions:
             self._written = partitions, written(partitions)
         return self._written[1]
+
+    def gets_again(self, partitions: Partitions) -> bool:
+        """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""
+        generation, unused = self.unused
+        return generation == self.generation != UNKNOWN_EPOCH and partitions <= unused
 
     @property
     def is_eager(self) -> bool:

@@ -300,11 +300,15 @@ class PartitionsReleased(MemberFact):
 
 @unguarded(kw_only=True)
 class PartitionsAssigned(MemberFact):
-    """An answer gave these partitions to a member that did not have them; `assigned_count` is what it has now."""
+    """An answer gave these partitions to a member that did not have them; `assigned_count` is what it has now.
+
+    `is_again`: it has asked once more in its generation, and had neither fetched nor committed since it was given them.
+    """
 
     kind: ClassVar[str] = "partitions-assigned"
     partitions: Names
     assigned_count: int
+    is_again: bool = False
 
 
 @unguarded(kw_only=True)

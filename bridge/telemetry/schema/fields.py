@@ -26,7 +26,7 @@ class Field:
     since: int = 1
 
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised when a field is added; a field never changes its type or meaning, and never goes."""
 
 _TEXT, _NUMBER, _FLAG, _TEXTS, _NUMBERS = FieldType
@@ -83,6 +83,7 @@ FACT_FIELDS = {
         "how long nobody can have used them by then, since the member's connection was gone or a static member left",
         since=2,
     ),
+    "is_again": Field(_FLAG, "the member gave these up in the same generation before it used anything", since=3),
     "is_on_revoke": Field(_FLAG, "the commit came while the member was giving partitions up"),
     "error": Field(_TEXT, "Kafka's name of the error the answer carried, empty for none"),
     "supersedes": Field(_TEXT, "the rebalance that was cut short by this one, empty for none"),

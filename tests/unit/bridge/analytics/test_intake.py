@@ -55,7 +55,7 @@ def test_source_without_bad_lines_is_not_read_again(store: Store) -> None:
 
 def test_line_that_only_its_words_betray_is_found_in_every_source(store: Store) -> None:
     """It looks like one of ours, so the sources of the torn one are not enough."""
-    newer = LINES[1].replace('"schema_version":2', '"schema_version":99')
+    newer = LINES[1].replace('"schema_version":3', '"schema_version":99')
     lines = lines_of(store.spark, [newer], "file-1").union(lines_of(store.spark, [LINES[0], LINES[2][:30]], "file-2"))
     assert Intake(store, {}).take(Delivery(lines), 0) == Taken(refused=2, is_doubtful=False)
     assert sorted(row["source"] for row in store.read(REJECTED).collect()) == ["file-1", "file-2"]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from pyspark.sql import functions as f
 
 from bridge.analytics.positions import positioned, runs
@@ -12,6 +13,8 @@ from bridge.analytics.store import Store
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Protocol
+from bridge.whatif.measures import measure
+from bridge.whatif.moments import line_up
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, lines_of, python_nodes, stamped, taken, text_of
 
@@ -68,6 +71,46 @@ def test_owner_that_never_fetched_is_passed_over(store: Store) -> None:
     assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "clara", 20_000, False)]
 
 
+LATER = MemberWords("g", "r2", 2, Protocol.CLASSIC, "anna")
+AGAIN = replace(ANNA.assigned(["t-0"], 1), is_again=True)
+GIVEN: Told = (10, ANNA.assigned(["t-0"], 1))
+GIVEN_UP: Told = (15, ANNA.released(["t-0"]))
+FETCHED: Told = (30, ANNA.fetched(["t-0"]))
+NEVER_BEGUN: dict[str, list[Told]] = {
+    "asked again in its generation": [GIVEN, GIVEN_UP, (20, AGAIN), FETCHED],
+    "and again": [GIVEN, GIVEN_UP, (16, AGAIN), (17, ANNA.released(["t-0"])), (20, AGAIN), FETCHED],
+}
+STOOD_STILL: dict[str, list[Told]] = {
+    "it was given anew": [GIVEN, GIVEN_UP, (20, ANNA.assigned(["t-0"], 1)), FETCHED],
+    "another one came to it": [GIVEN, GIVEN_UP, (20, BORIS.assigned(["t-0"], 1)), (30, BORIS.fetched(["t-0"]))],
+    "the second time": [
+        *(GIVEN, GIVEN_UP, (20, AGAIN), FETCHED, (45, ANNA.released(["t-0"]))),
+        *((50, ANNA.assigned(["t-0"], 1)), (60, ANNA.fetched(["t-0"]))),
+    ],
+    "it had used it in the generation before": [
+        *((5, ANNA.assigned(["t-0"], 1)), (6, ANNA.fetched(["t-0"])), (15, ANNA.released(["t-0"]))),
+        *((20, LATER.assigned(["t-0"], 1)), (21, LATER.released(["t-0"])), (25, replace(AGAIN, generation=2))),
+        (30, LATER.fetched(["t-0"])),
+    ],
+}
+
+
+@pytest.mark.parametrize("told", NEVER_BEGUN.values(), ids=NEVER_BEGUN)
+def test_member_that_asks_again_before_it_uses_anything_stops_nothing(store: Store, told: list[Told]) -> None:
+    """Neither in the tables nor in the measures of a play."""
+    assert found(store, stamped(told)) == []
+    assert sum(one.stalls for one in measure(line_up(stamped(told)))) == 0
+
+
+@pytest.mark.parametrize("told", STOOD_STILL.values(), ids=STOOD_STILL)
+def test_partition_stands_still_once_somebody_may_have_used_it(store: Store, told: list[Told]) -> None:
+    """All cases take 15 ms from giving up to fetching."""
+    after = "boris" if told is STOOD_STILL["another one came to it"] else "anna"
+    assert found(store, stamped(told)) == [("t-0", "anna", after, 15_000, after == "anna")]
+    (one,) = measure(line_up(stamped(told)))
+    assert (one.stalls, one.stall_us) == (1, 15_000)
+
+
 def test_owner_that_was_told_and_fetches_once_more_ends_nothing(store: Store) -> None:
     """The news was on its way: anna had not fetched yet, and gives up what she fetched after she was told."""
     moved: list[Told] = [
@@ -90,8 +133,8 @@ def test_owner_that_is_gone_did_nothing_since_its_connection_was_lost(store: Sto
     assert found(store, stamped([*FIRST, *moved])) == [("t-0", "anna", "boris", 12_000, False)]
 
 
-def test_log_of_the_schema_before_does_not_say_since_when(store: Store) -> None:
-    """Version 1 has no `idle_us`: the stall begins with the release."""
+def test_log_of_the_first_schema_does_not_say_since_when(store: Store) -> None:
+    """It has no `idle_us`: the stall begins with the release."""
     gone = replace(ANNA.released(["t-0"]), idle_us=9_000)
     events = stamped([*FIRST, (12, gone), (13, BORIS.assigned(["t-0"], 1)), (15, BORIS.fetched(["t-0"]))])
     lines = [
@@ -101,6 +144,15 @@ def test_log_of_the_schema_before_does_not_say_since_when(store: Store) -> None:
     rows = accepted(parsed(lines_of(store.spark, lines)), 0)
     found = stalls(positioned(rows, runs(rows))).collect()
     assert [(row["before"], row["after"], row["stall_us"]) for row in found] == [("anna", "boris", 3_000)]
+
+
+def test_log_of_the_schema_before_does_not_say_what_was_given_again(store: Store) -> None:
+    """Version 2 has no `is_again`: what was given back stood still."""
+    events = stamped(NEVER_BEGUN["asked again in its generation"])
+    older = [{**json.loads(line), "schema_version": 2} for line in text_of(events)]
+    lines = [json.dumps({name: value for name, value in one.items() if name != "is_again"}) for one in older]
+    rows = accepted(parsed(lines_of(store.spark, lines)), 0)
+    assert [row["stall_us"] for row in stalls(positioned(rows, runs(rows))).collect()] == [15_000]
 
 
 def test_second_stall_begins_after_the_first(store: Store) -> None:

@@ -6,11 +6,21 @@ from bridge.telemetry.following import telling
 from bridge.telemetry.following.phrases import group_words, introduced
 from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
-from bridge.telemetry.schema.facts import BridgeStopped, Fact, RebalanceBegan, RebalanceEnded, TopicsChanged
+from bridge.telemetry.schema.facts import (
+    UNKNOWN_EPOCH,
+    BridgeStopped,
+    Fact,
+    PartitionsAssigned,
+    RebalanceBegan,
+    RebalanceEnded,
+    TopicsChanged,
+)
 from bridge.telemetry.schema.terms import Departure, Outcome, Phase, Protocol, Road
 from tests.support.heard import MemoryLog
 from tests.support.passing_words import named
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
+
+ONE, TWO = (TopicPartition(TopicName("t"), number) for number in range(2))
 
 
 def _group() -> GroupTrack:
@@ -117,3 +127,72 @@ def test_departed_member_is_still_introduced() -> None:
     assert found is not None
     assert found.topics == ("t",)
     assert introduced(group, "nobody") is None
+
+
+class Classic:
+    """A classic member of generation 2 that was given two partitions."""
+
+    def __init__(self) -> None:
+        self.teller, self.log, _ = _teller()
+        self.group = _group()
+        self.member = MemberTrack(member_id=MemberId("a"), protocol=Protocol.CLASSIC, generation=2)
+        self.given()
+
+    def given(self) -> bool:
+        """It is given both; gives whether that is told as once more."""
+        self.teller.assign(self.group, self.member, frozenset({ONE, TWO}), 5)
+        *_, fact = self.log.of(PartitionsAssigned)
+        assert isinstance(fact, PartitionsAssigned)
+        return fact.is_again
+
+    def gives_up(self) -> None:
+        """It gives up both."""
+        self.teller.release(self.group, self.member, frozenset({ONE, TWO}), 9)
+
+
+def test_member_that_asks_again_in_its_generation_before_it_used_anything_is_given_the_same_again() -> None:
+    """As often as it likes."""
+    classic = Classic()
+    for _ in range(2):
+        classic.gives_up()
+        assert classic.given()
+
+
+def test_member_that_fetched_some_of_it_had_begun() -> None:
+    """A partition it had not come to, as a new one is that the client does not know yet, goes with the others."""
+    classic = Classic()
+    classic.teller.fetch(classic.group, classic.member, frozenset({ONE}), 6)
+    classic.gives_up()
+    assert not classic.given()
+
+
+def test_member_that_committed_had_begun() -> None:
+    """Its application knows what it has, whatever was fetched."""
+    classic = Classic()
+    classic.member.owes_commit = False
+    classic.gives_up()
+    assert not classic.given()
+
+
+def test_next_generation_gives_anew() -> None:
+    """A rebalance took what nobody had used."""
+    classic = Classic()
+    classic.gives_up()
+    classic.member.generation = 3
+    assert not classic.given()
+
+
+def test_more_than_it_gave_up_is_news() -> None:
+    """Of what it gives up in two parts the last one is remembered."""
+    classic = Classic()
+    classic.teller.release(classic.group, classic.member, frozenset({ONE}), 8)
+    classic.teller.release(classic.group, classic.member, frozenset({TWO}), 9)
+    assert not classic.given()
+
+
+def test_member_without_generations_is_given_anew() -> None:
+    """A KIP-848 member asks for nothing again."""
+    classic = Classic()
+    classic.member.generation = UNKNOWN_EPOCH
+    classic.gives_up()
+    assert not classic.given()
