@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from bridge.telemetry.schema.facts import MemberJoined, MemberLeft, MemberTold, RebalanceBegan, TargetComputed
+from bridge.telemetry.schema.facts import (
+    MemberJoined,
+    MemberLeft,
+    MemberTold,
+    PartitionsAssigned,
+    RebalanceBegan,
+    TargetComputed,
+)
 from bridge.telemetry.schema.terms import Departure, Road
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
@@ -76,6 +83,17 @@ def test_member_that_is_called_gives_up_and_joins_again() -> None:
         "ends joining",
         "begins syncing",
     ]
+
+
+def test_follower_that_joins_again_at_once_is_given_the_same_again() -> None:
+    """kafka-python does so before it tells its application: the broker answers with the generation that is."""
+    ears = Ears()
+    _form(ears)
+    ears.pass_by(join("b"), joined("b", 1, leader="a"))
+    ears.pass_by(sync("b", 1), synced(1))
+    given = [one for one in ears.log.of(PartitionsAssigned) if isinstance(one, PartitionsAssigned)]
+    assert [(one.member_id, one.is_again) for one in given] == [("a", False), ("b", False), ("b", True)]
+    assert len(ears.log.of(RebalanceBegan)) == 1
 
 
 def test_cooperative_member_gives_up_what_its_new_assignment_lacks() -> None:
