@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.columns import Columns, Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.numbers import Came, Numbers
 from bridge.analytics.progress import Share, nobody_watches
 from bridge.analytics.reading import LINE, SOURCE
 from bridge.analytics.store import NEXT, Store
@@ -71,11 +73,18 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
     return is_at_hand(store) and bool(files)
 
 
-def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> DataFrame | None:
-    """Write the events of files into a batch; return the lines that are left for Spark to judge, None if none are.
-
-    The lines are readable until they are forgotten. Raise AnalyticsError if files can't be read or written.
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
+    forgotten; and the numbers of the events that are in the batch, None where they can't be told.
     """
+
+    left: DataFrame | None
+    numbers: Came | None
+
+
+def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
+    """Write the events of files into a batch; raise AnalyticsError if files can't be read or written."""
     forget_left_over(store)
     folder = Path(store.path(NEXT, FOLDER))
     folder.mkdir(parents=True)
@@ -88,7 +97,15 @@ def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Mak
             "made of them, may be gone: look, and run the same command again"
         ) from problem
     left = [path for columns in made for path in columns.left_over]
-    return store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None
+    return Adopted(
+        left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
+        numbers=_together(columns.numbers for columns in made),
+    )
+
+
+def _together(parts: Iterable[Sequence[tuple[str, Numbers]] | None]) -> Came | None:
+    known = list(parts)
+    return None if None in known else [one for part in known if part is not None for one in part]
 
 
 def forget_left_over(store: Store) -> None:

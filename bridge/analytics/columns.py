@@ -9,11 +9,13 @@ from datetime import date, timedelta
 from functools import reduce
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet
 
+from bridge.analytics.numbers import SPAN_MAX, Numbers
 from bridge.analytics.tables import DAY_US, is_often_new
 from bridge.telemetry.schema.columns import COLUMNS, KINDS
 from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS, FieldType
@@ -24,6 +26,8 @@ FILE_ROWS = 250_000
 """Rows that wait for one file: some 200 MB."""
 LEFT_AT_ONCE = 16
 """So many lines are left over together where one of them is bad."""
+BOOTS_MAX = 64
+"""Of so many runs at once the numbers are told; a file holds one, a partition of a topic a few."""
 KIND = b'"kind":"'
 _BEGIN, _END = b'{"schema_version":', b"}"
 _BETWEEN = _END + b"\n" + _BEGIN
@@ -82,10 +86,14 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Files with the events of a day each (`days`: day as year-month-day, path), and files of what is left over."""
+    """Files with the events of a day each (`days`: day as year-month-day, path), and files of what is left over.
+
+    `numbers` are those of the events by run, None if one came twice or they are too many or too far apart to tell.
+    """
 
     days: tuple[tuple[str, str], ...] = ()
     left_over: tuple[str, ...] = ()
+    numbers: tuple[tuple[str, Numbers], ...] | None = ()
 
 
 def _family(begin: str) -> Family:
@@ -105,6 +113,7 @@ _KINDS_OF_GROUPS = pa.array(sorted(kind.name for kind in KINDS.values() if "grou
 def make_columns(errand: Errand) -> Columns:
     """Read the pieces and write what they say; raise OSError where a file can't be read or written."""
     days: list[tuple[str, str]] = []
+    numbers: list[tuple[str, Numbers] | None] = []
     tables: dict[Family, list[pa.Table]] = {}
     left_over: list[tuple[bytes, str]] = []
     for source, lines in _blocks(errand.pieces):
@@ -113,10 +122,14 @@ def make_columns(errand: Errand) -> Columns:
             tables.setdefault(family, []).append(table)
             left_over += ((line, source) for line in others)
         if sum(len(table) for waiting in tables.values() for table in waiting) >= FILE_ROWS:
+            numbers += _numbers(tables)
             days += _write_days(tables, f"{errand.stem}-{len(days)}")
             tables = {}
+    numbers += _numbers(tables)
     days += _write_days(tables, f"{errand.stem}-{len(days)}")
-    return Columns(tuple(days), _write_left_over(left_over, errand.stem))
+    known = tuple(one for one in numbers if one is not None)
+    left = _write_left_over(left_over, errand.stem)
+    return Columns(tuple(days), left, known if len(known) == len(numbers) else None)
 
 
 def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[bytes]]:
@@ -200,6 +213,30 @@ def _is_event(table: pa.Table, family: Family) -> pa.ChunkedArray:
         pc.and_(pc.greater_equal(table["wall_us"], 0), pc.less_equal(day, LAST_DAY)),
     ]
     return pc.fill_null(reduce(pc.and_, tests), False)
+
+
+def _numbers(tables: Mapping[Family, Sequence[pa.Table]]) -> list[tuple[str, Numbers] | None]:
+    """The numbers of each run; None for what can't be told."""
+    parts = [part.select(["boot", "number"]) for waiting in tables.values() for part in waiting]
+    if not parts:
+        return []
+    rows = pa.concat_tables(parts)
+    boots = pc.unique(rows["boot"])
+    if len(boots) > BOOTS_MAX:
+        return [None]
+    return [_numbers_of(boot.as_py(), rows.filter(pc.equal(rows["boot"], boot))["number"]) for boot in boots]
+
+
+def _numbers_of(boot: str, column: pa.ChunkedArray) -> tuple[str, Numbers] | None:
+    numbers = column.to_numpy()
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    if highest - lowest >= SPAN_MAX:
+        return None
+    came = np.zeros(highest - lowest + 1, bool)
+    came[numbers - lowest] = True
+    if np.count_nonzero(came) != len(numbers):
+        return None
+    return boot, Numbers(lowest, int.from_bytes(np.packbits(came, bitorder="little").tobytes(), "little"))
 
 
 def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str) -> list[tuple[str, str]]:

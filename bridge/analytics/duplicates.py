@@ -3,13 +3,20 @@
 It must not know files or batches; the same rows give the same choice, whatever their order.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from bridge.analytics.numbers import Numbers, Seen
 from bridge.analytics.reading import DETAIL, LINE, REASON, SOURCE
 
 DUPLICATE = "duplicate"
 WORD, WORD_BITS = "word", 64
+RECENT = 2**18
+"""So far back a run's numbers are told one by one after a restart; partitions of a topic may be that far apart."""
 _PLACE = "place"
 _IS_OLD = "is_old"
 
@@ -46,9 +53,30 @@ def doubtful_words(counts: DataFrame, known: DataFrame) -> DataFrame:
     return told.where(is_twice | is_late).select("boot", WORD)
 
 
-def highest_numbers(counts: DataFrame) -> DataFrame:
-    """The `highest` number of each `boot`."""
-    return counts.groupBy("boot").agg(f.max("highest").alias("highest"))
+def recent_words(counts: DataFrame) -> DataFrame:
+    """The words (`boot`, `word`, `bits`) that hold one of the last `RECENT` numbers of a run, and the `last` of it."""
+    last = counts.groupBy("boot").agg(f.max("highest").alias("last"))
+    is_recent = (f.col(WORD) + 1) * WORD_BITS > f.col("last") - RECENT
+    return counts.join(f.broadcast(last), "boot").where(is_recent).select("boot", WORD, "bits", "last")
+
+
+def seen_in(words: Iterable[tuple[str, int, int, int]], before: Mapping[str, Seen]) -> dict[str, Seen]:
+    """What came of each run by its recent words; of what is older than those, everything counts as come."""
+    after: dict[str, Seen] = {}
+    for boot, rows in groupby(sorted(words), itemgetter(0)):
+        parts = list(rows)
+        first, last = parts[0][1], parts[0][3]
+        bits = b"".join(_words_between(parts))
+        numbers = Numbers(first * WORD_BITS, int.from_bytes(bits, "little"))
+        after[boot] = before.get(boot, Seen()).including(numbers, last - RECENT)
+    return after
+
+
+def _words_between(parts: Sequence[tuple[str, int, int, int]]) -> Iterator[bytes]:
+    """The bits of words in order, 0 for those that are not there."""
+    known = {word: bits for _, word, bits, _ in parts}
+    words = range(min(known), max(known) + 1)
+    return (known.get(word, 0).to_bytes(WORD_BITS // 8, "little", signed=True) for word in words)
 
 
 def split_doubtful(rows: DataFrame, words: DataFrame) -> tuple[DataFrame, DataFrame]:

@@ -8,13 +8,24 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from bridge.analytics.column_files import Makers, can_take, forget_left_over, is_at_hand, take_columns
+from bridge.analytics.column_files import Adopted, Makers, can_take, forget_left_over, is_at_hand, take_columns
 from bridge.analytics.delivery import Delivery
-from bridge.analytics.duplicates import counted_words, doubtful_words, highest_numbers, numbered_copies, split_doubtful
+from bridge.analytics.duplicates import (
+    counted_words,
+    doubtful_words,
+    numbered_copies,
+    recent_words,
+    seen_in,
+    split_doubtful,
+)
 from bridge.analytics.line_files import forget_lines, written_down
+from bridge.analytics.numbers import Seen, grown
 from bridge.analytics.reading import REASON, SOURCE, accepted, judged, parsed, refused, unlike
 from bridge.analytics.store import Store
 from bridge.analytics.tables import BATCH, EVENTS, REJECTED
+
+FIRST_BATCH = 0
+"""Of a stream, and the only one of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,21 +38,35 @@ class Taken:
 
 @dataclass(slots=True)
 class Intake:
-    """Takes batches one after another; it keeps the highest number of each run in mind, which the store can tell."""
+    """Takes batches one after another; it keeps in mind what came of each run, which the store can tell."""
 
     store: Store
-    highest: dict[str, int]
+    seen: dict[str, Seen]
     makers: Makers = field(default_factory=Makers)
 
     def take(self, delivery: Delivery, batch: int) -> Taken:
         """Write one batch, in place of what an earlier attempt at it left.
 
-        The lines are read once, but for what is refused; if a number came twice, all are read again.
+        The lines are read once, but for what is refused; if a number came twice, all are read again. Where nothing is
+        left for Spark to judge and every number is new, Spark has nothing to do.
         """
         for table in (EVENTS, REJECTED):
             self.store.clear_batch(table, batch)
         delivery = self._at_hand(delivery)
-        lines = self._left_over(delivery, batch)
+        adopted = self._adopted(delivery, batch)
+        is_told = adopted.left is None and adopted.numbers is not None
+        after = grown(self.seen, adopted.numbers or ()) if is_told else None
+        if after is None:
+            taken = self._take_counted(delivery, adopted.left, batch)
+        else:
+            self.seen.update(after)
+            taken = Taken(refused=0, is_doubtful=False)
+        forget_left_over(self.store)
+        forget_lines(self.store)
+        return taken
+
+    def _take_counted(self, delivery: Delivery, lines: DataFrame | None, batch: int) -> Taken:
+        """Judge the lines that are left, and let Spark count the numbers of the batch."""
         refusals = 0 if lines is None else self._judge(lines, batch)
         counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
         words = doubtful_words(counts, self._known_numbers())
@@ -50,9 +75,7 @@ class Intake:
             self._write_again(delivery.lines, batch, words.localCheckpoint())
         elif lines is not None and refusals:
             self._set_aside(lines, batch, refusals)
-        self._remember(counts)
-        forget_left_over(self.store)
-        forget_lines(self.store)
+        self.seen.update(seen_in(map(tuple, recent_words(counts).collect()), self.seen))
         return Taken(refused=refusals, is_doubtful=is_doubtful)
 
     def close(self) -> None:
@@ -65,11 +88,11 @@ class Intake:
             return delivery
         return written_down(self.store, delivery.records)
 
-    def _left_over(self, delivery: Delivery, batch: int) -> DataFrame | None:
-        """Take what Arrow can; what Spark has to read then, None if that is nothing."""
+    def _adopted(self, delivery: Delivery, batch: int) -> Adopted:
+        """Take what Arrow can; all of it is left for Spark where the files are not at hand."""
         if can_take(self.store, delivery.files):
             return take_columns(self.store, delivery.files, batch, self.makers)
-        return delivery.lines
+        return Adopted(left=delivery.lines, numbers=None)
 
     def _judge(self, lines: DataFrame, batch: int) -> int:
         self.store.append(EVENTS, judged(lines, batch))
@@ -94,14 +117,13 @@ class Intake:
         self.store.append(REJECTED, refused(rows, batch).unionByName(refused(copies, batch)))
 
     def _known_numbers(self) -> DataFrame:
-        return self.store.spark.createDataFrame(list(self.highest.items()), "boot string, known long")
-
-    def _remember(self, counts: DataFrame) -> None:
-        for boot, highest in highest_numbers(counts).collect():
-            self.highest[boot] = max(highest, self.highest.get(boot, -1))
+        known = [(boot, seen.highest) for boot, seen in self.seen.items()]
+        return self.store.spark.createDataFrame(known, "boot string, known long")
 
 
 def intake_after(store: Store, batch: int) -> Intake:
     """An intake that knows what the batches before this one brought."""
+    if batch == FIRST_BATCH:
+        return Intake(store, {})
     earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
-    return Intake(store, dict(map(tuple, highest_numbers(counted_words(earlier)).collect())))
+    return Intake(store, seen_in(map(tuple, recent_words(counted_words(earlier)).collect()), {}))

@@ -21,7 +21,7 @@ from bridge.analytics.column_files import Makers
 from bridge.analytics.delivery import Delivery, log_files, named
 from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
 from bridge.analytics.history import Extent
-from bridge.analytics.intake import Intake
+from bridge.analytics.intake import FIRST_BATCH, Intake
 from bridge.analytics.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.session import SessionSettings, open_session
 from bridge.analytics.store import Store
@@ -31,7 +31,6 @@ STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
 JOBS_AT_ONCE = 2
 """While the last tasks of one table run, those of the next keep the other cores busy."""
-BATCH_OF_RUN = 0
 NO_INPUT = "EB-ANALYTICS-001"
 NO_INPUT_STEP = "name the folder that `epochbridge serve --events` or `demo --events` wrote"
 
@@ -78,8 +77,8 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
     say(EVENTS.name)
     for table in TABLES.values():
         store.clear(table)
-    Intake(store, {}, Makers(share)).take(log, BATCH_OF_RUN)
-    derive(store, BATCH_OF_RUN, say)
+    Intake(store, {}, Makers(share)).take(log, FIRST_BATCH)
+    derive(store, FIRST_BATCH, say)
 
 
 def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None) -> None:

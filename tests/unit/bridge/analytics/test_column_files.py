@@ -15,6 +15,7 @@ from bridge.analytics.column_files import Makers, can_take, is_at_hand, take_col
 from bridge.analytics.columns import LogFile
 from bridge.analytics.delivery import Delivery, delivery_of, log_files
 from bridge.analytics.intake import Intake
+from bridge.analytics.numbers import Numbers
 from bridge.analytics.reading import accepted, parsed
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED
@@ -74,7 +75,7 @@ def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
     quick, slow = Intake(store, {}), Intake(other, {})
     assert quick.take(delivery, 0) == slow.take(Delivery(delivery.lines), 0)
     assert rows(store) == rows(other)
-    assert quick.highest == slow.highest
+    assert quick.seen == slow.seen
     assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
 
 
@@ -86,7 +87,7 @@ def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> 
     lines = [spoiled(line, chance) if chance.random() < 0.02 else line for line in log.read_bytes().splitlines()]
     log.write_bytes(b"\n".join(lines))
     delivery = delivery_of(store.spark, [str(log)])
-    left = take_columns(store, delivery.files, 0, Makers())
+    left = take_columns(store, delivery.files, 0, Makers()).left
     assert left is not None
     taken, _ = rows(store)
     assert taken <= Counter(map(str, accepted(parsed(delivery.lines), 0).collect()))
@@ -111,9 +112,11 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
 
 
 def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path) -> None:
-    """Then Spark reads no line at all."""
-    write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=2))
-    assert take_columns(store, log_files(str(tmp_path / "events")), 0, Makers()) is None
+    """Then Spark reads no line at all, and the numbers are told."""
+    truth = write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=2))
+    adopted = take_columns(store, log_files(str(tmp_path / "events")), 0, Makers())
+    assert adopted.left is None
+    assert adopted.numbers == [("b1", Numbers(1, 2**truth.events - 1))]
 
 
 def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
@@ -155,7 +158,7 @@ def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
         patch.setattr(column_files, "make_columns", die)
         with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*terminated"):
             take_columns(store, files, 0, makers)
-    assert take_columns(store, files, 0, makers) is not None
+    assert take_columns(store, files, 0, makers).left is not None
     assert store.read(EVENTS).count() > 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet
@@ -9,6 +10,7 @@ import pytest
 
 from bridge.analytics import columns
 from bridge.analytics.columns import Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.numbers import SPAN_MAX, Numbers
 from bridge.telemetry.schema.facts import BridgeStarted, Fact
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.terms import Phase, Protocol
@@ -125,3 +127,31 @@ def test_last_line_may_end_with_the_file(tmp_path: Path) -> None:
     piece = Piece(LogFile(str(log), log.name), 0, log.stat().st_size)
     ((_, path),) = make_columns(Errand((piece,), str(tmp_path / "part"))).days
     assert pyarrow.parquet.read_table(path).num_rows == 2
+
+
+def numbers(folder: Path, *boots: str, far: int = 1) -> object:
+    """The numbers that are told of files of some runs, two events each; of the last run the second is `far` away."""
+    events = [event for boot in boots for event in stamped([STARTED, STARTED], boot)]
+    last = events[-1]
+    events[-1] = replace(last, stamp=replace(last.stamp, number=1 + far))
+    log = folder / "events-b1-000001.jsonl"
+    log.write_text("\n".join(text_of(events)))
+    return make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(folder / "part"))).numbers
+
+
+def test_numbers_are_told_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as something is written down."""
+    assert numbers(tmp_path, "b1", "b2", far=3) == (("b1", Numbers(1, 0b11)), ("b2", Numbers(1, 0b1001)))
+    monkeypatch.setattr(columns, "FILE_ROWS", 3)
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 50)
+    assert numbers(tmp_path, "b1", "b2") == (("b1", Numbers(1, 0b11)), ("b2", Numbers(1, 1)), ("b2", Numbers(2, 1)))
+
+
+def test_numbers_that_came_twice_or_are_too_far_apart_or_of_too_many_runs_are_not_told(tmp_path: Path) -> None:
+    """Spark counts them."""
+    assert numbers(tmp_path, "b1", "b2", far=0) is None
+    assert numbers(tmp_path, "b1", "b2", far=SPAN_MAX) is None
+    assert numbers(tmp_path, "b1", "b2", far=SPAN_MAX - 1) is not None
+    many = [f"b{place}" for place in range(columns.BOOTS_MAX + 1)]
+    assert numbers(tmp_path, *many) is None
+    assert numbers(tmp_path, *many[1:]) is not None

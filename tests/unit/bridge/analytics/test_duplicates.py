@@ -4,13 +4,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.duplicates import (
+    RECENT,
     counted_words,
     doubtful_words,
-    highest_numbers,
     numbered_copies,
+    recent_words,
+    seen_in,
     split_doubtful,
     with_word,
 )
+from bridge.analytics.numbers import Seen
 
 NUMBERED = "boot string, number long"
 KNOWN = "boot string, known long"
@@ -35,10 +38,23 @@ def test_word_that_reaches_back_is_doubtful(spark: SparkSession) -> None:
     assert doubtful_words(counted_words(events), known).collect() == [("a", 1)]
 
 
-def test_highest_number_is_per_run(spark: SparkSession) -> None:
-    """Of each boot."""
-    rows = highest_numbers(counted_words(spark.createDataFrame([("a", 3), ("a", 99), ("b", 1)], NUMBERED))).collect()
-    assert {row["boot"]: row["highest"] for row in rows} == {"a": 99, "b": 1}
+def _seen(spark: SparkSession, numbered: list[tuple[str, int]]) -> dict[str, Seen]:
+    words = recent_words(counted_words(spark.createDataFrame(numbered, NUMBERED)))
+    return seen_in(map(tuple, words.collect()), {"b": Seen(2)})
+
+
+def test_numbers_of_a_run_are_remembered_one_by_one(spark: SparkSession) -> None:
+    """Also the last of a word, and over words that are not there."""
+    numbered = [("a", 1), ("a", 63), ("a", 300), ("b", 2), ("b", 3)]
+    assert _seen(spark, numbered) == {"a": Seen(1, 1 << 61 | 1 << 298), "b": Seen(3)}
+
+
+def test_of_what_is_long_ago_everything_counts_as_come(spark: SparkSession) -> None:
+    """A stream that is started anew does not hold all numbers of a long run."""
+    last = 5 * RECENT
+    assert _seen(spark, [("a", 7), ("a", last - RECENT), ("a", last - RECENT + 2), ("a", last)]) == {
+        "a": Seen(last - RECENT, 1 << 1 | 1 << (RECENT - 1))
+    }
 
 
 def test_rows_are_split_by_their_words(spark: SparkSession) -> None:

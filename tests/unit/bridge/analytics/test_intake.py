@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bridge.analytics import intake as intake_module
-from bridge.analytics.delivery import Delivery, delivery_of_records
+from bridge.analytics.delivery import Delivery, delivery_of, delivery_of_records
 from bridge.analytics.intake import Intake, Taken, intake_after
+from bridge.analytics.numbers import Seen
 from bridge.analytics.store import Store
 from bridge.analytics.tables import EVENTS, REJECTED
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
@@ -90,7 +91,35 @@ def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store
     for _ in range(2):
         intake_after(store, 0).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
-    assert intake_after(store, 1).highest == {"b1": 3}
+    assert intake_after(store, 1).seen == {"b1": Seen(3)}
+
+
+def log_of(folder: Path, *places: int) -> str:
+    """A file of some of six lines."""
+    lines = text_of(stamped([STARTED] * 6))
+    path = folder / f"events-{'-'.join(map(str, places))}.jsonl"
+    path.write_text("\n".join(lines[place] for place in places))
+    return str(path)
+
+
+def test_numbers_that_come_late_are_new(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions of a topic do not go in step: nothing is counted by Spark, nor read again, also after a restart."""
+    Intake(store, {}).take(delivery_of(store.spark, [log_of(tmp_path, 0, 3)]), 0)
+    monkeypatch.setattr(intake_module.Intake, "_take_counted", None)
+    intake = intake_after(store, 1)
+    assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 1, 5), log_of(tmp_path, 4)]), 1).is_doubtful
+    assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 2)]), 2).is_doubtful
+    assert (numbers(store), intake.seen) == ([1, 2, 3, 4, 5, 6], {"b1": Seen(6)})
+
+
+def test_file_with_what_came_before_is_counted(store: Store, tmp_path: Path) -> None:
+    """One copy, one that is late and one that is new; then the same event in two files."""
+    intake = Intake(store, {})
+    intake.take(delivery_of(store.spark, [log_of(tmp_path, 0, 3)]), 0)
+    assert intake.take(delivery_of(store.spark, [log_of(tmp_path, 0, 1, 4)]), 1).is_doubtful
+    assert intake.take(delivery_of(store.spark, [log_of(tmp_path, 5), log_of(tmp_path, 5, 2)]), 2).is_doubtful
+    assert (numbers(store), reasons(store)) == ([1, 2, 3, 4, 5, 6], {"duplicate": 2})
+    assert intake.seen == {"b1": Seen(6)}
 
 
 def strange_records(folder: Path) -> list[tuple[str | None, str]]:
@@ -116,5 +145,5 @@ def test_records_say_the_same_here_and_on_a_cluster(
     assert there.take(delivery, 0) == taken
     assert (taken.refused > len(STRANGERS), taken.is_doubtful) == (True, True)
     assert rows(store) == rows(there.store)
-    assert here.highest == there.highest
+    assert here.seen == there.seen
     assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
