@@ -20,8 +20,14 @@ from bridge.analytics.reading import LINE, SOURCE
 
 REACH_TIMEOUT_S = 10.0
 _OF_FILES = "path string, modificationTime timestamp, length long, content binary"
-_AT_ONCE = {"kafka.max.poll.records": "20000", "kafka.max.partition.fetch.bytes": str(8 * 2**20)}
-"""Kafka's consumer hands out 500 records at a time unless it is told otherwise."""
+_AT_ONCE = {
+    "kafka.max.poll.records": "20000",
+    "kafka.max.partition.fetch.bytes": str(8 * 2**20),
+    "kafka.fetch.max.wait.ms": "20",
+}
+"""Kafka's consumer hands out 500 records at a time unless it is told otherwise, and waits 500 ms at the end of a
+partition for records that Spark has not asked for.
+"""
 NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
 
 
