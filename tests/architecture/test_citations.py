@@ -6,9 +6,16 @@ from tests.architecture.source_tree import ALL_FOLDERS, ROOT, source_files
 
 DECISIONS = ROOT / "docs" / "explanation" / "protocol-decisions.md"
 CLIENTS = ROOT / "docs" / "reference" / "clients.md"
+KAFKA_RULES = ROOT / "docs" / "reference" / "kafka-rules.md"
 NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
 DECISION = re.compile(r"\bdecisions? ((?:\d+(?:, | and )?)+)")
 CLIENT_RULE = re.compile(r"\bclients\.md, ((?:\d+(?:, | and )?)+)")
+KAFKA_RULE = re.compile(r"\bK(\d+\.\d+(?:\.\d+|[a-z])?)\b")
+
+
+def cited_numbers(pattern: re.Pattern[str]) -> set[str]:
+    """What a pattern's group finds in the sources."""
+    return {number for file in source_files(ALL_FOLDERS) for number in pattern.findall(file.text)}
 
 
 def cited(pattern: re.Pattern[str]) -> set[str]:
@@ -27,3 +34,28 @@ def test_cited_rules_of_clients_are_written_down() -> None:
     """The contract towards classic clients."""
     known = set(NUMBERED.findall(CLIENTS.read_text(encoding="utf-8")))
     assert {"1", "6"} <= cited(CLIENT_RULE) <= known
+
+
+def rules_of_kafka() -> set[str]:
+    """What the page states: rules (`- **2.33**`), their cases (2.33a), sections (0.3), items of lists (0.3.1, 12.9)."""
+    known: set[str] = set()
+    section = last = ""
+    for line in KAFKA_RULES.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"#{2,3} (\d+(?:\.\d+)?)\b", line):
+            section = heading[1]
+            known.add(section)
+        elif rule := re.match(r"(?:- )?\*\*(\d+\.\d+[a-z]?)\*\*", line):
+            last = rule[1]
+            known.add(last)
+        elif item := re.match(r"(\d+)\. ", line):
+            known.add(f"{section}.{item[1]}")
+        elif case := re.match(r"   ([a-z])\. ", line):
+            known.add(f"{last}{case[1]}")
+    return known
+
+
+def test_cited_rules_of_kafka_are_written_down() -> None:
+    """By the number behind the K, also where several stand together (K6.4, K6.7; K4.40 to K4.42)."""
+    cited_rules = cited_numbers(KAFKA_RULE)
+    assert {"1.59", "11.4", "0.3.1", "12.19"} <= cited_rules
+    assert cited_rules - rules_of_kafka() == set()
