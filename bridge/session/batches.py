@@ -3,9 +3,9 @@
 It must not know who answers either part.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from bridge.wire.codec.registry import Reply, Request, error_reply
 from translators.dialects.admin import (
@@ -20,7 +20,18 @@ from translators.dialects.ids import GroupId
 from translators.dialects.offsets import OffsetFetch, OffsetFetchReply
 
 IsOurs = Callable[[GroupId], bool]
-GroupT = TypeVar("GroupT")
+
+
+class _Answer(Protocol):
+    """What one side says about one group."""
+
+    @property
+    def group_id(self) -> GroupId:
+        """The group that it is about."""
+        ...
+
+
+GroupT = TypeVar("GroupT", bound=_Answer)
 Answers = OffsetFetchReply | DescribeGroupsReply | DeleteGroupsReply | ConsumerGroupDescribeReply
 
 
@@ -34,8 +45,10 @@ class Parts(NamedTuple):
 def split(request: Request, is_ours: IsOurs) -> Parts:
     """Cut a request by road; one about a single group goes whole to one side, and ListGroups to the bridge.
 
-    The bridge asks the broker itself then: filters apply to the whole list (decision 22).
+    The bridge asks the broker itself then: filters apply to the whole list (decision 22). A group that is to be
+    deleted twice is deleted once and answered once, as Kafka 4.3.1 does; every other doubled name is answered twice.
     """
+    request = once(request)
     if isinstance(request, OffsetFetch):
         ours = tuple(group for group in request.groups if is_ours(group.group_id))
         theirs = tuple(group for group in request.groups if not is_ours(group.group_id))
@@ -50,6 +63,11 @@ def split(request: Request, is_ours: IsOurs) -> Parts:
             replace(request, group_ids=their_ids) if their_ids else None,
         )
     return Parts(request, None)
+
+
+def once(request: Request) -> Request:
+    """The request with each name once, where Kafka answers a name once however often it is given."""
+    return DeleteGroups(tuple(dict.fromkeys(request.group_ids))) if isinstance(request, DeleteGroups) else request
 
 
 @dataclass(slots=True)
@@ -81,25 +99,36 @@ class Merge:
         raise TypeError(f"no answers to one request: {ours} and {theirs}")
 
     def _merged_groups(self, ours: Answers, theirs: Answers) -> Reply:
-        if isinstance(ours, OffsetFetchReply) and isinstance(theirs, OffsetFetchReply):
-            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
-        if isinstance(ours, DescribeGroupsReply) and isinstance(theirs, DescribeGroupsReply):
-            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
-        if isinstance(ours, DeleteGroupsReply) and isinstance(theirs, DeleteGroupsReply):
-            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
-        if isinstance(ours, ConsumerGroupDescribeReply) and isinstance(theirs, ConsumerGroupDescribeReply):
-            return replace(theirs, groups=self._in_order(ours.groups, theirs.groups))
+        unanswered = error_reply(once(self.request), ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        match ours, theirs, unanswered:
+            case OffsetFetchReply(), OffsetFetchReply(), OffsetFetchReply():
+                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
+            case DescribeGroupsReply(), DescribeGroupsReply(), DescribeGroupsReply():
+                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
+            case DeleteGroupsReply(), DeleteGroupsReply(), DeleteGroupsReply():
+                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
+            case ConsumerGroupDescribeReply(), ConsumerGroupDescribeReply(), ConsumerGroupDescribeReply():
+                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
         raise TypeError(f"no answers to one request: {ours} and {theirs}")
 
-    def _in_order(self, ours: tuple[GroupT, ...], theirs: tuple[GroupT, ...]) -> tuple[GroupT, ...]:
-        # Both sides answer in the order asked, so each named group is the next one of its side.
-        mine, other = iter(ours), iter(theirs)
-        return tuple(next(mine if self.is_ours(group_id) else other) for group_id in _named(self.request))
+    def _in_order(
+        self, ours: tuple[GroupT, ...], theirs: tuple[GroupT, ...], unanswered: tuple[GroupT, ...]
+    ) -> tuple[GroupT, ...]:
+        """One answer for each name in the order asked, whatever either side said, and in whatever order.
+
+        Kafka 4.3.1 answers DescribeGroups and DeleteGroups by the partition of its offsets topic. A name that a side
+        left out is to be asked again; what nobody asked for is dropped.
+        """
+        mine, other = _by_name(ours), _by_name(theirs)
+        return tuple(
+            next((mine if self.is_ours(each.group_id) else other).get(each.group_id, iter(())), each)
+            for each in unanswered
+        )
 
 
-def _named(request: Request) -> tuple[GroupId, ...]:
-    if isinstance(request, OffsetFetch):
-        return tuple(group.group_id for group in request.groups)
-    if isinstance(request, DescribeGroups | DeleteGroups | ConsumerGroupDescribe):
-        return request.group_ids
-    raise TypeError(f"not a batch: {request}")
+def _by_name(answers: Iterable[GroupT]) -> dict[GroupId, Iterator[GroupT]]:
+    """Name -> the answers that bear it, in the order given."""
+    named: dict[GroupId, list[GroupT]] = {}
+    for each in answers:
+        named.setdefault(each.group_id, []).append(each)
+    return {group_id: iter(each) for group_id, each in named.items()}

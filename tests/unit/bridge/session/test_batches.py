@@ -3,9 +3,12 @@
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bridge.session.batches import Merge, Parts, split
-from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_reply, error_reply, group_ids
+from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.admin import (
     DeletedGroup,
     DeleteGroups,
@@ -114,3 +117,88 @@ def test_broker_that_does_not_answer_is_an_error_for_its_groups_only() -> None:
     assert merge.take_ours(DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) == DeleteGroupsReply(
         groups=(DeletedGroup(A, NONE), DeletedGroup(B, ErrorCode.COORDINATOR_NOT_AVAILABLE))
     )
+
+
+def test_kafka_answers_a_group_that_is_deleted_twice_once() -> None:
+    """And in an order of its own; 4.3.1 and 3.9.1 do so (a merge that counted names ended the whole process)."""
+    asked = DeleteGroups((A, B, A, OTHER, B, OTHER))
+    ours, theirs = split(asked, is_ours)
+    assert (ours, theirs) == (DeleteGroups((A,)), DeleteGroups((B, OTHER)))
+    merge = Merge(asked, DeleteGroups((B, OTHER)), is_ours)
+    assert merge.take_ours(DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) is None
+    gone = DeletedGroup(OTHER, ErrorCode.GROUP_ID_NOT_FOUND)
+    assert merge.take_theirs(DeleteGroupsReply(groups=(gone, DeletedGroup(B, NONE)))) == DeleteGroupsReply(
+        groups=(DeletedGroup(A, NONE), DeletedGroup(B, NONE), gone)
+    )
+
+
+def test_kafka_describes_a_group_that_is_named_twice_twice() -> None:
+    """By the partition of its offsets topic, not in the order asked; so does ConsumerGroupDescribe."""
+    asked = DescribeGroups(group_ids=(B, A, OTHER, B))
+    merge = Merge(asked, DescribeGroups(group_ids=(B, OTHER, B)), is_ours)
+    assert merge.take_ours(DescribeGroupsReply(groups=(_described(A),))) is None
+    told = (_described(OTHER), _described(B, "Stable"), _described(B, "Empty"))
+    assert merge.take_theirs(DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
+        groups=(_described(B, "Stable"), _described(A), _described(OTHER), _described(B, "Empty"))
+    )
+
+
+def test_groups_that_a_broker_leaves_out_are_to_be_asked_again_and_what_nobody_asked_for_is_dropped() -> None:
+    """Whatever a broker answers is no reason to fail."""
+    asked = DescribeGroups(group_ids=(B, A, OTHER))
+    merge = Merge(asked, DescribeGroups(group_ids=(B, OTHER)), is_ours)
+    merge.take_ours(DescribeGroupsReply(groups=(_described(A),)))
+    told = (_described(GroupId("unasked")), _described(OTHER), _described(A, "Dead"))
+    assert merge.take_theirs(DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
+        groups=(
+            DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=B),
+            _described(A),
+            _described(OTHER),
+        )
+    )
+
+
+OTHER = GroupId("other")
+NAMES = st.lists(st.sampled_from((A, B, C, OTHER)), min_size=1, max_size=8).map(tuple)
+ASKED = st.one_of(
+    NAMES.map(lambda names: DescribeGroups(group_ids=names)),
+    NAMES.map(DeleteGroups),
+    NAMES.map(ConsumerGroupDescribe),
+    NAMES.map(lambda names: OffsetFetch(groups=tuple(GroupOffsets(group_id=one, topics=None) for one in names))),
+)
+
+
+@given(asked=ASKED, data=st.data())
+def test_any_two_answers_to_any_names_make_one_that_can_be_written(asked: Request, data: st.DataObject) -> None:
+    """Names asked in any number, answers with any of them, any number of times, in any order."""
+    parts = split(asked, is_ours)
+    if parts.ours is None or parts.theirs is None:
+        return
+    merge = Merge(asked, parts.theirs, is_ours)
+    merge.take_ours(_answer(asked, data.draw(NAMES)))
+    whole = merge.take_theirs(data.draw(st.none() | NAMES.map(lambda names: _answer(asked, names))))
+    api_key = next(key for key, api in APIS.items() if api.request_type is type(asked))
+    names = group_ids(asked)
+    named = list(dict.fromkeys(names)) if isinstance(asked, DeleteGroups) else list(names)
+    assert whole is not None
+    version = APIS[api_key].versions[1]
+    _, read = decode_reply(api_key, version, encode_reply(api_key, version, 1, whole)[LENGTH_BYTES:])
+    assert [group.group_id for group in _groups(read)] == named
+
+
+def _described(group_id: GroupId, state: str = "") -> DescribedGroup:
+    return DescribedGroup(error=NONE, group_id=group_id, group_state=state)
+
+
+def _answer(request: Request, names: tuple[GroupId, ...]) -> Reply:
+    """An answer of the same kind about these names."""
+    if isinstance(request, OffsetFetch):
+        return error_reply(OffsetFetch(groups=tuple(GroupOffsets(group_id=one, topics=None) for one in names)), NONE)
+    if isinstance(request, DescribeGroups):
+        return error_reply(DescribeGroups(group_ids=names), NONE)
+    return error_reply(DeleteGroups(names) if isinstance(request, DeleteGroups) else ConsumerGroupDescribe(names), NONE)
+
+
+def _groups(reply: Reply) -> tuple[DescribedGroup | DeletedGroup | DescribedConsumerGroup | FetchedGroup, ...]:
+    assert isinstance(reply, DescribeGroupsReply | DeleteGroupsReply | ConsumerGroupDescribeReply | OffsetFetchReply)
+    return reply.groups
