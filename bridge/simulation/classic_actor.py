@@ -224,7 +224,7 @@ class ClassicActor(Actor):
     def _finish_round(self, assigned: Partitions, rejoins: bool) -> None:
         self.take(assigned - self.owned)
         self.is_joining = False
-        if rejoins or self._said_topics != self.role.topics:
+        if (rejoins and not self.role.temper.waits_for_call) or self._said_topics != self.role.topics:
             self._want_round(self.role.temper.rejoin_ms)
 
     # ------------------------------------------------------------------ heartbeats

@@ -3,7 +3,7 @@
 It must not know how a client acts on it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,8 +11,8 @@ class Temperament:
     """One way to be a consumer; without `protocols` it speaks KIP-848.
 
     `reaction_ms` passes between a called heartbeat and JoinGroup, `rejoin_ms` before a follow-up join of a cooperative
-    client, which gave something up. `rounds` is how many JoinGroups make one join. A client with `parallel_beats` sends
-    a heartbeat also while one is unanswered or a join is open. `restates` tells whether a KIP-848 client says
+    client, which gave something up, unless it `waits_for_call`. `rounds` is how many JoinGroups make one join. A client
+    with `parallel_beats` sends a heartbeat also while one is unanswered or a join is open. `restates` tells whether a KIP-848 client says
     everything in every heartbeat, `taking_ms` how long its application takes to begin with new partitions.
     """
 
@@ -22,6 +22,7 @@ class Temperament:
     subscription_version: int = 0
     reaction_ms: int = 1
     rejoin_ms: int = 1
+    waits_for_call: bool = False
     rounds: int = 1
     heartbeat_ms: int = 3_000
     session_ms: int = 10_000
@@ -114,3 +115,15 @@ TEMPERAMENTS = {
     )
 }
 """Every temperament by its name."""
+
+UNDRAWN = {
+    name: replace(TEMPERAMENTS[like], name=name, waits_for_call=True)
+    for name, like in (
+        ("java-cooperative-shy", "java-cooperative"),
+        ("librdkafka-cooperative-shy", "librdkafka-cooperative"),
+        ("kafka-python-cooperative-shy", "kafka-python-cooperative"),
+    )
+}
+"""Temperaments that no seed draws, so that every seed goes on telling its story: cooperative clients that let go of
+what they lost and don't join by themselves.
+"""

@@ -13,7 +13,7 @@ from bridge.simulation.network import Network
 from bridge.simulation.schedule import Conditions
 from bridge.simulation.shell import Shell
 from bridge.simulation.subject import MakeSubject, Surroundings
-from bridge.simulation.temperaments import TEMPERAMENTS
+from bridge.simulation.temperaments import TEMPERAMENTS, UNDRAWN
 from bridge.simulation.timeline import Timeline
 from bridge.simulation.topics import Topics
 from translators.dialects.classic import JoinGroupReply
@@ -66,7 +66,7 @@ class World:
         """Start a client at a place where none lives."""
         if place in self.fleet and self.fleet[place].is_alive:
             return
-        temper = TEMPERAMENTS[name]
+        temper = TEMPERAMENTS.get(name) or UNDRAWN[name]
         is_static = place in self.conditions.static_places and temper.may_be_static
         role = Role(
             number=len(self._actors) + 1,

@@ -1,10 +1,17 @@
 """A fixed batch of stories with the real owner of groups: no law breaks, and a seed has one outcome."""
 
+import pytest
+
 from bridge.simulation.campaign import run_seeds, tell
+from bridge.simulation.schedule import Act, Conditions, Deed, Phase, Schedule
+from bridge.simulation.telling import LOOK_MS, QUIET_MS, Telling
+from bridge.simulation.temperaments import UNDRAWN
 from tests.support.simulated_bridge import OwnerSubject
 
 BATCH = range(60)
-ONCE_BROKEN = (138, 157, 180, 337, 340, 562, 602, 778, 986, 1386)
+SHY = tuple(name for name in UNDRAWN if name.endswith("-shy"))
+HEARTBEAT_MS = 3_000
+ONCE_BROKEN = (138, 157, 180, 337, 340, 562, 602, 778, 986, 1386, 100_049, 100_050)
 """Seeds that found a bug of the bridge, or of this world, when they were first told."""
 
 
@@ -25,3 +32,23 @@ def test_stories_that_once_broke_a_law_break_none() -> None:
 def test_seed_has_one_outcome() -> None:
     """Reliability 3.6: the same trace, event for event."""
     assert tell(4, OwnerSubject) == tell(4, OwnerSubject)
+
+
+@pytest.mark.parametrize("newcomer", ["java-consumer", "java-cooperative", "java"])
+@pytest.mark.parametrize("shy", SHY)
+def test_cooperative_clients_that_let_go_and_wait_are_called(shy: str, newcomer: str) -> None:
+    """A client that lets go of what it lost and doesn't join by itself keeps nobody waiting for long: within four
+    heartbeats (the loser is called, is called once more, the gainer is called) everything is in use.
+    """
+    form = Phase(is_calm=False, acts=tuple(Act(at_ms=0, deed=Deed.START, place=place, name=shy) for place in (0, 1)))
+    join = Phase(is_calm=False, acts=(Act(at_ms=0, deed=Deed.START, place=2, name=newcomer),))
+    formed, joined = (_tell_shy(form), _tell_shy(form, join))
+    assert joined - formed - QUIET_MS - LOOK_MS <= 4 * HEARTBEAT_MS
+
+
+def _tell_shy(*phases: Phase) -> int:
+    """How long a story takes that breaks no law."""
+    conditions = Conditions(partitions=12, initial_delay_ms=500, consumer_heartbeat_ms=2_000)
+    ending = Telling(Schedule(1, conditions, phases), OwnerSubject).tell()
+    assert ending.broken is None
+    return ending.virtual_ms

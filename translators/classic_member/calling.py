@@ -17,8 +17,12 @@ from translators.classic_member.tenure import Tenure, still_releasing
 
 
 def first_call(tenure: Tenure, limits: Limits, now_ms: int) -> Call:
-    """Give the call of a client that was just handed its assignment."""
-    return ReleaseAwaited(now_ms + limits.gain_wait_max_ms) if still_releasing(tenure) else NotCalled()
+    """Give the call of a client that was just handed its assignment.
+
+    What it has to let go stays its own until it joins without it, and others wait for that. Clients join by themselves,
+    most of them at once; who doesn't is told at its next heartbeat, as a broker tells it.
+    """
+    return ReleaseAwaited(now_ms + limits.release_wait_ms) if still_releasing(tenure) else NotCalled()
 
 
 def review_call(call: Call, membership: Membership, tenure: Tenure, settle_ms: int | None, now_ms: int) -> Call:

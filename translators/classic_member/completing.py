@@ -44,7 +44,7 @@ from translators.classic_member.states import (
     State,
 )
 from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
-from translators.classic_member.tenure import amend, usable
+from translators.classic_member.tenure import amend, overtake, usable
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
@@ -94,6 +94,8 @@ def completing_deadline(state: CompletingRebalance) -> int:
 
 def _sync(state: CompletingRebalance, event: SyncReceived, now_ms: int) -> MemberStep:
     membership, tenure = state.membership, state.tenure
+    if _is_overtaken(state, event.request.generation):
+        return Step(_alive(state, now_ms), (refuse_sync(event.ref, ErrorCode.REBALANCE_IN_PROGRESS),))
     code = judge_sync(event.request, membership, tenure.generation)
     if code is not ErrorCode.NONE:
         return Step(state, (refuse_sync(event.ref, code),))
@@ -109,10 +111,24 @@ def _sync(state: CompletingRebalance, event: SyncReceived, now_ms: int) -> Membe
 
 
 def _heartbeat(state: CompletingRebalance, event: HeartbeatReceived, now_ms: int) -> MemberStep:
+    if _is_overtaken(state, event.request.generation):
+        return Step(_alive(state, now_ms), (answer_heartbeat(event.ref, ErrorCode.REBALANCE_IN_PROGRESS),))
     if event.request.generation != state.tenure.generation:
         return Step(state, (answer_heartbeat(event.ref, ErrorCode.ILLEGAL_GENERATION),))
-    alive = replace(state, session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms)
-    return Step(alive, (answer_heartbeat(event.ref, ErrorCode.NONE),))
+    return Step(_alive(state, now_ms), (answer_heartbeat(event.ref, ErrorCode.NONE),))
+
+
+def _is_overtaken(state: CompletingRebalance, generation: int) -> bool:
+    """Tell whether this is the generation that the client was told last, and something was taken from it since.
+
+    A broker calls its members to join again with the same code while they fetch their assignments (K1.50).
+    """
+    return state.is_overtaken and generation == state.tenure.generation - 1
+
+
+def _alive(state: CompletingRebalance, now_ms: int) -> CompletingRebalance:
+    """The same member with a whole session before it."""
+    return replace(state, session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms)
 
 
 def _join(state: CompletingRebalance, event: JoinReceived, now_ms: int) -> MemberStep:
@@ -127,6 +143,7 @@ def _join(state: CompletingRebalance, event: JoinReceived, now_ms: int) -> Membe
         membership=membership,
         session_deadline_ms=now_ms + profile.session_timeout_ms,
         sync_deadline_ms=now_ms + profile.rebalance_timeout_ms,
+        is_overtaken=False,
     )
     return Step(again, (accept_join(event.ref, membership, state.tenure),))
 
@@ -142,8 +159,16 @@ def _answered(state: CompletingRebalance, event: Answered, now_ms: int) -> Membe
     if isinstance(answer, Refused):
         return _refused(state, answer, now_ms)
     membership = learn(state.membership, answer)
-    tenure = amend(state.tenure, membership.granted, state.using)
-    heard = replace(state, membership=membership, tenure=tenure, talk=rest(answer, now_ms))
+    takes = state.is_shown and not state.tenure.handed <= membership.granted
+    tenure = (overtake if takes else amend)(state.tenure, membership.granted, state.using)
+    heard = replace(
+        state,
+        membership=membership,
+        tenure=tenure,
+        talk=rest(answer, now_ms),
+        is_shown=state.is_shown and not takes,
+        is_overtaken=state.is_overtaken or takes,
+    )
     # What was promised but never used is let go by saying so.
     gave_up = not state.tenure.since.keys() <= tenure.since.keys()
     return _ask(heard) if gave_up or isinstance(state.talk, Overtaken) else Step(heard)

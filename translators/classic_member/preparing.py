@@ -145,6 +145,7 @@ def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:
         talk=state.talk,
         session_deadline_ms=now_ms + profile.session_timeout_ms,
         sync_deadline_ms=now_ms + profile.rebalance_timeout_ms,
+        is_shown=tenure.generation == generation_of(state.tenure),
     )
     return Step(completing, (accept_join(state.parked.ref, membership, tenure),))
 

@@ -30,10 +30,12 @@ class Limits:
     """How long things may take at most, in milliseconds (decisions 10, 11 and 17).
 
     `settle_ms` is how long a gainer waits for more where pending partitions are unknown and the coordinator gives no
-    heartbeat interval.
+    heartbeat interval. `release_wait_ms` is how long a cooperative client has to join by itself after it let go:
+    librdkafka takes half a second.
     """
 
     gain_wait_max_ms: int = 5_000
+    release_wait_ms: int = 1_000
     eager_join_hold_max_ms: int = 5_000
     settle_ms: int = 3_000
     retry_ms: int = 500
@@ -177,7 +179,12 @@ class PreparingRebalance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletingRebalance:
-    """JoinGroup is answered, SyncGroup is expected; the assignment may still be amended."""
+    """JoinGroup is answered, SyncGroup is expected; the assignment may still be amended.
+
+    `is_shown`: the client joined without news and was told its old generation, whose assignment it may have had, so
+    nothing may be taken from it any more. `is_overtaken`: something had to be taken, so the tenure is of the generation
+    after the one that the client was told; it has to join again to hear of it.
+    """
 
     membership: Membership
     tenure: Tenure
@@ -185,6 +192,8 @@ class CompletingRebalance:
     talk: Talk
     session_deadline_ms: int
     sync_deadline_ms: int
+    is_shown: bool = False
+    is_overtaken: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,12 @@ def amend(tenure: Tenure, assignment: Partitions, using: Partitions) -> Tenure:
     return Tenure(generation=tenure.generation, handed=assignment, since=since, released=released)
 
 
+def overtake(tenure: Tenure, assignment: Partitions, using: Partitions) -> Tenure:
+    """Make the next hand-out without a join: what its generation was given before lacks something now."""
+    generation = tenure.generation + 1
+    return Tenure(generation=generation, handed=assignment, since=_inherit(tenure.since, assignment, using, generation))
+
+
 def _stands(tenure: Tenure, assignment: Partitions) -> bool:
     return tenure.handed == assignment and assignment <= tenure.since.keys()
 

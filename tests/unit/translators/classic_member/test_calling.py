@@ -57,7 +57,7 @@ def test_called_stays_called() -> None:
 def test_releasing_client_comes_by_itself() -> None:
     """A cooperative client that must let go joins unasked, and is called only if it does not."""
     first = first_call(RELEASING, LIMITS, NOW)
-    assert first == ReleaseAwaited(LATEST)
+    assert first == ReleaseAwaited(NOW + LIMITS.release_wait_ms)
     assert review_call(first, membership(parts(A, C)), RELEASING, 1, NOW) == first
     assert first_call(tenure(A), LIMITS, NOW) == NotCalled()
 

@@ -54,12 +54,14 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.states import (
     Asked,
+    CompletingRebalance,
     Overtaken,
     PreparingRebalance,
     ReleaseAwaited,
     Retrying,
     Scheduled,
     Silent,
+    Stable,
 )
 from translators.classic_member.tenure import Tenure
 from translators.dialects.errors import ErrorCode
@@ -85,7 +87,7 @@ def test_completing_sync_of_a_loser_awaits_its_release() -> None:
     releasing = Tenure(generation=4, handed=parts(A), since={A: 3, B: 3})
     state = replace(completing(A), tenure=releasing, using=parts(A, B))
     step = client_while_completing(state, synced(4), NOW)
-    call = ReleaseAwaited(NOW + LIMITS.gain_wait_max_ms)
+    call = ReleaseAwaited(NOW + LIMITS.release_wait_ms)
     assert step == Step(replace(stable(A), tenure=releasing, call=call), (sync_reply(A),))
 
 
@@ -143,6 +145,37 @@ def test_completing_loss_that_the_client_uses_is_not_let_go() -> None:
     step = world_while_completing(state, granted(parts(A)), NOW)
     kept = Tenure(generation=3, handed=parts(A), since={A: 3, B: 3})
     assert step == Step(replace(state, membership=membership(parts(A)), tenure=kept, talk=Silent()))
+
+
+def test_completing_shown_generation_never_shrinks() -> None:
+    """A client that joined without news may have had this generation's assignment: it is called to join again while it
+    fetches it, as a broker calls it (K1.50), and its next JoinGroup hears of the next generation.
+    """
+    shown = replace(completing(A, B, talk=Asked()), is_shown=True)
+    step = world_while_completing(shown, granted(parts(A, C)), NOW)
+    overtaken = step.state
+    assert isinstance(overtaken, CompletingRebalance)
+    assert overtaken.tenure == Tenure(generation=4, handed=parts(A, C), since={A: 3, C: 4})
+    assert step.effects == (inquiry(parts(A, C)),)
+    alive = replace(overtaken, session_deadline_ms=LATER + SESSION_MS)
+    again = ErrorCode.REBALANCE_IN_PROGRESS
+    assert client_while_completing(overtaken, synced(3), LATER) == Step(alive, (sync_error(again),))
+    assert client_while_completing(overtaken, beat(3), LATER) == Step(alive, (beat_reply(again),))
+    assert client_while_completing(overtaken, synced(2), NOW).effects == (sync_error(ErrorCode.ILLEGAL_GENERATION),)
+    rejoined = client_while_completing(overtaken, joined(), NOW)
+    assert rejoined.effects == (join_reply(4),)
+    told = rejoined.state
+    assert isinstance(told, CompletingRebalance)
+    assert client_while_completing(told, synced(3), NOW).effects == (sync_error(ErrorCode.ILLEGAL_GENERATION),)
+    assert isinstance(client_while_completing(told, synced(4), NOW).state, Stable)
+
+
+def test_completing_shown_generation_may_grow() -> None:
+    """What is gained before SyncGroup comes with it; nothing that the client was told becomes untrue."""
+    shown = replace(completing(A, talk=Asked()), is_shown=True)
+    step = world_while_completing(shown, granted(parts(A, B)), NOW)
+    grown = replace(shown, membership=membership(parts(A, B)), tenure=tenure(A, B), talk=Silent())
+    assert step == Step(grown)
 
 
 def test_completing_asks_once_more_when_overtaken() -> None:

@@ -84,7 +84,8 @@ def test_preparing_newcomer_gets_generation_one() -> None:
 def test_preparing_same_assignment_keeps_the_generation() -> None:
     """A member that rejoined by itself and gets the same back is answered at once, unchanged (decision 12)."""
     step = world_while_preparing(preparing(Asked()), granted(parts(A, B)), NOW)
-    assert step == Step(completed_at(NOW, tenure(A, B)), (join_reply(3),))
+    shown = replace(completed_at(NOW, tenure(A, B)), is_shown=True)
+    assert step == Step(shown, (join_reply(3),))
 
 
 def test_preparing_changed_assignment_moves_the_generation() -> None:
@@ -137,7 +138,10 @@ def test_preparing_with_unknown_pending_is_not_held() -> None:
     """On road upstream there is nothing to wait for (decision 17)."""
     step = world_while_preparing(preparing(Asked()), granted(parts(A, B), None, interval_ms=5_000), NOW)
     expected = replace(
-        completed_at(NOW, tenure(A, B)), membership=membership(parts(A, B), None), talk=Scheduled(NOW + 5_000)
+        completed_at(NOW, tenure(A, B)),
+        membership=membership(parts(A, B), None),
+        talk=Scheduled(NOW + 5_000),
+        is_shown=True,
     )
     assert step == Step(expected, (join_reply(3),))
 
