@@ -6,6 +6,8 @@ It must not know where entries are kept, tasks, or when answers are released.
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
+from bridge.coordinators import facts
+from bridge.coordinators.facts import BridgeFact, FactBook
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.pages import Page, bind
 from bridge.engine import records_codec
@@ -27,8 +29,10 @@ from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, deco
 from translators.dialects.ids import TopicPartition
 from translators.dialects.versioned import UnreadableRecord
 
-ENGINE, MEMBER, ANEW = b"E", b"M", b"A"
-"""The first byte of an entry: a record of the engine, a part of a classic member, or "what was before is void"."""
+ENGINE, MEMBER, FACT, ANEW = b"E", b"M", b"F", b"A"
+"""The first byte of an entry: a record of the engine, a part of a classic member, a fact about the bridge, or "what was
+before is void".
+"""
 
 
 class Scribe:
@@ -39,15 +43,33 @@ class Scribe:
         self._machines = machines
         self._pages: list[Page] = []
         self._written: dict[AskRef, Remainder] = {}
+        self._facts = FactBook()
         self._is_writing = False
         self._is_torn = False
 
-    def begin(self, written: dict[AskRef, Remainder]) -> None:
-        """Write from now on; the journal holds the shard as it is, and these members."""
+    def begin(self, written: dict[AskRef, Remainder], told: FactBook) -> None:
+        """Write from now on; the journal holds the shard as it is, these members and these facts.
+
+        The first journal is believed all that it tells. Later it has lost what could not be written: facts are no
+        part of any turn, so those that hold are written again.
+        """
         self._machines.watch()
         self._written = written
-        self._pages = []
+        if not self._is_writing:
+            for fact in told.facts():
+                if self._facts.get(fact.name) is None:
+                    self._facts.take(fact)
+        self._pages = [_fact_page(fact) for fact in self._facts.since(told)]
         self._is_writing, self._is_torn = True, False
+
+    def fact(self, name: str) -> str | None:
+        """What is kept of the bridge under this name."""
+        return self._facts.get(name)
+
+    def keep_fact(self, fact: BridgeFact) -> None:
+        """Keep this of the bridge from now on; written only where it says something else than before."""
+        if self._facts.take(fact) and self._is_writing:
+            self._pages.append(_fact_page(fact))
 
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
@@ -76,6 +98,7 @@ class Scribe:
         self._is_torn, self._pages, self._written = False, [], {}
         self._machines.take_changed()
         pages = [Page(ANEW, _nothing, None), *map(_record_page, condense_shard(self._shard))]
+        pages += map(_fact_page, self._facts.facts())
         for key in self._machines:
             pages += self._write_member(key)
         return bind(pages)
@@ -95,6 +118,10 @@ def _record_page(record: Record) -> Page:
     return Page(ENGINE, records_codec.TABLE.encode, record)
 
 
+def _fact_page(fact: BridgeFact) -> Page:
+    return Page(FACT, facts.TABLE.encode, fact)
+
+
 def _is_durable(record: Record) -> bool:
     return isinstance(record, DurableRecord)
 
@@ -103,18 +130,22 @@ def _nothing(_value: object) -> bytes:
     return b""
 
 
-def replay(entries: Iterable[bytes], shard: Shard) -> RemainderBook:
-    """Apply a journal to an empty shard and gather its classic members; raises UnreadableRecord."""
+def replay(entries: Iterable[bytes], shard: Shard, told: FactBook | None = None) -> RemainderBook:
+    """Apply a journal to an empty shard and gather its classic members and facts; raises UnreadableRecord."""
     book = RemainderBook()
+    told = FactBook() if told is None else told
     for entry in entries:
         match entry[:1]:
             case b"E":
                 apply(shard, records_codec.decode(entry[1:]))
             case b"M":
                 book.take(remainder_codec.decode(entry[1:]))
+            case b"F":
+                told.take(facts.decode(entry[1:]))
             case b"A":
                 empty(shard)
                 book.clear()
+                told.clear()
             case kind:
                 raise UnreadableRecord(f"entry of {len(entry)} bytes begins with {kind!r}: a newer release wrote it")
     return book
@@ -123,7 +154,10 @@ def replay(entries: Iterable[bytes], shard: Shard) -> RemainderBook:
 def condense(entries: Iterable[bytes]) -> Iterator[bytes]:
     """Fewer entries from which the same state is replayed."""
     shard = Shard(settings=EngineSettings(), assignors={})
-    book = replay(entries, shard)
+    told = FactBook()
+    book = replay(entries, shard, told)
+    for fact in told.facts():
+        yield FACT + facts.encode(fact)
     for record in condense_shard(shard):
         yield ENGINE + records_codec.encode(record)
     for entry in book.entries():
@@ -139,11 +173,12 @@ def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: S
     flights = dict(shard.flights)
     empty(shard)
     machines.clear()
-    book = replay(entries, shard)
+    told = FactBook()
+    book = replay(entries, shard, told)
     for commit_id, flight in sorted(flights.items()):
         apply(shard, CommitBegun(commit_id, flight.group_id, flight.partitions))
     members = {AskRef(*key): former for key, former in book.remainders(machines.limits).items()}
-    scribe.begin(members)
+    scribe.begin(members, told)
     scribe.note(resume(shard, now_ms))
     for key, former in members.items():
         group = shard.groups.get(key.group_id)

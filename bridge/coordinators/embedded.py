@@ -4,19 +4,19 @@ It must not know sockets, frames, or how a group is decided.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf
 
 import trio
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
-from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.commits import CommitDesk, Ways
 from bridge.coordinators.deletions import Turn, places_deleted, take_turn
 from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.exchange import TurnResult
+from bridge.coordinators.facts import BridgeFact
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.held import Held
@@ -30,6 +30,7 @@ from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
+from bridge.coordinators.turns import Turns
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType, UnloadClassicGroups
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
@@ -47,7 +48,6 @@ from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
 STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
-_TURN_FAILED = "EB-GROUP-002: a turn failed; the groups go on, please report this with the requests: %.2000r"
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 _FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
 _NO_TOPIC_IDS = Refusal(
@@ -66,17 +66,18 @@ class EmbeddedGroups:
         self, owner: GroupOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
     ) -> None:
         self.owner = owner
-        self.turn_failures = 0
         self.refusals = Refusals()
         self.log = GroupLog()
         self.held = Held()
         self.own = OwnRequests(deliver)
         self.ledger = Ledger(self.own.deliver)
+        self.turns = Turns(owner, self.ledger, clock, self._release)
         self._clock = clock
         self._deliver = self.ledger.deliver
         self._inbox: list[Arrival | Command] = []
         self._wake = trio.Event()
         self._sleeps_until_ms: float = -inf
+        self._ended_meanwhile: list[int] = []
         self._nursery: trio.Nursery | None = None
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
@@ -125,6 +126,10 @@ class EmbeddedGroups:
             result = owner.revive(journal.replay(), self._clock.now_ms())
             self._patterns.remember(owner.shard.patterns)
             self._release(result)
+            if self.ledger.closed is None:
+                ended, self._ended_meanwhile = self._ended_meanwhile, []
+                for commit_id in ended:
+                    self._end_commit(commit_id)
 
         self.ledger.keep(journal, condense, revive)
         revive()
@@ -133,6 +138,18 @@ class EmbeddedGroups:
             LOG.info("%d groups go on with %d classic members", len(owner.shard.groups), len(owner.machines))
         for commit_id in hold_commits(owner.shard):
             self.desk.await_over(commit_id)
+
+    def fact(self, name: str) -> str | None:
+        """What the journal keeps of the bridge itself under this name; without a journal, what was kept since."""
+        return self.owner.fact(name)
+
+    def keep_fact(self, name: str, text: str) -> None:
+        """Keep something about the bridge over restarts, "" for no longer; it is written soon, also after a full disk.
+
+        Facts are no part of a turn: a reload does not undo them.
+        """
+        self.owner.keep_fact(BridgeFact(name, text))
+        self.ledger.note(self.owner.entries())
 
     # ------------------------------------------------------------------ requests
 
@@ -147,7 +164,7 @@ class EmbeddedGroups:
         match request:
             case Heartbeat() if not self._inbox:
                 now_ms = self._clock.now_ms()
-                self._guarded(lambda: self.owner.beat(ref, request, now_ms), (Arrival(ref, client, request),))
+                self.turns.take(lambda: self.owner.beat(ref, request, now_ms), (Arrival(ref, client, request),))
             case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup() | ConsumerGroupHeartbeat():
                 self._take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
@@ -189,7 +206,7 @@ class EmbeddedGroups:
         """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
         now_ms = self._clock.now_ms()
         self._catch_up()
-        self._guarded(lambda: self.owner.take_turn([UnloadClassicGroups()], now_ms))
+        self.turns.take(lambda: self.owner.take_turn([UnloadClassicGroups()], now_ms))
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
@@ -197,7 +214,8 @@ class EmbeddedGroups:
         self.held.forget(connection)
         self.desk.queue.forget(connection)
         self._catch_up()
-        self._guarded(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
+        if self.ledger.closed is None:
+            self.turns.take(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
 
     def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
         queue = self.desk.queue
@@ -209,7 +227,7 @@ class EmbeddedGroups:
         try:
             self._views.submit(ref, via, request, turn.answer)
         except Exception:
-            self.turn_failures += 1
+            self.turns.failures += 1
             LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
             turn.answer(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
@@ -253,7 +271,7 @@ class EmbeddedGroups:
         try:
             refusal = await self.gate.ask(questions)
         except Exception as problem:
-            self.turn_failures += 1
+            self.turns.failures += 1
             LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
             refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"the look at the broker failed: {problem!r}")
         for waiting in self.held.end(arrival.ref):
@@ -318,7 +336,7 @@ class EmbeddedGroups:
         now_ms = self._clock.now_ms()
         self._catch_up()
         if self.ledger.closed is None:
-            self._guarded(lambda: self.owner.pass_deadlines(now_ms))
+            self.turns.take(lambda: self.owner.pass_deadlines(now_ms))
         self.desk.pass_drains(now_ms)
 
     def _catch_up(self) -> None:
@@ -327,34 +345,13 @@ class EmbeddedGroups:
             return
         arrivals, self._inbox = self._inbox, []
         concerned = [arrival for arrival in arrivals if isinstance(arrival, Arrival)]
-        self._guarded(lambda: self.owner.take_turn(arrivals, self._clock.now_ms()), concerned)
-
-    def _guarded(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> None:
-        """A bug ends this turn and nothing else: what it had decided counts, its other clients are to try again.
-
-        A JoinGroup that its machine holds is answered later: the machine asks again by itself.
-        """
-        try:
-            with RestingCollector():
-                result = act()
-        except Exception:
-            self.turn_failures += 1
-            LOG.exception(_TURN_FAILED, [arrival.request for arrival in concerned])
-            result = self._recover()
-            answered = {ref for ref, _ in result.replies}
-            self._release(result)
+        closed = self.ledger.closed
+        if closed is not None:
+            # Nothing may be answered that can't be written; commands come about again once the groups are revived.
             for arrival in concerned:
-                if arrival.ref not in answered and not self.owner.machines.is_parked(arrival.ref):
-                    self._deliver(arrival.ref, error_reply(arrival.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        else:
-            self._release(result)
-
-    def _recover(self) -> TurnResult:
-        try:
-            return self.owner.recover(self._clock.now_ms())
-        except Exception:
-            LOG.exception("EB-GROUP-005: the failed turn could not be tidied up; restart the bridge if groups stall")
-            return TurnResult((), ())
+                self._refuse(arrival.ref, arrival.client, arrival.request, closed)
+            return
+        self.turns.take(lambda: self.owner.take_turn(arrivals, self._clock.now_ms()), concerned)
 
     def _release(self, result: TurnResult) -> None:
         self.ledger.note(self.owner.entries())
@@ -372,21 +369,20 @@ class EmbeddedGroups:
     # ------------------------------------------------------------------ what others need of the owner
 
     def _begin_commit(self, ref: RequestRef, request: Commit) -> CommitAdmitted | CommitRefused:
-        try:
-            return self.owner.begin_commit(ref, request, self._clock.now_ms())
-        except Exception:
-            self.turn_failures += 1
-            LOG.exception(_TURN_FAILED, request)
-            self._release(self._recover())
-            return CommitRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        now_ms = self._clock.now_ms()
+        failed: CommitAdmitted | CommitRefused = CommitRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self.turns.judge(lambda: self.owner.begin_commit(ref, request, now_ms), failed, request)
 
     def _end_commit(self, commit_id: int) -> None:
-        self._guarded(lambda: self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
+        if self.ledger.closed is not None:
+            self._ended_meanwhile.append(commit_id)
+            return
+        self.turns.take(lambda: self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
 
     def _delete_group(self, group_id: GroupId) -> ErrorCode:
-        code = self.owner.delete_group(group_id, self._clock.now_ms())
-        self.ledger.note(self.owner.entries())
-        return code
+        now_ms = self._clock.now_ms()
+        failed = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return self.turns.judge(lambda: self.owner.delete_group(group_id, now_ms), failed, group_id)
 
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"

@@ -25,6 +25,7 @@ RETRY_MAX_S = 30.0
 """The same when it fails again and again though a try goes well: little fits on a disk that is almost full."""
 
 LOG = logging.getLogger("epochbridge.coordinators")
+_GOING_BACK = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "a turn failed: the groups go back to what is written")
 
 
 class Deliver(Protocol):
@@ -56,6 +57,7 @@ class Ledger:
         self._nursery: trio.Nursery | None = None
         self._compacting = trio.Lock()
         self._pause_s = RETRY_S
+        self.is_going_back = False
 
     def keep(self, journal: Journal, condense: Condense, revive: Callable[[], None]) -> None:
         """Write to this journal from now on; `revive` makes the groups what it holds, after a failed append."""
@@ -89,6 +91,19 @@ class Ledger:
         else:
             (self._held_behind if self._behind else self._held).append((ref, reply))
 
+    def go_back(self) -> bool:
+        """What was decided last is void: have the groups go back to what is written; False where nothing is kept.
+
+        What was noted before is written first, and its answers leave. Until the groups are back nothing is decided, and
+        everybody whose request is open then is told to come again.
+        """
+        if self._journal is None:
+            return False
+        if self.closed is None:
+            self.closed, self.is_going_back = _GOING_BACK, True
+            self._wake.set()
+        return True
+
     async def run(self) -> None:
         """Wait for appends and let answers go, until cancelled."""
         async with trio.open_nursery() as nursery:
@@ -103,6 +118,8 @@ class Ledger:
                         await self._fail(problem)
                     else:
                         self._end_append()
+                if self.is_going_back:
+                    await self._return_to_written()
 
     def _begin(self, journal: Journal, entries: Collection[bytes]) -> None:
         try:
@@ -119,7 +136,8 @@ class Ledger:
         released, self._held, self._held_behind = self._held, self._held_behind, []
         behind, self._behind = self._behind, []
         self._writing = None
-        self.note(Blocks(behind))
+        if behind and self._journal is not None:
+            self._begin(self._journal, Blocks(behind))
         if self._writing is None:
             released, self._held = released + self._held, []
         for ref, reply in released:
@@ -152,6 +170,7 @@ class Ledger:
         )
         self.failures += 1
         self.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        self.is_going_back = False
         self._writing, self._held, self._behind, self._held_behind = None, [], [], []
         async with self._compacting:
             self._revive()
@@ -165,6 +184,30 @@ class Ledger:
         self.closed = None
         self._revive()
         LOG.warning("the journal can be written again; embedded groups go on")
+
+    async def _return_to_written(self) -> None:
+        """Make the groups what the journal says; while it can't be read they stand still."""
+        pause_s = RETRY_S
+        while True:
+            async with self._compacting:
+                self.closed = None
+                try:
+                    self._revive()
+                except Exception:
+                    self.closed = _GOING_BACK
+                    LOG.exception(
+                        "EB-GROUP-008: the groups can't go back to what is written, tried again in %.0f s; restart the "
+                        "bridge with another journal.path if that goes on",
+                        pause_s,
+                    )
+                else:
+                    break
+            self._refuse_open()
+            await trio.sleep(pause_s)
+            pause_s = min(2 * pause_s, RETRY_MAX_S)
+        self.is_going_back = False
+        self._refuse_open()
+        LOG.error("EB-GROUP-007: the groups went back to what is written; members keep their ids and generations")
 
     def _refuse_open(self) -> None:
         """Commits are left alone: what the broker says of them holds."""

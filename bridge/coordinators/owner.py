@@ -12,6 +12,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.classic_door import ClassicDoor
 from bridge.coordinators.durability import revive
 from bridge.coordinators.exchange import Exchange, TurnResult
+from bridge.coordinators.facts import BridgeFact
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
@@ -152,6 +153,14 @@ class GroupOwner:
     def entries(self) -> Collection[bytes]:
         """What the journal has to hold before any answer of what was done so far goes; said once."""
         return self._exchange.scribe.take()
+
+    def fact(self, name: str) -> str | None:
+        """What is kept of the bridge itself under this name."""
+        return self._exchange.scribe.fact(name)
+
+    def keep_fact(self, fact: BridgeFact) -> None:
+        """Keep something about the bridge itself; `entries` has it next."""
+        self._exchange.scribe.keep_fact(fact)
 
     def revive(self, entries: Iterable[bytes], now_ms: int) -> TurnResult:
         """Go back, or on, to what a journal holds; whatever else was known is forgotten, and written down from now on.

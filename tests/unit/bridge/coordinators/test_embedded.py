@@ -98,7 +98,7 @@ async def test_ten_thousand_heartbeats_in_a_second(autojump_clock: MockClock) ->
                 ref = world.send(Heartbeat(GROUP, generation, MemberId("a"), None))
                 assert world.replies[ref] == HeartbeatReply(NONE)
             await trio.sleep(0.01)
-        assert world.groups.turn_failures == 0
+        assert world.groups.turns.failures == 0
 
 
 async def test_leave_does_not_overtake_a_join_that_waits_for_the_broker(autojump_clock: MockClock) -> None:
@@ -154,7 +154,7 @@ async def test_bug_in_a_look_is_no_end_of_the_bridge(
         with caplog.at_level(logging.CRITICAL):
             assert (await world.join()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
         world.broker.raises = None
-        assert world.groups.turn_failures == 1
+        assert world.groups.turns.failures == 1
         assert (await world.join()).error is NONE
 
 
