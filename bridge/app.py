@@ -30,6 +30,7 @@ from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.entrance import Entrance
 from bridge.net.listener import CannotListen
 from bridge.net.own_questions import OwnQuestions
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
@@ -44,6 +45,10 @@ from translators.dialects.ids import MemberId
 LOG = logging.getLogger("epochbridge.app")
 MEMBER_ID_BYTES = 16
 ADMIN_OFF = "off"
+_NOT_ASKED = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    "it is not known yet whether the cluster authenticates its clients: no broker has answered; the client tries again",
+)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -167,14 +172,28 @@ def make_owner(config: Config, now_ms: int) -> GroupOwner:
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
-    """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed."""
-    if cluster.requires_authentication and not config.settings.embedded_trust_clients:
+    """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed.
+
+    A verdict kills KIP-848 clients for good, so it takes proof: until it is known whether the cluster authenticates,
+    and that makes a difference, clients are told to come again.
+    """
+    if cluster.entrance is Entrance.OPEN:
+        return None
+    refusal = _login_fault(config, cluster)
+    if refusal is None or cluster.entrance is Entrance.LOGIN:
+        return refusal
+    return _NOT_ASKED
+
+
+def _login_fault(config: Config, cluster: UpstreamCluster) -> Refusal | None:
+    """What stands in the way where the cluster authenticates."""
+    if not config.settings.embedded_trust_clients:
         reason = (
             "EB-APP-002: the cluster authenticates its clients and the bridge does not check their rights; "
             "set embedded.trust-clients: true to serve embedded groups all the same"
         )
         return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
-    if cluster.requires_authentication and not cluster.can_log_in:
+    if not cluster.can_log_in:
         reason = (
             "EB-APP-004: the cluster authenticates its clients and the bridge has no credentials of its own to ask for "
             "topics and members; set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path"

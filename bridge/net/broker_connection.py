@@ -17,6 +17,10 @@ TLS_ALERT = b"\x15\x03"
 """How a TLS listener begins its answer to what is no TLS; as the length of an answer it would be 352 MB."""
 
 
+class BrokerClosed(BrokerUnreachable):
+    """The connection ended before the answer did."""
+
+
 async def connect(address: Address, timeout_s: float) -> SocketTransport:
     """Open a connection. Raises BrokerUnreachable."""
     try:
@@ -34,7 +38,7 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
     try:
         await send_all(transport, request)
     except PeerGone as error:
-        raise BrokerUnreachable(f"the broker ended the connection: {error}") from error
+        raise BrokerClosed(f"the broker ended the connection: {error}") from error
     start = await _receive(transport, LENGTH_BYTES)
     if start.startswith(TLS_ALERT):
         raise BrokerUnreachable(
@@ -56,7 +60,7 @@ async def _receive(transport: Transport, count: int) -> bytes:
         if got is None:
             await transport.wait_readable()
         elif got == 0:
-            raise BrokerUnreachable("the broker closed the connection instead of answering")
+            raise BrokerClosed("the broker closed the connection instead of answering")
         else:
             received += view[:got]
     return bytes(received)

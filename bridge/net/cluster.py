@@ -9,8 +9,9 @@ from collections.abc import Callable
 import trio
 
 from bridge.migration.route import Road
-from bridge.net.broker_connection import connect, exchange
+from bridge.net.broker_connection import BrokerClosed, connect, exchange
 from bridge.net.clock import now_ms
+from bridge.net.entrance import Entrance, Finding, after, handshake_finding, refusal_finding
 from bridge.net.house import LOG
 from bridge.net.login import LoginRefused, log_in
 from bridge.net.settings import ProxySettings
@@ -32,12 +33,24 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.finalized_features import offered_features
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.rewrite import brokers_in, rewrite
+from bridge.wire.sasl import Mechanism, handshake_request, read_handshake
 from bridge.wire.versions import offer
 
 OWN_CLIENT_ID = "epochbridge"
 OWN_SOFTWARE = ClientSoftware("epochbridge", "0.1.0")
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
+SASL_ANSWER_BYTES_MAX = 65_536
+_SIGNS_OF_LIFE = frozenset(
+    {
+        Finding.ANSWERED_A_STRANGER,
+        Finding.LET_US_IN,
+        Finding.REFUSED_OUR_LOGIN,
+        Finding.TALKED_OF_SASL,
+        Finding.FAILED_OUR_LOGIN,
+    }
+)
+"""What only a broker of the cluster can have said."""
 
 
 class UpstreamCluster:
@@ -46,10 +59,8 @@ class UpstreamCluster:
     def __init__(self, settings: ProxySettings, directory: Directory, listen_for: Callable[[int], bool]) -> None:
         self.directory = directory
         self.is_reachable = False
-        self.is_open = False
-        """Whether everybody is answered without a login, as was found when the cluster was asked last."""
+        self.entrance = Entrance.UNKNOWN
         self._is_known_away = False
-        self.requires_authentication = settings.credentials is not None
         self._login_fault = ""
         self._settings = settings
         self._listen_for = listen_for
@@ -173,57 +184,88 @@ class UpstreamCluster:
 
     # -------- its brokers
 
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody is known to be answered without a login."""
+        return self.entrance is Entrance.OPEN
+
+    def recall(self, entrance: Entrance) -> None:
+        """Begin with what an earlier run knew, unless this one knows already."""
+        if self.entrance is Entrance.UNKNOWN:
+            self.entrance = entrance
+
     async def refresh(self) -> bool:
-        """Ask the cluster once for its brokers; False when no broker of the bootstrap list answers."""
+        """Ask the cluster once for its brokers; False when no broker of the bootstrap list says anything."""
+        finding, why = await self._look()
+        self._note(finding)
+        is_heard = finding in _SIGNS_OF_LIFE
+        if not is_heard:
+            self._unreachable(why)
+        elif self._is_known_away:
+            self._is_known_away = False
+            LOG.info("the cluster answers again")
+        self.is_reachable = is_heard
+        return is_heard
+
+    def _note(self, finding: Finding) -> None:
+        before, self.entrance = self.entrance, after(self.entrance, finding)
+        if self.entrance is not before:
+            LOG.info("the cluster %s: it %s", "is open" if self.is_open else "wants a login", finding.value)
+
+    async def _look(self) -> tuple[Finding, str]:
+        """Ask one broker of the bootstrap list, and what is to be said where that came to nothing."""
+        address = self._address(None)
         try:
-            transport = await self._connect_once(None)
+            transport = await connect(address, self._settings.connect_timeout_ms / 1000)
         except BrokerUnreachable as error:
-            self._unreachable(str(error))
-            return False
+            return Finding.UNREACHABLE, str(error)
         try:
             with trio.fail_after(self._settings.connect_timeout_ms / 1000):
                 await self.enter(transport)
                 frame = await exchange(transport, metadata_request(), self._settings.limits.rewritten_answer_bytes_max)
+                brokers = brokers_in(ApiKey.METADATA, METADATA_VERSION, frame)
         except LoginRefused as problem:
             self._note_refusal(str(problem))
-            return True
-        except (BrokerUnreachable, trio.TooSlowError) as error:
-            # A listener that authenticates closes at the first request that is not about SASL. Where it is only slow,
-            # what is known of it counts on.
-            if isinstance(error, BrokerUnreachable) and await self._speaks():
-                self.requires_authentication, self.is_open = True, False
-            self._unreachable(str(error) or "no answer to Metadata in time")
-            return self.requires_authentication
+            return refusal_finding(problem), str(problem)
+        except BrokerClosed as error:
+            return (Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)), str(error)
+        except trio.TooSlowError:
+            return Finding.SILENT, "no answer to Metadata in time"
+        except (BrokerUnreachable, MalformedFrame) as error:
+            return Finding.UNREADABLE, str(error)
         finally:
             transport.close()
-        if self._is_known_away:
-            self._is_known_away = False
-            LOG.info("the cluster answers again")
-        self.is_reachable = True
-        self.requires_authentication, self.is_open = self.can_log_in, not self.can_log_in
         self._login_fault = ""
-        self.learn(brokers_in(ApiKey.METADATA, METADATA_VERSION, frame))
-        return True
+        self.learn(brokers)
+        if self.can_log_in:
+            return Finding.LET_US_IN, ""
+        return (Finding.ANSWERED_A_STRANGER if brokers else Finding.NAMED_NO_BROKERS), "Metadata names no brokers"
+
+    async def _ask_for_sasl(self, address: Address) -> Finding:
+        """Whether the listener that closed at Metadata wants a login: one that does names its mechanisms when asked.
+
+        That it speaks ApiVersions would prove nothing: whoever closed may be another broker than who speaks now, or the
+        one that has just been killed and is back.
+        """
+        limit_s = self._settings.connect_timeout_ms / 1000
+        try:
+            with trio.fail_after(limit_s):
+                transport = await connect(address, limit_s)
+                try:
+                    request = handshake_request(Mechanism.PLAIN, OWN_CLIENT_ID)
+                    return handshake_finding(read_handshake(await exchange(transport, request, SASL_ANSWER_BYTES_MAX)))
+                finally:
+                    transport.close()
+        except (BrokerUnreachable, MalformedFrame, trio.TooSlowError):
+            return Finding.CLOSED
 
     def _note_refusal(self, fault: str) -> None:
         """The cluster is there and does not let the bridge in: news when it begins, and when the reason changes."""
-        self.is_reachable = True
         level = logging.DEBUG if fault == self._login_fault else logging.ERROR
         self._login_fault = fault
         LOG.log(level, "%s", fault)
 
-    async def _speaks(self) -> bool:
-        """Whether a broker answers ApiVersions now: one that is going away, or a balancer without any, does not."""
-        limit_s = self._settings.connect_timeout_ms / 1000
-        with trio.move_on_after(limit_s):
-            return await self._ask_versions(None, limit_s) is not None
-        return False
-
     def _unreachable(self, why: str) -> None:
-        if self.requires_authentication:
-            self.is_reachable = True
-            return
-        self.is_reachable = False
         # Asked again every second: the first failure is news, the others are not.
         level = logging.DEBUG if self._is_known_away else logging.WARNING
         self._is_known_away = True

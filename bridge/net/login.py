@@ -29,7 +29,14 @@ ANSWER_BYTES_MAX = 65_536
 
 
 class LoginRefused(BrokerUnreachable):
-    """The broker does not let the bridge in; the text says why and what to change, never a secret."""
+    """The broker does not let the bridge in; the text says why and what to change, never a secret.
+
+    `is_brokers_word` tells whether the broker itself refused: what can't be read proves nothing of it.
+    """
+
+    def __init__(self, text: str, *, is_brokers_word: bool = False) -> None:
+        super().__init__(text)
+        self.is_brokers_word = is_brokers_word
 
 
 async def log_in(transport: Transport, credentials: Credentials, client_id: str) -> None:
@@ -51,7 +58,8 @@ async def _shake_hands(transport: Transport, mechanism: Mechanism, client_id: st
     offered = ", ".join(answer.mechanisms) or "none: is this a listener without SASL?"
     raise LoginRefused(
         f"EB-NET-041: the broker does not take {mechanism.value} ({answer.error.name}); it offers {offered}; "
-        "see upstream.sasl.mechanism"
+        "see upstream.sasl.mechanism",
+        is_brokers_word=answer.error is ErrorCode.UNSUPPORTED_SASL_MECHANISM and bool(answer.mechanisms),
     )
 
 
@@ -69,5 +77,6 @@ async def _authenticate(transport: Transport, token: bytes, client_id: str) -> A
         return answer
     raise LoginRefused(
         f"EB-NET-042: the broker refuses the bridge ({answer.error.name}: {answer.message or 'no reason given'}); "
-        "see upstream.sasl.username and the file of upstream.sasl.password.path"
+        "see upstream.sasl.username and the file of upstream.sasl.password.path",
+        is_brokers_word=True,
     )

@@ -16,6 +16,8 @@ from bridge.wire.frames import RequestHeader, read_request_header, request_frame
 from bridge.wire.versions import KNOWN, VersionTable
 
 LOOPBACK = "127.0.0.1"
+MECHANISMS = b"\x00\x21\x00\x00\x00\x01\x00\x0dSCRAM-SHA-512"
+"""An answer to SaslHandshake: UNSUPPORTED_SASL_MECHANISM, and the one that there is."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class ScriptedBroker:
     """When set, requests other than ApiVersions and Metadata wait for it before they are answered."""
     hangs_up_at: int | None = None
     """Api key that ends the connection, as a listener with SASL does before authentication."""
+    hangs_up_too: int | None = None
+    """Another one."""
     port: int = 0
     streams: list[trio.SocketStream] = field(default_factory=list)
 
@@ -66,7 +70,7 @@ class ScriptedBroker:
         key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
         if header.client_id != "epochbridge":
             self.requests.append((key, correlation_id, header.frame_bytes))
-        if key == self.hangs_up_at:
+        if key in (self.hangs_up_at, self.hangs_up_too):
             await stream.aclose()
             return
         if key == ApiKey.API_VERSIONS:

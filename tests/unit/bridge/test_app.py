@@ -11,6 +11,7 @@ from bridge.app import AppError, closed_reason, fresh_member_id, make_owner, ser
 from bridge.config import Config
 from bridge.config_keys import Settings
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.entrance import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address, Advertised, Directory
 from bridge.wire.sasl import Credentials, Mechanism
@@ -49,31 +50,38 @@ LOGIN = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word
 
 
 @pytest.mark.parametrize(
-    ("authenticates", "trusts", "credentials", "code"),
+    ("entrance", "trusts", "credentials", "code"),
     [
-        (True, False, None, "EB-APP-002"),
-        (True, False, LOGIN, "EB-APP-002"),
-        (True, True, None, "EB-APP-004"),
-        (True, True, LOGIN, None),
-        (False, False, None, None),
-        (False, False, LOGIN, "EB-APP-002"),
+        (Entrance.LOGIN, False, None, "EB-APP-002"),
+        (Entrance.LOGIN, False, LOGIN, "EB-APP-002"),
+        (Entrance.LOGIN, True, None, "EB-APP-004"),
+        (Entrance.LOGIN, True, LOGIN, None),
+        (Entrance.OPEN, False, None, None),
+        (Entrance.OPEN, True, None, None),
+        (Entrance.UNKNOWN, False, None, "retry"),
+        (Entrance.UNKNOWN, False, LOGIN, "retry"),
+        (Entrance.UNKNOWN, True, None, "retry"),
+        (Entrance.UNKNOWN, True, LOGIN, None),
     ],
 )
-def test_embedded_road_fails_closed(
-    authenticates: bool, trusts: bool, credentials: Credentials | None, code: str | None
+def test_embedded_road_fails_closed_and_judges_on_proof_only(
+    entrance: Entrance, trusts: bool, credentials: Credentials | None, code: str | None
 ) -> None:
     """A cluster that authenticates its clients is not served unless the operator says so, and lets the bridge ask.
 
-    One for which the bridge has credentials is such a cluster.
+    Where neither is known, clients come again: GROUP_AUTHORIZATION_FAILED ends a KIP-848 client for good.
     """
     settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0), credentials=credentials)
     directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
     cluster = UpstreamCluster(settings, directory, lambda _: True)
-    cluster.requires_authentication |= authenticates
+    cluster.recall(entrance)
     refusal = closed_reason(Config(replace(Settings(), embedded_trust_clients=trusts)), cluster)
+    if code == "retry":
+        assert refusal is not None
+        assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return
     assert (None if refusal is None else refusal.reason.partition(":")[0]) == code
-    if refusal is not None:
-        assert refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert refusal is None or refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:

@@ -8,6 +8,7 @@ import trio
 import trio.testing
 
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.entrance import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address, Advertised, Directory
 from bridge.session.limits import Limits
@@ -15,7 +16,10 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import Credentials, Mechanism
 from bridge.wire.versions import KNOWN, VersionRange
 from tests.support.front import settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
+from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, free_port
+
+NO_SASL = b"\x00\x22\x00\x00\x00\x00"
+"""ILLEGAL_SASL_STATE, which Kafka says on a listener without SASL."""
 
 
 def cluster_for(settings: ProxySettings) -> UpstreamCluster:
@@ -105,10 +109,11 @@ async def test_refresh_learns_brokers_and_cluster_that_authenticates_is_noticed(
         cluster = cluster_for(settings_for(broker))
         assert await cluster.refresh()
         assert dict(cluster.directory.ours) == {2: Address("bridge", 9002), 9: Address("bridge", 9009)}
-        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (True, False, True)
+        assert (cluster.is_reachable, cluster.entrance) == (True, Entrance.OPEN)
         broker.hangs_up_at = ApiKey.METADATA
+        broker.bodies[ApiKey.SASL_HANDSHAKE] = MECHANISMS
         assert await cluster.refresh()
-        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (True, True, False)
+        assert (cluster.is_reachable, cluster.entrance) == (True, Entrance.LOGIN)
         nursery.cancel_scope.cancel()
 
 
@@ -128,28 +133,69 @@ async def test_cluster_that_hangs_up_at_everything_is_away_and_as_open_as_before
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(trio.serve_tcp, hang_up, broker.port, host=LOOPBACK))
         assert not await cluster.refresh()
-        assert (cluster.is_reachable, cluster.requires_authentication, cluster.is_open) == (False, False, True)
+        assert (cluster.is_reachable, cluster.entrance) == (False, Entrance.OPEN)
         nursery.cancel_scope.cancel()
 
 
-async def test_cluster_that_is_slow_authenticates_as_before() -> None:
-    """What was refused is not served because a broker did not answer in time."""
-    broker = ScriptedBroker(hangs_up_at=ApiKey.METADATA)
+@pytest.mark.parametrize("hangs_up_at", [ApiKey.METADATA, ApiKey.SASL_HANDSHAKE])
+@pytest.mark.parametrize("body", [b"", NO_SASL])
+async def test_broker_that_dies_while_it_is_asked_and_is_back_at_once_is_no_cluster_with_a_login(
+    hangs_up_at: ApiKey, body: bytes
+) -> None:
+    """A hung broker that is killed closes at Metadata, and whoever takes its place speaks ApiVersions: no proof.
+
+    The cluster was taken for one with authentication, and every client got GROUP_AUTHORIZATION_FAILED.
+    """
+    broker = ScriptedBroker(bodies={ApiKey.SASL_HANDSHAKE: body})
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
-        cluster = cluster_for(replace(settings_for(broker), connect_timeout_ms=300))
-        assert await cluster.refresh()
-        assert cluster.requires_authentication
+        fresh = cluster_for(settings_for(broker))
+        known = cluster_for(settings_for(broker))
+        assert await known.refresh()
+        broker.hangs_up_at, broker.hangs_up_too = ApiKey.METADATA, hangs_up_at
+        for cluster, entrance in ((fresh, Entrance.UNKNOWN), (known, Entrance.OPEN)):
+            assert not await cluster.refresh()
+            assert (cluster.is_reachable, cluster.entrance) == (False, entrance)
         nursery.cancel_scope.cancel()
+
+
+async def test_answer_that_cannot_be_read_proves_nothing() -> None:
+    """A TLS listener, a web server, an answer that ends too early: asked again, and nothing is known."""
+
+    async def say(words: bytes, stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(words)
+        await stream.aclose()
+
+    for words in (
+        b"\x15\x03\x03\x00\x02\x02\x50",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\x00\x00\x00\x05\x00\x00\x00\x00\x00",
+    ):
+        async with trio.open_nursery() as nursery:
+            (listener,) = await nursery.start(partial(trio.serve_tcp, partial(say, words), 0, host=LOOPBACK))
+            port: int = listener.socket.getsockname()[1]
+            cluster = cluster_for(settings_for(ScriptedBroker(port=port)))
+            assert not await cluster.refresh()
+            assert (cluster.is_reachable, cluster.entrance) == (False, Entrance.UNKNOWN)
+            nursery.cancel_scope.cancel()
+
+
+async def test_cluster_that_is_slow_is_as_it_was_known_and_away() -> None:
+    """What was refused is not served because a broker did not answer in time, nor the other way round."""
 
     async def say_nothing(stream: trio.SocketStream) -> None:
         await stream.receive_some()
         await trio.sleep_forever()
 
     async with trio.open_nursery() as nursery:
-        await nursery.start(partial(trio.serve_tcp, say_nothing, broker.port, host=LOOPBACK))
-        assert await cluster.refresh()
-        assert cluster.requires_authentication
+        (listener,) = await nursery.start(partial(trio.serve_tcp, say_nothing, 0, host=LOOPBACK))
+        settings = settings_for(ScriptedBroker(port=listener.socket.getsockname()[1]))
+        for entrance in Entrance:
+            cluster = cluster_for(replace(settings, connect_timeout_ms=300))
+            cluster.recall(entrance)
+            assert not await cluster.refresh()
+            assert (cluster.is_reachable, cluster.entrance) == (False, entrance)
         nursery.cancel_scope.cancel()
 
 
@@ -164,12 +210,11 @@ async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticate
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
         cluster = cluster_for(replace(settings_for(broker), credentials=credentials))
-        assert (cluster.can_log_in, cluster.requires_authentication) == (True, True)
+        assert (cluster.can_log_in, cluster.entrance) == (True, Entrance.UNKNOWN)
         assert await cluster.refresh()
-        assert not cluster.is_open
+        assert cluster.entrance is Entrance.LOGIN
         assert dict(cluster.directory.ours) == {1: Address("bridge", 9001)}
-        assert cluster.requires_authentication
         broker.bodies[ApiKey.SASL_AUTHENTICATE] = b"\x00\x3a\xff\xff\x00\x00\x00\x00"
         assert await cluster.refresh()
-        assert (cluster.is_reachable, cluster.requires_authentication) == (True, True)
+        assert (cluster.is_reachable, cluster.entrance) == (True, Entrance.LOGIN)
         nursery.cancel_scope.cancel()

@@ -2,11 +2,12 @@
 
 import trio.testing
 
+from bridge.net.entrance import Entrance
 from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
 from tests.support.front import Front, front_of
-from tests.support.scripted_broker import ScriptedBroker, request
+from tests.support.scripted_broker import MECHANISMS, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -26,7 +27,9 @@ def answer(front: Front, number: int) -> None:
 async def close_to_strangers(front: Front, broker: ScriptedBroker) -> None:
     """The cluster authenticates, and the bridge has found out."""
     broker.hangs_up_at = ApiKey.METADATA
+    broker.bodies[ApiKey.SASL_HANDSHAKE] = MECHANISMS
     await front.proxy.cluster.refresh()
+    assert front.proxy.cluster.entrance is Entrance.LOGIN
 
 
 async def test_client_without_login_is_closed_and_nothing_is_submitted() -> None:

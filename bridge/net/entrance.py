@@ -1,0 +1,68 @@
+"""Whether a cluster lets everybody in or wants a login, as far as what was heard of it proves either.
+
+It must not know connections, nor what is served or refused for it.
+"""
+
+from enum import StrEnum
+
+from bridge.net.login import LoginRefused
+from bridge.wire.sasl import HandshakeAnswer
+from translators.dialects.errors import ErrorCode
+
+
+class Entrance(StrEnum):
+    """What is known of a cluster; the values stay as they are, since a journal may keep them."""
+
+    UNKNOWN = "unknown"
+    OPEN = "open"
+    LOGIN = "login"
+
+
+class Finding(StrEnum):
+    """What one question to a broker came to."""
+
+    ANSWERED_A_STRANGER = "answered a stranger"
+    """Metadata named brokers to somebody who has not logged in."""
+    NAMED_NO_BROKERS = "named no brokers"
+    """An answer to Metadata that is one for somebody in the middle of a login, or of a broker that just starts."""
+    LET_US_IN = "let the bridge in"
+    REFUSED_OUR_LOGIN = "refused the bridge's login"
+    FAILED_OUR_LOGIN = "failed the bridge's login"
+    """It talked until something could not be read or verified."""
+    TALKED_OF_SASL = "talked of SASL"
+    """A question for a SASL mechanism was answered with those that there are."""
+    KNOWS_NO_SASL = "knows no SASL"
+    """The same question was refused as out of place, which a listener without SASL does, and one behind a balancer."""
+    CLOSED = "closed"
+    """The connection ended instead of an answer: by a listener with SASL at what is no login, by a broker that dies,
+    hung or not, by a balancer without brokers. It looks the same.
+    """
+    SILENT = "silent"
+    UNREADABLE = "unreadable"
+    """TLS, or something else that is no Kafka broker without TLS."""
+    UNREACHABLE = "unreachable"
+
+
+PROVES = {
+    Finding.ANSWERED_A_STRANGER: Entrance.OPEN,
+    Finding.LET_US_IN: Entrance.LOGIN,
+    Finding.REFUSED_OUR_LOGIN: Entrance.LOGIN,
+    Finding.TALKED_OF_SASL: Entrance.LOGIN,
+}
+"""Only an answer proves anything. What is missing here, every failure above all, leaves what is known as it is."""
+
+
+def after(known: Entrance, finding: Finding) -> Entrance:
+    """What is known of the cluster then."""
+    return PROVES.get(finding, known)
+
+
+def handshake_finding(answer: HandshakeAnswer) -> Finding:
+    """What an answer to SaslHandshake tells: a listener that wants a login names its mechanisms, whichever is asked."""
+    talks = answer.error in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_SASL_MECHANISM) and bool(answer.mechanisms)
+    return Finding.TALKED_OF_SASL if talks else Finding.KNOWS_NO_SASL
+
+
+def refusal_finding(refused: LoginRefused) -> Finding:
+    """What a failed login tells: only the broker's own word on it proves that it wants one."""
+    return Finding.REFUSED_OUR_LOGIN if refused.is_brokers_word else Finding.FAILED_OUR_LOGIN
