@@ -3,8 +3,9 @@
 It must not know members' machines, sockets or versions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
@@ -48,8 +49,11 @@ from translators.dialects.offsets import (
 )
 
 Answer = Callable[[GroupReply], None]
+Described = TypeVar("Described", DescribedGroup, DescribedConsumerGroup)
 VIEW_VERSION = 1
 """The version of the consumer protocol in the classic view: the first that says what a member has."""
+OPERATIONS_SINCE, OPERATIONS_UNTIL = 3, 5
+"""The versions of DescribeGroups in which a broker says of every group, known to it or not, what one may do with it."""
 ViewRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe | OffsetFetch | OffsetDelete
 
 
@@ -89,9 +93,9 @@ class GroupViews:
         """Answer one request, now or when the broker has answered its part."""
         match request:
             case DescribeGroups():
-                self._describe(ref, via, request, answer)
+                self._describe(ref, via, request, self._with_operations(ref, via, request, answer))
             case ConsumerGroupDescribe():
-                self._describe_consumer(ref, via, request, answer)
+                self._describe_consumer(ref, via, request, self._with_operations(ref, via, request, answer))
             case ListGroups():
                 self._list(ref, via, request, answer)
             case DeleteGroups():
@@ -103,6 +107,24 @@ class GroupViews:
 
     def _is_ours(self, group_id: GroupId) -> bool:
         return group_type(self._shard, group_id) is not None
+
+    def _with_operations(
+        self, ref: RequestRef, via: Via, request: DescribeGroups | ConsumerGroupDescribe, answer: Answer
+    ) -> Answer:
+        """Answers what is said of our groups with what the client may do with them, if it wants to know.
+
+        The broker says that, as it knows who asks and what that one was granted; what it does not say stays open.
+        """
+        ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
+        version = min(via.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
+        if not ours or not request.include_authorized_operations or version < OPERATIONS_SINCE:
+            return answer
+
+        def ask(reply: GroupReply) -> None:
+            asked = DescribeGroups(group_ids=ours, include_authorized_operations=True)
+            via.ask(ref, asked, lambda said: answer(_allowed(reply, said)), version)
+
+        return ask
 
     def _describe(self, ref: RequestRef, via: Via, request: DescribeGroups, answer: Answer) -> None:
         ours = {group_id: self._view(group_id, request) for group_id in request.group_ids if self._is_ours(group_id)}
@@ -235,6 +257,24 @@ class GroupViews:
             via.ask(ref, allowed, merge)
         else:
             merge(OffsetDeleteReply(error=ErrorCode.NONE))
+
+
+def _allowed(reply: GroupReply, said: GroupReply | None) -> GroupReply:
+    """The descriptions with the operations that the broker named; a group that is not shown has none, as in Kafka."""
+    found = said.groups if isinstance(said, DescribeGroupsReply) else ()
+    known = {group.group_id: group.authorized_operations for group in found if group.error is ErrorCode.NONE}
+    match reply:
+        case DescribeGroupsReply(groups=described):
+            return replace(reply, groups=tuple(_with_known(group, known) for group in described))
+        case ConsumerGroupDescribeReply(groups=shown):
+            return replace(reply, groups=tuple(_with_known(group, known) for group in shown))
+    return reply
+
+
+def _with_known(group: Described, known: Mapping[GroupId, int]) -> Described:
+    if group.error is not ErrorCode.NONE:
+        return group
+    return replace(group, authorized_operations=known.get(group.group_id, group.authorized_operations))
 
 
 def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:

@@ -21,6 +21,7 @@ from tests.support.conformance.calls import (
 from tests.support.conformance.steps import Part, Pause
 
 STATES = ("Stable", "Empty", "preparingrebalance", "Assigning", "Reconciling", "Dead", "nonsense", " EMPTY")
+ASKS_OPERATIONS = 0.4
 TYPES = ("classic", "consumer", "Consumer", "share", "nonsense")
 
 
@@ -60,9 +61,9 @@ def viewed(rng: Random) -> list[Move]:
     """An admin looks."""
     look = rng.randrange(6)
     if look == 0:
-        return [describe(rng.randint(0, 6))]
+        return [describe(rng.randint(0, 6), operations=rng.random() < ASKS_OPERATIONS)]
     if look == 1:
-        return [describe_consumer(rng.randint(0, 1), "$g", "$g-x")]
+        return [describe_consumer(rng.randint(0, 1), "$g", "$g-x", operations=rng.random() < ASKS_OPERATIONS)]
     if look == 2:
         return [call("admin", "FindCoordinator", 4, {"key_type": 0, "keys": ["$g", ""]}, {})]
     version = rng.randint(3, 5)

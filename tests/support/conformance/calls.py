@@ -177,14 +177,16 @@ def fetch(who: str, version: int = 9, /, **fields: Part) -> Call:
     return call(who, "OffsetFetch", version, {"groups": [group]}, fields)
 
 
-def describe(version: int = 6, *groups: str) -> Call:
-    """DescribeGroups of an admin."""
-    return call("admin", "DescribeGroups", version, {"groups": list(groups or ("$g",))}, {})
+def describe(version: int = 6, *groups: str, operations: bool = False) -> Call:
+    """DescribeGroups of an admin, who may ask what it is allowed to do."""
+    return call("admin", "DescribeGroups", version, {"groups": list(groups or ("$g",))}, {"operations": operations})
 
 
-def describe_consumer(version: int = 1, *groups: str) -> Call:
-    """ConsumerGroupDescribe of an admin."""
-    return call("admin", "ConsumerGroupDescribe", version, {"groups": list(groups or ("$g",))}, {})
+def describe_consumer(version: int = 1, *groups: str, operations: bool = False) -> Call:
+    """ConsumerGroupDescribe of an admin, who may ask what it is allowed to do."""
+    return call(
+        "admin", "ConsumerGroupDescribe", version, {"groups": list(groups or ("$g",))}, {"operations": operations}
+    )
 
 
 def list_groups(version: int = 5, states: Sequence[str] = (), types: Sequence[str] = ()) -> Call:

@@ -16,7 +16,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 SHORT = r"[\w-]{22}"
 NEVER_TOLD = re.compile(rf"(?<=-)({UUID}|{SHORT})$")
 IDS = {"member_id", "leader"}
-LEFT_OUT = {"throttle", "operations"}
+LEFT_OUT = {"throttle"}
 BYTES = {"assignment": protocol.ASSIGNMENT, "metadata": protocol.SUBSCRIPTION}
 
 

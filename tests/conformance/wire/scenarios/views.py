@@ -6,6 +6,7 @@ from tests.support.conformance.calls import (
     alone,
     beat,
     call,
+    chb,
     commit,
     delete,
     describe,
@@ -32,6 +33,7 @@ STATES: tuple[tuple[str, tuple[Step, ...]], ...] = (
     ("no group", ()),
 )
 NEWEST_ON_OLDER = 5
+OPERATIONS_SINCE = 3
 
 
 def view(version: int, name: str, rules: str, *steps: Step, tests: str = "") -> Scenario:
@@ -70,6 +72,32 @@ SCENARIOS: tuple[Scenario, ...] = (
         view(7, f"{what} is no consumer group, v{v}", "K6.5", *steps, describe_consumer(v))
         for v in (0, 1)
         for what, steps in STATES
+    ),
+    *(
+        view(
+            v,
+            f"who describes asks what it may do, v{v}",
+            "K6.1",
+            *(*alone("a"), describe(v, "$g", "$g-none", operations=True)),
+            *(leave("a"), describe(v, operations=True)),
+        )
+        for v in range(OPERATIONS_SINCE, 7)
+    ),
+    *(
+        view(
+            7,
+            f"who describes consumer groups asks what it may do, v{v}",
+            "K6.1 K6.5",
+            *(chb("a", 0), describe_consumer(v, "$g", "$g-none", operations=True)),
+            *(describe(5, operations=True), describe(6, operations=True)),
+        )
+        for v in (0, 1)
+    ),
+    view(
+        7,
+        "who describes a group as one of another kind asks what it may do",
+        "K6.1 K6.5",
+        *(*alone("a"), describe_consumer(1, operations=True)),
     ),
     classic(
         "a filter with blanks", "K6.4", *alone("a"), list_groups(4, states=[" stable "]), list_groups(4, states=[""])

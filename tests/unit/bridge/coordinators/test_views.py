@@ -10,6 +10,7 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import World, embedded_world, join_request, leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import (
+    NO_OPERATIONS,
     DeletedGroup,
     DeleteGroups,
     DeleteGroupsReply,
@@ -103,6 +104,45 @@ async def test_consumer_group_that_the_broker_says_nothing_of(
         reply = await world.answer(ref, ConsumerGroupDescribeReply)
         assert [group.error for group in reply.groups] == [expected, NONE]
         assert reply.groups[1].members[0].member_type == 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "heard"),
+    [(DescribeGroups, DescribeGroupsReply), (ConsumerGroupDescribe, ConsumerGroupDescribeReply)],
+)
+async def test_who_asks_what_it_may_do_with_our_group_is_told_what_the_broker_says(
+    ask: type[DescribeGroups | ConsumerGroupDescribe],
+    heard: type[DescribeGroupsReply | ConsumerGroupDescribeReply],
+    autojump_clock: MockClock,
+) -> None:
+    """The broker has the authorizer; Kafka 4.3.1 without one answers 3400."""
+    async with embedded_world() as world:
+        await world.form()
+        ref = world.send(ask(group_ids=(GROUP,), include_authorized_operations=True))
+        shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
+        asked = world.via.answer(lambda _: DescribeGroupsReply(groups=(shown,)))
+        assert asked == DescribeGroups(group_ids=(GROUP,), include_authorized_operations=True)
+        (group,) = (await world.answer(ref, heard)).groups
+        assert (group.error, group.authorized_operations, len(group.members)) == (NONE, 3400, 1)
+
+
+async def test_operations_stay_open_where_the_group_is_not_shown_or_the_broker_does_not_say(
+    autojump_clock: MockClock,
+) -> None:
+    """Version 6 shows no consumer group, so it has none; and a lost broker costs nobody the description."""
+    async with embedded_world() as world:
+        await world.form()
+        request = DescribeGroups(group_ids=(GROUP,), include_authorized_operations=True)
+        hidden = world.send(replace(request, errors_when_missing=True))
+        shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
+        world.via.answer(lambda _: DescribeGroupsReply(groups=(shown,)))
+        unsaid = world.send(request)
+        world.via.answer(lambda _: None)
+        groups = [(await world.answer(ref, DescribeGroupsReply)).groups[0] for ref in (hidden, unsaid)]
+        assert [(one.error, one.authorized_operations) for one in groups] == [
+            (MISSING, NO_OPERATIONS),
+            (NONE, NO_OPERATIONS),
+        ]
 
 
 async def list_groups(world: World, request: ListGroups, *theirs: ListedGroup) -> list[tuple[str, str]]:
