@@ -28,6 +28,7 @@ from tests.benchmarks.heartbeats import measure_heartbeats
 from tests.benchmarks.idle import measure_idle
 from tests.benchmarks.journal import measure_journal
 from tests.benchmarks.migration import measure_migration
+from tests.benchmarks.pairs import main as compare_trees
 from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
@@ -62,9 +63,11 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run and print; 1 if a figure could not be measured."""
+    if arguments[:1] == ["pairs"]:
+        return compare_trees(arguments[1:])
     known = [*IN_PROCESS, *WITH_BROKER]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; all if none")
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; all if none; or `pairs`")
     names = parser.parse_args(arguments).benchmarks or known
     unknown = sorted(set(names) - set(known))
     if unknown:
