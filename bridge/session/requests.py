@@ -12,7 +12,7 @@ from bridge.wire.acks import expects_answer
 from bridge.wire.answer_sizes import asks_for_records, size_end
 from bridge.wire.apis import ApiKey, Treatment, treatment
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import MAX_HEADER_BYTES, RequestHeader, read_request_header
+from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
 from bridge.wire.skim import carries_node_endpoints
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
@@ -20,6 +20,8 @@ ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 
 _OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
 _LENGTH_BYTES = 4
+_HEADER_STEP_BYTES = 4096
+"""How much of a request is taken at once while its header is incomplete: nearly all headers are shorter."""
 _HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
 
 
@@ -81,6 +83,8 @@ class RequestCutter:
         self._holds_whole = holds_whole
         self._reads_fetch = reads_fetch
         self._held = bytearray()
+        self._header: RequestHeader | None = None
+        self._progress = HeaderProgress()
         self._left = 0
 
     @property
@@ -128,6 +132,7 @@ class RequestCutter:
             return wanted
         if header is None or wanted > len(data):
             self._held += data
+            self._header, self._progress = header, HeaderProgress()
             self.position = len(view)
             return None
         end = position + min(header.frame_bytes, len(data))
@@ -137,17 +142,18 @@ class RequestCutter:
         return Head(header, view[position:end], self._left)
 
     def _head_from_held(self, view: memoryview, position: int) -> Cut | None:
-        held = self._held
-        header = read_request_header(held, self._limits.frame_bytes_max)
+        held, header = self._held, self._header
         while header is None:
-            # A few bytes at a time, so that bytes of the next request are never taken in.
+            header = read_request_header(held, self._limits.frame_bytes_max, self._progress)
+            if header is not None:
+                self._header = header
+                break
             step = min(len(view) - position, _bytes_to_header(held))
             if step == 0:
                 self.position = position
                 return None
             held += view[position : position + step]
             position += step
-            header = read_request_header(held, self._limits.frame_bytes_max)
         return self._complete(header, view, position)
 
     def _complete(self, header: RequestHeader, view: memoryview, position: int) -> Cut | None:
@@ -160,7 +166,7 @@ class RequestCutter:
                 self.heads_cut += 1
                 self.position = position
                 self._left = header.frame_bytes - len(held)
-                self._held = bytearray()
+                self._held, self._header = bytearray(), None
                 return Head(header, bytes(held), self._left)
             step = min(len(view) - position, wanted - len(held))
             if step == 0:
@@ -197,12 +203,11 @@ def _to_size(header: RequestHeader, data: bytearray | memoryview) -> int:
 
 
 def _bytes_to_header(held: bytearray) -> int:
-    """How many bytes surely belong to the request that `held` begins, while its header is incomplete."""
-    fixed = 14
-    if len(held) < fixed:
-        return fixed - len(held) if len(held) >= _LENGTH_BYTES else _LENGTH_BYTES - len(held)
-    client_id_end = fixed + max(0, int.from_bytes(held[12:14], "big", signed=True))
-    return max(1, client_id_end - len(held))
+    """How many bytes to take while the header is incomplete: some, and none of the next request."""
+    if len(held) < _LENGTH_BYTES:
+        return _LENGTH_BYTES - len(held)
+    frame_bytes = int.from_bytes(held[:_LENGTH_BYTES], "big") + _LENGTH_BYTES
+    return min(_HEADER_STEP_BYTES, frame_bytes - len(held))
 
 
 def _reason(start: bytes, limits: Limits) -> CloseReason:

@@ -51,11 +51,27 @@ class ResponseHeader(NamedTuple):
     body_offset: int
 
 
-def read_request_header(data: FrameBytes, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> RequestHeader | None:
+class HeaderProgress:
+    """How far one has read into a request's header whose bytes come in pieces, so that none is read twice.
+
+    Without it a header of 60 kB of tags that comes in small pieces cost minutes: each piece began anew.
+    """
+
+    __slots__ = ("client_id", "tags")
+
+    def __init__(self) -> None:
+        self.client_id: str | None = None
+        self.tags: _TagWalk | None = None
+
+
+def read_request_header(
+    data: FrameBytes, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES, progress: HeaderProgress | None = None
+) -> RequestHeader | None:
     """Read the header of the request that `data` begins with; None means that more bytes are needed.
 
-    `data` may end anywhere and may run into the next frame. Raises MalformedFrame as soon as it can't become right,
-    and says so when the bytes look like TLS or HTTP.
+    `data` may end anywhere and may run into the next frame; with the `progress` of an earlier reading it begins with
+    the same bytes as then. Raises MalformedFrame as soon as it can't become right, and says so when the bytes look
+    like TLS or HTTP.
     """
     available = len(data)
     if available < LENGTH_BYTES:
@@ -72,15 +88,10 @@ def read_request_header(data: FrameBytes, max_frame_bytes: int = DEFAULT_MAX_FRA
     if form == 0:
         return RequestHeader(frame_bytes, api_key, api_version, correlation_id, None, _REQUEST_START.size)
     here = _Place(api_name(api_key), api_version, frame_bytes)
-    found = _client_id(data, here)
+    found = _names_in(data, here, form == 2, progress or HeaderProgress())
     if found is None:
         return None
     client_id, body_offset = found
-    if form == 2:
-        after_tags = _after_tags(data, body_offset, here)
-        if after_tags is None:
-            return None
-        body_offset = after_tags
     return RequestHeader(frame_bytes, api_key, api_version, correlation_id, client_id, body_offset)
 
 
@@ -100,7 +111,7 @@ def read_response_header(
     correlation_id: int = INT32.unpack_from(data, RESPONSE_CORRELATION_OFFSET)[0]
     if response_header_version(api_key, api_version) == 0:
         return ResponseHeader(frame_bytes, correlation_id, _LENGTH_AND_ID.size)
-    body_offset = _after_tags(data, _LENGTH_AND_ID.size, _Place(api_name(api_key), api_version, frame_bytes))
+    body_offset = _TagWalk(_LENGTH_AND_ID.size).end_in(data, _Place(api_name(api_key), api_version, frame_bytes))
     return None if body_offset is None else ResponseHeader(frame_bytes, correlation_id, body_offset)
 
 
@@ -157,6 +168,20 @@ def _why_not(start: bytes, length: int, max_frame_bytes: int) -> str:
     return f"{length} bytes can't hold a header"
 
 
+def _names_in(
+    data: FrameBytes, here: _Place, has_tags: bool, progress: HeaderProgress
+) -> tuple[str | None, int] | None:
+    """The client id and the offset behind the header's tags."""
+    if progress.tags is None:
+        found = _client_id(data, here)
+        if found is None or not has_tags:
+            return found
+        progress.client_id, body_offset = found
+        progress.tags = _TagWalk(body_offset)
+    end = progress.tags.end_in(data, here)
+    return None if end is None else (progress.client_id, end)
+
+
 def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:
     at = _REQUEST_START.size
     start = at + INT16.size
@@ -180,25 +205,40 @@ def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:
         raise here.malformed("client_id", start + error.start, f"not UTF-8: {error.reason}") from error
 
 
-def _after_tags(data: FrameBytes, at: int, here: _Place) -> int | None:
-    """The offset behind the header's tag section, or None when it has not all arrived."""
-    if at < len(data) and at < here.frame_bytes and data[at] == 0:
-        return at + 1
-    found = _uvarint(data, at, here)
-    if found is None:
-        return None
-    count, at = found
-    for _ in range(count):
-        tag = _uvarint(data, at, here)
-        size = None if tag is None else _uvarint(data, tag[1], here)
-        if size is None:
-            return None
-        at = size[0] + size[1]
-        if at > here.frame_bytes:
-            raise here.malformed("tagged_fields", size[1], f"a tag of {size[0]} bytes runs over the end of the frame")
-        if at > MAX_HEADER_BYTES:
-            raise here.malformed("tagged_fields", size[1], f"a header of more than {MAX_HEADER_BYTES} bytes")
-    return at if at <= len(data) else None
+class _TagWalk:
+    """A walk over a header's tag section that goes on where it stood when more bytes have come."""
+
+    __slots__ = ("_at", "_left")
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+        self._left: int | None = None
+
+    def end_in(self, data: FrameBytes, here: _Place) -> int | None:
+        """The offset behind the section, or None when it has not all arrived."""
+        at, left = self._at, self._left
+        if left is None:
+            if at < len(data) and at < here.frame_bytes and data[at] == 0:
+                return at + 1
+            found = _uvarint(data, at, here)
+            if found is None:
+                return None
+            left, at = found
+        while left:
+            self._at, self._left = at, left
+            tag = _uvarint(data, at, here)
+            size = None if tag is None else _uvarint(data, tag[1], here)
+            if size is None:
+                return None
+            left -= 1
+            at = size[0] + size[1]
+            if at > here.frame_bytes:
+                reason = f"a tag of {size[0]} bytes runs over the end of the frame"
+                raise here.malformed("tagged_fields", size[1], reason)
+            if at > MAX_HEADER_BYTES:
+                raise here.malformed("tagged_fields", size[1], f"a header of more than {MAX_HEADER_BYTES} bytes")
+        self._at, self._left = at, 0
+        return at if at <= len(data) else None
 
 
 def _uvarint(data: FrameBytes, at: int, here: _Place) -> tuple[int, int] | None:

@@ -50,10 +50,10 @@ def allow(body: bytes | bytearray | memoryview, elements_max: int) -> AllowedByt
     return allowed
 
 
-def part_of(buf: bytes, end: int) -> bytes:
-    """The beginning of a body, drawing on the same allowance."""
+def part_of(buf: bytes, start: int, end: int) -> bytes:
+    """Some of a body's bytes, drawing on the same allowance."""
     if not isinstance(buf, AllowedBytes):
-        return buf[:end]
-    part = AllowedBytes(buf[:end])
+        return buf[start:end]
+    part = AllowedBytes(buf[start:end])
     part.allowance = buf.allowance
     return part

@@ -270,7 +270,16 @@ def _read_tag(known: dict[int, _Step], record: Record, buf: bytes, at: int) -> i
         raise fault_of_cut(buf, start, size)
     step = known.get(tag)
     if step is not None:
-        found = step(record, part_of(buf, end), start)
-        if found != end:
-            raise Fault(found, f"{end - found} bytes of tag {tag} are left after its value")
+        _read_known(step, record, part_of(buf, start, end), start)
     return end
+
+
+def _read_known(step: _Step, record: Record, value: bytes, start: int) -> None:
+    """Read a tag's value from bytes of its own, so that a tag costs what it has and not what stands before it."""
+    try:
+        found = step(record, value, 0)
+        if found != len(value):
+            raise Fault(found, f"{len(value) - found} bytes of the tag are left after its value")
+    except Fault as fault:
+        fault.offset += start
+        raise

@@ -110,9 +110,9 @@ def test_allowance_is_shared_by_all_arrays_of_a_body_and_its_parts() -> None:
     """What a tag holds counts too."""
     body = allow(bytes(80), 100)
     assert body.allowance == Allowance(elements=100, structs=FREE_STRUCTS + 10)
-    part = part_of(body, 40)
+    part = part_of(body, 0, 40)
     assert isinstance(part, AllowedBytes)
     part.allowance.take(60, 0, are_structs=False)
     with pytest.raises(TooMany):
         body.allowance.take(41, 7, are_structs=False)
-    assert type(part_of(b"plain", 2)) is bytes
+    assert type(part_of(b"plain", 0, 2)) is bytes
