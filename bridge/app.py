@@ -8,6 +8,7 @@ import secrets
 import signal
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import trio
 
@@ -37,6 +38,7 @@ from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
+from bridge.supervision import EVENTS, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from translators.dialects.errors import ErrorCode, Refusal
@@ -116,7 +118,10 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
     groups.locate_coordinators(questions.coordinator_of)
     passing = watch.passing()
     observed = watch.over_requests(groups)
-    backstage = Backstage(groups=observed, passing=passing, switchboard=switchboard, counters=counters)
+    failures = groups.supervised
+    backstage = Backstage(
+        groups=observed, passing=passing, switchboard=switchboard, counters=counters, failures=failures
+    )
     try:
         journal = keep_journal(config, groups, read_environment())
     except JournalRefused as problem:
@@ -128,7 +133,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             proxy = await _start_proxy(nursery, settings, backstage)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
-            nursery.start_soon(watch.run, groups.look_at_topics)
+            start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
             groups.guard(lambda: closed_reason(config, proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             readings = Readings(
@@ -137,6 +142,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 passing=passing,
                 conversions=lambda: groups.log.conversions,
                 events=watch.event_counts,
+                failures=lambda: failures.counts,
                 rebalances=watch.figures.rebalances,
                 times=watch.figures.times,
             )
@@ -147,7 +153,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 commands=commands,
                 events_path=events_folder(config),
             )
-            admin = await _start_admin(nursery, config.settings.admin_listen, sources)
+            admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
             async for number in signals:
                 LOG.info("%s: draining", signal.Signals(number).name)
@@ -202,12 +208,12 @@ def _login_fault(config: Config, cluster: UpstreamCluster) -> Refusal | None:
     return None
 
 
-async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources) -> str:
+async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources, failures: Failures) -> str:
     """Serve the admin API where it is wanted; gives the address it is bound to, or `off`."""
     if address == ADMIN_OFF:
         return ADMIN_OFF
     try:
-        bound: str = await nursery.start(serve_admin, address, sources)
+        bound: str = await nursery.start(serve_admin, address, sources, failures)
     except AdminError as problem:
         raise AppError(str(problem)) from problem
     return bound

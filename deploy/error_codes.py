@@ -40,6 +40,7 @@ AREAS = {
     "RECORD": "records of the journal that can't be read",
     "SETUP": "the two commands of the README",
     "SIM": "simulation",
+    "TASK": "tasks of a running bridge ([what each failure ends](../explanation/failures.md))",
     "TOPICS": "watching topics",
     "TRACE": "`epochbridge trace`",
     "WHATIF": "`epochbridge analytics replay`",

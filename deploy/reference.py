@@ -14,6 +14,7 @@ from bridge.cli import cli
 from bridge.config import allowed
 from bridge.config_fields import Key, Origin
 from bridge.config_keys import KEYS
+from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.schema.pages import event_pages
 from bridge.telemetry.traces import names
@@ -80,6 +81,12 @@ def _glossary(title: str, table: Mapping[str, str]) -> str:
     return "\n".join([f"## {title}", "", "| name | meaning |", "|---|---|", *rows])
 
 
+def tasks_table() -> str:
+    """Every kind of task of a running bridge."""
+    rows = (f"| `{task.name}` | {task.runs} | {task.ends} |" for task in TASKS.values())
+    return "\n".join(["| task | what it does | what its failure ends |", "|---|---|---|", *rows])
+
+
 GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
     "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
@@ -88,6 +95,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "tables": (DOCS / "reference" / "tables.md", table_pages),
     "metrics": (DOCS / "reference" / "metrics.md", metrics_table),
     "errors": (DOCS / "reference" / "errors.md", error_pages),
+    "tasks": (DOCS / "explanation" / "failures.md", tasks_table),
     "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }
 

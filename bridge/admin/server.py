@@ -13,6 +13,7 @@ import trio
 
 from bridge.admin.addresses import is_loopback, parse_address, show_address
 from bridge.admin.contracts import AdminError, AdminSources
+from bridge.supervision import ADMIN, Failures, keep_running
 
 LOG = logging.getLogger("epochbridge.admin")
 WEB = "bridge.admin.web"
@@ -30,9 +31,15 @@ class ServePages(Protocol):
 
 
 async def serve_admin(
-    address: str, sources: AdminSources, *, task_status: "trio.TaskStatus[str]" = trio.TASK_STATUS_IGNORED
+    address: str,
+    sources: AdminSources,
+    supervised: Failures | None = None,
+    *,
+    task_status: "trio.TaskStatus[str]" = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled at `HOST:PORT` (port 0: any); started with the address that was bound.
+
+    What fails in the web server is told, and it is started again: the listener stays open.
 
     Raises AdminError: EB-ADMIN-001 when it can't listen there, EB-ADMIN-002 when it is no address.
     """
@@ -48,8 +55,12 @@ async def serve_admin(
             )
         LOG.info("the admin API listens at %s", bound)
         task_status.started(bound)
-        serve_pages = await _load_pages(listener)
-        await serve_pages(listener, sources, only_local=only_local)
+
+        async def serve() -> None:
+            serve_pages = await _load_pages(listener)
+            await serve_pages(listener.dup(), sources, only_local=only_local)
+
+        await keep_running(supervised or Failures(), ADMIN, serve)
 
 
 async def _load_pages(listener: socket.socket) -> ServePages:

@@ -1,11 +1,14 @@
-"""Which of many keys has to be looked at next, when most deadlines only ever move later.
+"""Which of many keys has to be looked at next, when most deadlines only ever move later; and the wait for that.
 
 It must not know what a deadline is for.
 """
 
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
+from math import inf
 from typing import Generic, TypeVar
+
+import trio
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
@@ -47,3 +50,31 @@ class Deadlines(Generic[KeyT]):
             else:
                 self.note(key, deadline_ms)
         return due
+
+
+class Alarm:
+    """Lets one task sleep until something is due, or until there is something to do; `next_due_ms` may say never."""
+
+    def __init__(self, now_ms: Callable[[], int], next_due_ms: Callable[[], float]) -> None:
+        self._now_ms = now_ms
+        self._next_due_ms = next_due_ms
+        self._rung = trio.Event()
+        self._sleeps_until_ms: float = -inf
+
+    def ring(self) -> None:
+        """There is something to do."""
+        self._rung.set()
+
+    def hurry(self) -> None:
+        """Something may be due earlier than the task meant to wake."""
+        if self._next_due_ms() < self._sleeps_until_ms:
+            self._rung.set()
+
+    async def wait(self) -> None:
+        """Sleep; returns at the latest when the next thing is due."""
+        self._sleeps_until_ms = self._next_due_ms()
+        with trio.move_on_after(max(0.0, (self._sleeps_until_ms - self._now_ms()) / 1000)):
+            await self._rung.wait()
+        self._sleeps_until_ms = -inf
+        self._rung = trio.Event()
+        await trio.lowlevel.checkpoint()

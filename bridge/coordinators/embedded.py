@@ -5,6 +5,8 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from math import inf
 
 import trio
@@ -12,6 +14,7 @@ import trio
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.deadlines import Alarm
 from bridge.coordinators.deletions import Turn, places_deleted, take_turn
 from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
@@ -36,6 +39,7 @@ from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommi
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
+from bridge.supervision import LEDGER, LOOK_UP, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import ListGroups
@@ -47,6 +51,7 @@ from translators.dialects.messages import GroupRequest
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
+_CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
 STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 _FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
@@ -70,13 +75,13 @@ class EmbeddedGroups:
         self.log = GroupLog()
         self.held = Held()
         self.own = OwnRequests(deliver)
-        self.ledger = Ledger(self.own.deliver)
+        self.supervised = Failures()
+        self.ledger = Ledger(self.own.deliver, self.supervised)
         self.turns = Turns(owner, self.ledger, clock, self._release)
         self._clock = clock
         self._deliver = self.ledger.deliver
         self._inbox: list[Arrival | Command] = []
-        self._wake = trio.Event()
-        self._sleeps_until_ms: float = -inf
+        self._alarm = Alarm(clock.now_ms, self._next_due_ms)
         self._ended_meanwhile: list[int] = []
         self._nursery: trio.Nursery | None = None
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
@@ -89,7 +94,7 @@ class EmbeddedGroups:
             end=self._end_commit,
             deliver=self.ledger.deliver_at_once,
             report_foreign=self._report_foreign,
-            hurry=self._hurry,
+            hurry=self._alarm.hurry,
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
@@ -193,7 +198,7 @@ class EmbeddedGroups:
             closed = self._closed() or self.ledger.closed
             if closed is None:
                 self._inbox.append(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run))
-                self._wake.set()
+                self._alarm.ring()
             else:
                 self._deliver(ref, error_reply(stand_in, closed.code))
 
@@ -259,7 +264,7 @@ class EmbeddedGroups:
             self._refuse(arrival.ref, arrival.client, arrival.request, STARTING)
         elif self._may_wait(arrival):
             self.held.begin(arrival)
-            self._nursery.start_soon(self._look_up, arrival, questions)
+            start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look_up, arrival, questions))
 
     def _may_wait(self, arrival: Arrival) -> bool:
         if self.held.is_full:
@@ -268,19 +273,25 @@ class EmbeddedGroups:
         return True
 
     async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
+        refusal: Refusal | None = _CUT_OFF
         try:
             refusal = await self.gate.ask(questions)
         except Exception as problem:
             self.turns.failures += 1
             LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
-            refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"the look at the broker failed: {problem!r}")
-        for waiting in self.held.end(arrival.ref):
-            if waiting is not arrival:
-                self._take(waiting)
-            elif refusal is None:
-                self._admit(arrival)
-            else:
-                self._refuse(arrival.ref, arrival.client, arrival.request, refusal)
+            refusal = replace(_CUT_OFF, reason=f"{_CUT_OFF.reason}: {problem!r}")
+        finally:
+            for waiting in self.held.end(arrival.ref):
+                verdict = refusal if waiting is arrival else None
+                self.supervised.spare(LOOK_UP, partial(self._go_on, waiting, verdict, is_judged=waiting is arrival))
+
+    def _go_on(self, arrival: Arrival, refusal: Refusal | None, *, is_judged: bool) -> None:
+        if not is_judged:
+            self._take(arrival)
+        elif refusal is None:
+            self._admit(arrival)
+        else:
+            self._refuse(arrival.ref, arrival.client, arrival.request, refusal)
 
     def _refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
         for group_id in group_ids(request):
@@ -295,7 +306,7 @@ class EmbeddedGroups:
                 return
             self._inbox += self._patterns.resolve_new(request.subscribed_topic_regex)
         self._inbox.append(arrival)
-        self._wake.set()
+        self._alarm.ring()
 
     # ------------------------------------------------------------------ the owner's task
 
@@ -304,33 +315,23 @@ class EmbeddedGroups:
         shard = self.owner.shard
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            nursery.start_soon(self.ledger.run)
-            nursery.start_soon(self._topics.watch, lambda: has_groups(shard))
-            nursery.start_soon(self._recommit.run, lambda: live_groups(shard))
-            nursery.start_soon(self._retention.run, lambda: idle_groups(shard), lambda one: is_idle(shard, one))
+            start = partial(start_job, nursery, self.supervised)
+            start(LEDGER, self.ledger.run)
+            start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))
+            start(RECOMMIT, partial(self._recommit.run, lambda: live_groups(shard)))
+            start(RETENTION, partial(self._retention.run, lambda: idle_groups(shard), partial(is_idle, shard)))
+            start(OWNER, self._own)
             task_status.started()
-            while True:
-                await self._wait()
-                self._turn()
+
+    async def _own(self) -> None:
+        while True:
+            await self._alarm.wait()
+            self._turn()
 
     def _next_due_ms(self) -> float:
         owner_due = self.owner.next_deadline_ms() if self.ledger.closed is None else None
         due = [at for at in (owner_due, self.desk.next_drain_ms()) if at is not None]
         return min(due, default=inf)
-
-    async def _wait(self) -> None:
-        self._sleeps_until_ms = self._next_due_ms()
-        delay_s = max(0.0, (self._sleeps_until_ms - self._clock.now_ms()) / 1000)
-        with trio.move_on_after(delay_s):
-            await self._wake.wait()
-        self._sleeps_until_ms = -inf
-        self._wake = trio.Event()
-        await trio.lowlevel.checkpoint()
-
-    def _hurry(self) -> None:
-        """Something is due earlier than the owner's task meant to wake."""
-        if self._next_due_ms() < self._sleeps_until_ms:
-            self._wake.set()
 
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
@@ -364,7 +365,7 @@ class EmbeddedGroups:
             if isinstance(notice, GroupEmptied):
                 self.gate.forget(notice.group_id)
             self.log.hear(notice, self._clock.now_ms())
-        self._hurry()
+        self._alarm.hurry()
 
     # ------------------------------------------------------------------ what others need of the owner
 
@@ -392,4 +393,4 @@ class EmbeddedGroups:
     def _change_topics(self, change: TopicsChange) -> None:
         self._inbox.append(ChangeTopics(change.changed, change.removed))
         self._inbox += self._patterns.resolve_again()
-        self._wake.set()
+        self._alarm.ring()

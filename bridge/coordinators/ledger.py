@@ -12,6 +12,7 @@ import trio
 
 from bridge.coordinators.pages import Blocks
 from bridge.ports import Condense, Journal, JournalUnavailable
+from bridge.supervision import COMPACTION, Failures, start_guarded
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal
@@ -41,7 +42,7 @@ class Ledger:
     While one append is on its way the next ones are gathered, and written together as soon as it ends (no timer).
     """
 
-    def __init__(self, deliver: Deliver) -> None:
+    def __init__(self, deliver: Deliver, supervised: Failures | None = None) -> None:
         self.closed: Refusal | None = None
         self.failures = 0
         self._deliver = deliver
@@ -55,6 +56,8 @@ class Ledger:
         self._held_behind: list[tuple[RequestRef, GroupReply]] = []
         self._wake = trio.Event()
         self._nursery: trio.Nursery | None = None
+        self.supervised = supervised or Failures()
+        self._was_started = False
         self._compacting = trio.Lock()
         self._pause_s = RETRY_S
         self.is_going_back = False
@@ -105,9 +108,15 @@ class Ledger:
         return True
 
     async def run(self) -> None:
-        """Wait for appends and let answers go, until cancelled."""
+        """Wait for appends and let answers go, until cancelled.
+
+        Started again after a bug it knows nothing of what was on its way: that is as good as not written.
+        """
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
+            if self._was_started and self._journal is not None:
+                await self._fail(JournalUnavailable("EB-JOURNAL-030: answers could not be let go; please report this"))
+            self._was_started = True
             while True:
                 await self._wake.wait()
                 self._wake = trio.Event()
@@ -232,7 +241,7 @@ class Ledger:
     def _begin_compaction(self) -> None:
         is_due = self._journal is not None and self._journal.is_overgrown() and not self._compacting.locked()
         if is_due and self._nursery is not None:
-            self._nursery.start_soon(self._compact)
+            start_guarded(self._nursery, self.supervised, COMPACTION, self._compact)
 
     async def _compact(self) -> None:
         assert self._journal is not None

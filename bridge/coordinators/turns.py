@@ -14,6 +14,7 @@ from bridge.coordinators.exchange import OwnerReply, TurnResult
 from bridge.coordinators.ledger import Ledger
 from bridge.coordinators.owner import GroupOwner
 from bridge.ports import Clock
+from bridge.supervision import TURN
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
@@ -76,6 +77,7 @@ class Turns:
         raised counts, its answers are given (and returned), and lost questions are asked again.
         """
         self.failures += 1
+        self._ledger.supervised.count(TURN)
         now_ms = self._clock.now_ms()
         if self._ledger.is_going_back:
             return ()

@@ -6,9 +6,8 @@ It must not know why something is asked, nor what the client sends.
 from collections.abc import Callable
 from functools import partial
 
-import trio
-
 from bridge.net.broker_side import BrokerSide, Cluster
+from bridge.net.house import LOG
 from bridge.session.answers import Expected
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
@@ -45,22 +44,27 @@ class Asking:
         request: Request,
         on_answer: OnAnswer,
         version: int | None,
-        nursery: trio.Nursery | None,
     ) -> None:
-        """See `session.contracts.Via`; without a nursery the connection is at its end."""
+        """See `session.contracts.Via`."""
         slot = None if ref is None else self._session.outbox.find(ref)
         api_key = API_KEYS[type(request)]
         offered = self._cluster.offered_nowait(self._broker.broker_id)
         chosen = version
         if chosen is None and offered is not None:
             chosen = self._session.version_to_ask(slot, api_key, offered)
-        if chosen is None or nursery is None:
+        if chosen is None:
             on_answer(None)
             return
         correlation_id = OWN_CORRELATION_ID if slot is None else slot.correlation_id
-        frame = encode_request(api_key, chosen, correlation_id, self._session.identity.client_id, request)
+        try:
+            frame = encode_request(api_key, chosen, correlation_id, self._session.identity.client_id, request)
+        except ValueError as problem:
+            # What one version can say another can't: several groups in OffsetFetch, several leavers.
+            LOG.warning("EB-NET-050: the broker can't be asked: %s", problem)
+            on_answer(None)
+            return
         take = partial(self._take_answer, api_key, chosen, on_answer)
-        self._broker.ask(Expected(correlation_id, None, take), frame, nursery)
+        self._broker.ask(Expected(correlation_id, None, take), frame)
 
     def _take_answer(self, api_key: int, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:
         if frame is None:

@@ -12,10 +12,11 @@ from bridge.net.house import House
 from bridge.net.last_answers import hear_out
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.sender import Sender
-from bridge.net.transport import Transport
+from bridge.net.transport import PeerGone, Transport
 from bridge.session.answers import AnswerCutter, Confused, Expected, Passing
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
+from bridge.supervision import BROKER_ANSWER, BROKER_OPENER, BROKER_READER, Task
 from bridge.wire.frames import FrameBytes
 
 TURNS_WITHOUT_CHECKPOINT = 16
@@ -67,7 +68,7 @@ class ClientSide(Protocol):
         """End the connection."""
         ...
 
-    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+    def spawn(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` beside, as long as the connection lives."""
         ...
 
@@ -77,6 +78,10 @@ class ClientSide(Protocol):
 
     def change(self) -> None:
         """Say that something changed."""
+        ...
+
+    def fail(self, task: Task, problem: Exception) -> None:
+        """A bug showed on this connection, which it ends."""
         ...
 
 
@@ -100,7 +105,7 @@ class BrokerSide:
         """Whether the next request can be written now."""
         return self.sender is not None and self.sender.unsent_bytes == 0
 
-    async def open(self, nursery: trio.Nursery) -> bool:
+    async def open(self) -> bool:
         """Connect unless connected; False when the broker can't be reached within the limits."""
         if self._is_opening:
             await self._client.wait_until(lambda: not self._is_opening)
@@ -115,13 +120,15 @@ class BrokerSide:
         if transport is None:
             return False
         self.transport = transport
-        self.sender = Sender(transport, nursery, self._client.change, self._lost_while_sending)
-        self._client.spawn(lambda: self._hear(transport))
+        self.sender = Sender(transport, self._client.spawn, self._client.change, self._lost_while_sending)
+        self._client.spawn(BROKER_READER, lambda: self._hear(transport))
         return True
 
     def close(self) -> None:
         """Close the connection if there is one."""
         if self.transport is not None:
+            if self.sender is not None:
+                self.sender.stop()
             self.transport.close()
             self.transport = self.sender = None
 
@@ -144,11 +151,11 @@ class BrokerSide:
         self.sender.send_nowait(data)
         self._end_request(left)
 
-    def ask(self, expected: Expected, frame: bytes, nursery: trio.Nursery) -> None:
+    def ask(self, expected: Expected, frame: bytes) -> None:
         """Write a request of the bridge's own between two of the client's, once the connection is open."""
         self._asks.append((expected, frame))
         if self.sender is None:
-            self._client.spawn(lambda: self._open_for_asks(nursery))
+            self._client.spawn(BROKER_OPENER, self._open_for_asks)
         elif not self._is_mid_request:
             self._send_asks(self.sender)
 
@@ -162,7 +169,12 @@ class BrokerSide:
             self._house.counters.bytes_from_clients += count
             client.session.requests.pass_on(count)
 
-        if not await splice(self._house.pipes, client.transport, transport, left, progressed):
+        try:
+            is_whole = await splice(self._house.pipes, client.transport, transport, left, progressed)
+        except PeerGone:
+            self._lost_while_sending()
+            return
+        if not is_whole:
             client.close(CloseReason.CLIENT_GONE, "in the middle of a request")
             return
         self._end_request(0)
@@ -178,8 +190,8 @@ class BrokerSide:
             self._answers.expect(expected)
             sender.send_nowait(frame)
 
-    async def _open_for_asks(self, nursery: trio.Nursery) -> None:
-        if not await self.open(nursery):
+    async def _open_for_asks(self) -> None:
+        if not await self.open():
             self.give_up()
         elif self.sender is not None and not self._is_mid_request:
             self._send_asks(self.sender)
@@ -199,7 +211,7 @@ class BrokerSide:
     async def _hear(self, transport: Transport) -> None:
         try:
             await self._read_answers(transport)
-        except trio.ClosedResourceError:
+        except PeerGone:
             # Closed here, because sending failed first: that has been dealt with, and there may be another by now.
             if self.transport is transport:
                 raise
@@ -304,11 +316,18 @@ class BrokerSide:
         self.give_up()
         self._client.close(CloseReason.UPSTREAM_LOST, detail)
 
+    def _tell_lost(self, take: Callable[[bytes | None], None]) -> None:
+        """What goes wrong with one that waits must not keep the others from hearing of it."""
+        try:
+            take(None)
+        except Exception as problem:  # noqa: BLE001 - a bug ends one connection
+            self._client.fail(BROKER_ANSWER, problem)
+
     def give_up(self) -> None:
         """No more answers will come: tell everybody who waits for one."""
         waiting = [expected for expected, _ in self._asks]
         self._asks = []
         for expected in (*self._answers.give_up(), *waiting):
             if expected.take is not None:
-                expected.take(None)
+                self._tell_lost(expected.take)
         self._client.flush()

@@ -25,6 +25,7 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
+from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
@@ -33,6 +34,7 @@ from translators.dialects.ids import RequestRef
 
 TURNS_WITHOUT_CHECKPOINT = 16
 LAST_WORDS_S = 1.0
+BUG_CHARS_MAX = 300
 
 
 class ClientConnection:
@@ -76,8 +78,8 @@ class ClientConnection:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                self.sender = Sender(self.transport, nursery, self._drained, self._client_gone)
-                await self._guarded(self._read_requests)
+                self.sender = Sender(self.transport, self.spawn, self._drained, self._client_gone)
+                await self._guarded(CLIENT_READER, self._read_requests)
                 nursery.cancel_scope.cancel()
         finally:
             self._nursery = None
@@ -88,7 +90,7 @@ class ClientConnection:
 
         A commit whose answer nobody hears would keep its partitions from their next owner (decision 2).
         """
-        await self._guarded(self._broker.linger)
+        await self._guarded(BROKER_READER, self._broker.linger)
 
     def leave_broker(self) -> None:
         """Close the broker's half; whoever still waits for an answer there hears that none will come."""
@@ -105,10 +107,10 @@ class ClientConnection:
         else:
             self._nursery.cancel_scope.deadline = deadline_in(LAST_WORDS_S)
 
-    def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+    def spawn(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` beside, as long as the connection lives."""
         if self._nursery is not None:
-            self._nursery.start_soon(self._guarded, work)
+            self._nursery.start_soon(self._guarded, task, work, name=task.name)
 
     async def wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait until `holds()`, looked at whenever something of this connection changed."""
@@ -124,17 +126,24 @@ class ClientConnection:
             self._event.set()
             self._event = None
 
-    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _guarded(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
         """A bug ends this connection and no other."""
         try:
-            await work()
-        except PeerGone as error:
-            self.close(CloseReason.CLIENT_GONE, str(error))
-        except (MalformedFrame, UnknownNode) as error:
-            self.close(CloseReason.UPSTREAM_CONFUSED, str(error))
-        except Exception as error:  # noqa: BLE001 - a bug ends one session
-            LOG.exception("%s: connection %d failed", CloseReason.BUG.code, self.connection)
-            self.close(CloseReason.BUG, repr(error))
+            await carry_out(task, work)
+        except* PeerGone as gone:
+            self.close(CloseReason.CLIENT_GONE, str(bare(gone)))
+        except* (MalformedFrame, UnknownNode) as error:
+            self.close(CloseReason.UPSTREAM_CONFUSED, str(bare(error)))
+        except* Exception as problem:  # noqa: BLE001 - a bug ends one session
+            self.fail(task, problem)
+
+    def fail(self, task: Task, problem: Exception) -> None:
+        """A bug showed on this connection, which it ends."""
+        self._house.failures.count(task)
+        LOG.error(
+            "%s: connection %d failed (%s)", CloseReason.BUG.code, self.connection, task.name, exc_info=bare(problem)
+        )
+        self.close(CloseReason.BUG, f"{bare(problem)!r:.{BUG_CHARS_MAX}}")
 
     def _client_gone(self) -> None:
         self.close(CloseReason.CLIENT_GONE, "while an answer was sent")
@@ -299,17 +308,15 @@ class ClientConnection:
             await self._deal(waiting)
 
     async def _forward_later(self, head: Head, decision: Relayed | Rewritten, came_ns: int) -> None:
-        assert self._nursery is not None, "only a running connection forwards"
         await self.wait_until(lambda: not self.session.outbox.holds_upstream)
-        if not await self._broker.open(self._nursery):
+        if not await self._broker.open():
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
             return
         await self.wait_until(lambda: self._broker.is_ready)
         self._forward(head, decision, came_ns)
 
     async def _submit_later(self, head: Head, submitted: Submitted, came_ns: int) -> None:
-        assert self._nursery is not None, "only a running connection asks"
-        await self._proof.wait_for(self._nursery)
+        await self._proof.wait_for()
         self._carry_out(head, submitted, came_ns)
 
     async def _reject(self, rejected: Rejected) -> None:
@@ -332,10 +339,13 @@ class ClientConnection:
 
     def deliver(self, slot: Slot, reply: Reply) -> None:
         """Put a reply into its slot; it leaves when its turn comes."""
-        merge = self._merges.get(slot.ref) if self._merges else None
-        whole = reply if merge is None else merge.take_ours(reply)
-        if whole is not None:
-            self._put(slot, whole)
+        try:
+            merge = self._merges.get(slot.ref) if self._merges else None
+            whole = reply if merge is None else merge.take_ours(reply)
+            if whole is not None:
+                self._put(slot, whole)
+        except Exception as problem:  # noqa: BLE001 - whoever answers serves everybody, and this concerns one
+            self.fail(DELIVERY, problem)
 
     def _put(self, slot: Slot, reply: Reply) -> None:
         self._merges.pop(slot.ref, None)
@@ -366,7 +376,10 @@ class ClientConnection:
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `session.contracts.Via`."""
-        self._asking.ask(ref, request, on_answer, version, self._nursery if self.closed is None else None)
+        if self.closed is None and self._nursery is not None:
+            self._asking.ask(ref, request, on_answer, version)
+        else:
+            on_answer(None)
 
     def _submit(self, submitted: Submitted) -> None:
         slot, merge = submitted.slot, submitted.merge

@@ -11,6 +11,7 @@ from bridge.net.relay import Pipes
 from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
+from bridge.supervision import Failures
 
 RECEIVE_BYTES = 256 * 1024
 
@@ -25,6 +26,7 @@ class House:
     groups: Groups
     passing: Passing
     counters: Counters = field(default_factory=Counters)
+    failures: Failures = field(default_factory=Failures)
     pipes: Pipes = field(default_factory=Pipes)
     doorman: Doorman = field(default_factory=Doorman)
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))

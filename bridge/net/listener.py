@@ -59,19 +59,20 @@ def bound_port(sock: socket.socket) -> int:
 
 
 async def accept_from(sock: socket.socket, take: Callable[[socket.socket, str], None]) -> None:
-    """Hand every new connection with its peer's host to `take`, until cancelled; owns the socket."""
-    with sock:
-        while True:
-            await trio.lowlevel.wait_readable(sock)
-            for _ in range(ACCEPTS_PER_TURN):
-                try:
-                    client, peer = sock.accept()
-                except BlockingIOError:
-                    break
-                except OSError as error:
-                    LOG.warning(
-                        "EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error
-                    )
-                    await trio.sleep(PAUSE_S)
-                    break
+    """Hand every new connection with its peer's host to `take`, until cancelled; the socket is the caller's."""
+    while True:
+        await trio.lowlevel.wait_readable(sock)
+        for _ in range(ACCEPTS_PER_TURN):
+            try:
+                client, peer = sock.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                LOG.warning("EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error)
+                await trio.sleep(PAUSE_S)
+                break
+            try:
                 take(client, str(peer[0]))
+            except Exception:
+                client.close()
+                raise

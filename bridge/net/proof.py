@@ -34,13 +34,13 @@ class Proof:
         """Whether the client is in, or the cluster is known to let everybody in."""
         return self._cluster.is_open or (self._proven is not None and self._proven is self._broker.transport)
 
-    async def wait_for(self, nursery: trio.Nursery) -> None:
+    async def wait_for(self) -> None:
         """Ask the broker unless there is proof; without any the connection ends."""
         while not self.is_given:
-            await self._ask(nursery)
+            await self._ask()
 
-    async def _ask(self, nursery: trio.Nursery) -> None:
-        if not await self._broker.open(nursery):
+    async def _ask(self) -> None:
+        if not await self._broker.open():
             self._close(CloseReason.UPSTREAM_UNREACHABLE, "it could not be asked whether the client has logged in")
             await trio.sleep_forever()
         transport, heard = self._broker.transport, trio.Event()
@@ -52,5 +52,5 @@ class Proof:
                 self._proven = transport
                 heard.set()
 
-        self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), metadata_request(), nursery)
+        self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), metadata_request())
         await heard.wait()

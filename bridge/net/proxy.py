@@ -4,8 +4,9 @@ It must not know what a group is; whoever answers for groups is given to it.
 """
 
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
 import trio
 
@@ -24,6 +25,18 @@ from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.directory import Address, Advertised, Directory
+from bridge.supervision import (
+    ACCEPT,
+    CONNECTION,
+    DOORMAN,
+    REFRESH,
+    SWEEP,
+    Failures,
+    guarded,
+    keep_running,
+    start_guarded,
+    start_job,
+)
 
 PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
@@ -42,6 +55,7 @@ class Backstage:
     passing: Passing
     switchboard: Switchboard
     counters: Counters
+    failures: Failures = field(default_factory=Failures)
 
 
 class Proxy:
@@ -53,7 +67,11 @@ class Proxy:
         self._switchboard = backstage.switchboard
         rules = Rules(limits=settings.limits, router=Router(settings.rules), node=settings.node)
         self._house = House(
-            rules=rules, groups=backstage.groups, passing=backstage.passing, counters=backstage.counters
+            rules=rules,
+            groups=backstage.groups,
+            passing=backstage.passing,
+            counters=backstage.counters,
+            failures=backstage.failures,
         )
         self._connections: dict[int, ClientConnection] = {}
         self._next_connection = 0
@@ -66,8 +84,8 @@ class Proxy:
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for)
-        nursery.start_soon(self._house.doorman.run)
-        nursery.start_soon(self._accept, first, None)
+        start_job(nursery, self._house.failures, DOORMAN, self._house.doorman.run)
+        self._start_accepting(first, None)
 
     @property
     def is_ready(self) -> bool:
@@ -106,14 +124,19 @@ class Proxy:
                 continue
             directory.settle(node_id, bound_port(sock))
             LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
-            self._nursery.start_soon(self._accept, sock, node_id)
+            self._start_accepting(sock, node_id)
             return True
         return False
 
-    async def _accept(self, sock: socket.socket, broker_id: int | None) -> None:
-        with trio.CancelScope() as scope:
+    def _start_accepting(self, sock: socket.socket, broker_id: int | None) -> None:
+        accept = partial(accept_from, sock, lambda client, host: self._take(client, host, broker_id))
+        start_guarded(self._nursery, self._house.failures, ACCEPT, partial(self._accept, sock, accept))
+
+    async def _accept(self, sock: socket.socket, accept: Callable[[], Awaitable[None]]) -> None:
+        """The listener outlives whatever goes wrong with one connection."""
+        with sock, trio.CancelScope() as scope:
             self._accepting.append(scope)
-            await accept_from(sock, lambda client, host: self._take(client, host, broker_id))
+            await keep_running(self._house.failures, ACCEPT, accept)
 
     # -------- connections
 
@@ -125,7 +148,8 @@ class Proxy:
             counters.count_close(CloseReason.TOO_MANY_CONNECTIONS)
             LOG.warning("%s: %s", CloseReason.TOO_MANY_CONNECTIONS.code, CloseReason.TOO_MANY_CONNECTIONS.sentence)
             return
-        self._nursery.start_soon(self._serve, SocketTransport(client), host, broker_id)
+        serve = partial(self._serve, SocketTransport(client), host, broker_id)
+        start_guarded(self._nursery, self._house.failures, CONNECTION, serve)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
@@ -137,12 +161,12 @@ class Proxy:
         self._house.counters.connections_open += 1
         try:
             try:
-                await connection.run()
+                await guarded(self._house.failures, CONNECTION, connection.run)
             finally:
                 del self._connections[number]
                 self._switchboard.unplug(number)
                 self._house.counters.connections_open -= 1
-            self._ended(connection)
+            self._house.failures.spare(CONNECTION, lambda: self._ended(connection))
             await connection.linger()
         finally:
             connection.leave_broker()
@@ -212,8 +236,8 @@ async def serve_proxy(
             answered = False
             with trio.move_on_after(FIRST_REFRESH_S):
                 answered = await proxy.cluster.refresh()
-            nursery.start_soon(proxy.sweep)
-            nursery.start_soon(proxy.keep_refreshing, answered)
+            start_job(nursery, backstage.failures, SWEEP, proxy.sweep)
+            start_job(nursery, backstage.failures, REFRESH, partial(proxy.keep_refreshing, answered))
             task_status.started(proxy)
             await trio.sleep_forever()
         finally:

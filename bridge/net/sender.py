@@ -3,21 +3,29 @@
 It must not know frames; whoever fills it looks at `unsent_bytes` first, so that it holds at most one piece.
 """
 
-from collections.abc import Callable
-
-import trio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from bridge.net.transport import PeerGone, Transport
+from bridge.supervision import SENDER, Task
+
+
+class Spawn(Protocol):
+    """Runs work beside, under a guard: whatever it raises ends one connection."""
+
+    def __call__(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
+        """Start it."""
+        ...
 
 
 class Sender:
     """The sending half of one transport; `on_drained` and `on_gone` are called without a task switch."""
 
     def __init__(
-        self, transport: Transport, nursery: trio.Nursery, on_drained: Callable[[], None], on_gone: Callable[[], None]
+        self, transport: Transport, spawn: Spawn, on_drained: Callable[[], None], on_gone: Callable[[], None]
     ) -> None:
         self._transport = transport
-        self._nursery = nursery
+        self._spawn = spawn
         self._on_drained = on_drained
         self._on_gone = on_gone
         self._unsent = bytearray()
@@ -42,7 +50,12 @@ class Sender:
             return
         if sent < len(data):
             self._unsent += data[sent:]
-            self._nursery.start_soon(self._drain)
+            self._spawn(SENDER, self._drain)
+
+    def stop(self) -> None:
+        """The transport is closed here: nothing is sent any more, and nobody is told that the other end is gone."""
+        self._is_gone = True
+        self._unsent = bytearray()
 
     async def _drain(self) -> None:
         try:
@@ -54,11 +67,13 @@ class Sender:
         except PeerGone:
             self._go()
             return
+        if self._is_gone:
+            return
         # What grew for one slow moment must not stay with an idle connection.
         self._unsent = bytearray()
         self._on_drained()
 
     def _go(self) -> None:
-        self._is_gone = True
-        self._unsent = bytearray()
-        self._on_gone()
+        if not self._is_gone:
+            self.stop()
+            self._on_gone()

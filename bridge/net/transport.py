@@ -4,13 +4,16 @@ It must not know frames or who is at the other end.
 """
 
 import socket
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
 
+CLOSED_HERE = "the connection was closed here"
+
 
 class PeerGone(Exception):
-    """The other end closed or reset the connection while something was to be sent."""
+    """One of both ends closed or reset the connection while something was to be sent or waited for."""
 
 
 class Transport(Protocol):
@@ -29,11 +32,11 @@ class Transport(Protocol):
         ...
 
     async def wait_readable(self) -> None:
-        """Wait until recv_into may give something."""
+        """Wait until recv_into may give something. Raises PeerGone once the connection is closed here."""
         ...
 
     async def wait_writable(self) -> None:
-        """Wait until try_send may take something."""
+        """Wait until try_send may take something. Raises PeerGone once the connection is closed here."""
         ...
 
     def close(self) -> None:
@@ -76,14 +79,23 @@ class SocketTransport:
 
     async def wait_readable(self) -> None:
         """See Transport."""
-        await trio.lowlevel.wait_readable(self._socket)
+        await self._wait(trio.lowlevel.wait_readable)
 
     async def wait_writable(self) -> None:
         """See Transport."""
-        await trio.lowlevel.wait_writable(self._socket)
+        await self._wait(trio.lowlevel.wait_writable)
+
+    async def _wait(self, wait: Callable[[socket.socket], Awaitable[None]]) -> None:
+        """One side may close the connection while the other still sends or waits: that is an end, not a bug."""
+        if self._closed:
+            raise PeerGone(CLOSED_HERE)
+        try:
+            await wait(self._socket)
+        except (trio.ClosedResourceError, OSError) as error:
+            raise PeerGone(str(error) or CLOSED_HERE) from error
 
     def close(self) -> None:
-        """See Transport; whoever waits for the socket is woken with trio.ClosedResourceError."""
+        """See Transport; whoever waits for the socket is woken with PeerGone."""
         if not self._closed:
             self._closed = True
             trio.lowlevel.notify_closing(self._socket)

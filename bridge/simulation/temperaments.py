@@ -12,8 +12,9 @@ class Temperament:
 
     `reaction_ms` passes between a called heartbeat and JoinGroup, `rejoin_ms` before a follow-up join of a cooperative
     client, which gave something up, unless it `waits_for_call`. `rounds` is how many JoinGroups make one join. A client
-    with `parallel_beats` sends a heartbeat also while one is unanswered or a join is open. `restates` tells whether a KIP-848 client says
-    everything in every heartbeat, `taking_ms` how long its application takes to begin with new partitions.
+    with `parallel_beats` sends a heartbeat also while one is unanswered or a join is open. `restates` tells whether a
+    KIP-848 client says everything in every heartbeat, `taking_ms` how long its application takes to begin with new
+    partitions.
     """
 
     name: str

@@ -69,6 +69,7 @@ API_INSIDE = _counter(
     "api_inside_seconds", "Time that they took from the arrival of their header until they went on.", "api"
 )
 CLOSED = _counter("connections_closed", "Client connections that ended.", "reason", "code")
+TASK_FAILURES = _counter("task_failures", "Tasks of the bridge that failed by a bug, by what they do.", "task")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
 PASSED = _counter("group_requests_passed", "Group requests that went through untouched.", "group", "api_key")
@@ -115,7 +116,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
-        *(CLOSED, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS),
+        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),

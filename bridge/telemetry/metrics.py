@@ -50,7 +50,7 @@ class Readings:
     """Where the figures come from; each is called once a scrape.
 
     `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not;
-    `events` by what became of them.
+    `events` by what became of them, `failures` by the task that failed.
     """
 
     statistics: Callable[[], Statistics]
@@ -58,6 +58,7 @@ class Readings:
     passing: PassingLog
     conversions: Callable[[], Mapping[tuple[str, str], int]] = dict
     events: Callable[[], Mapping[str, int]] = dict
+    failures: Callable[[], Mapping[str, int]] = dict
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
     times: RequestTimes = field(default_factory=RequestTimes)
 
@@ -98,6 +99,7 @@ class BridgeCollector(Collector):
         readings = self._readings
         counts = sorted(readings.groups(), key=lambda count: count.group_id)
         yield from _of_connections(readings.statistics())
+        yield _counter(names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()})
         yield from _of_groups(counts)
         yield from _as_kafka(counts)
         yield _of_conversions(readings.conversions())

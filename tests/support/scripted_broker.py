@@ -62,11 +62,12 @@ class ScriptedBroker:
                     received += chunk
                     while (header := read_request_header(received)) and len(received) >= header.frame_bytes:
                         del received[: header.frame_bytes]
-                        await self._answer(stream, header)
+                        await self.answer(stream, header)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
 
-    async def _answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+    async def answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+        """Answer one request, or do what stands in its place."""
         key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
         if header.client_id != "epochbridge":
             self.requests.append((key, correlation_id, header.frame_bytes))

@@ -16,6 +16,7 @@ from bridge.admin import server
 from bridge.admin.addresses import parse_address
 from bridge.admin.contracts import AdminError
 from bridge.admin.server import WEB, serve_admin
+from bridge.supervision import Failures
 from tests.support.admin_asked import get, running, talk
 from tests.support.admin_views import CONSUMER, ORDERS, StillSnapshots, still_sources
 
@@ -93,3 +94,21 @@ async def test_unread_answer_does_not_keep_the_bridge_from_ending(monkeypatch: p
             assert (await stream.receive_some(12)) == b"HTTP/1.1 200"
             assert (await get(bound, "/livez")).status_code == 200
     await stream.aclose()
+
+
+async def test_web_server_that_fails_is_started_again_at_the_same_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listener stays open meanwhile, so that whoever asks waits and is not refused."""
+    supervised, tried = Failures(), list[str]()
+
+    def load(name: str) -> ModuleType:
+        tried.append(name)
+        if len(tried) == 1:
+            raise ValueError("a bug")
+        return import_module(name)
+
+    monkeypatch.setattr(server, "import_module", load)
+    async with trio.open_nursery() as nursery:
+        bound: str = await nursery.start(serve_admin, "127.0.0.1:0", still_sources(), supervised)
+        assert (await get(bound, "/livez")).status_code == 200
+        nursery.cancel_scope.cancel()
+    assert (supervised.counts["admin"], tried) == (1, [WEB, WEB])

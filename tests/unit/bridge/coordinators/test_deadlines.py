@@ -1,9 +1,13 @@
 """Deadlines that move."""
 
+from math import inf
+
+import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.coordinators.deadlines import Deadlines
+from bridge.coordinators.deadlines import Alarm, Deadlines
 
 
 def test_deadline_that_moved_later_is_noted_anew() -> None:
@@ -47,3 +51,29 @@ def test_due_keys_are_those_whose_time_has_come(moves: list[tuple[str, int]]) ->
         assert set(deadlines.take_due(now_ms, truth.get)) == due
         for key in due:
             del truth[key]
+
+
+async def test_alarm_wakes_when_something_is_due_and_when_it_is_rung(autojump_clock: trio.testing.MockClock) -> None:
+    """What is due earlier than was thought hurries it; what is due later does not."""
+    due_ms: list[float] = [5_000]
+    alarm, woken = Alarm(lambda: int(trio.current_time() * 1_000), lambda: due_ms[0]), list[int]()
+
+    async def sleep() -> None:
+        for _ in range(3):
+            await alarm.wait()
+            woken.append(round(trio.current_time() * 1_000 - began_ms))
+            due_ms[0] = inf
+
+    began_ms = trio.current_time() * 1_000
+    due_ms[0] += began_ms
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sleep)
+        await trio.sleep(6)
+        alarm.hurry()
+        await trio.sleep(1)
+        due_ms[0] = 0
+        alarm.hurry()
+        await trio.sleep(1)
+        due_ms[0] = inf
+        alarm.ring()
+    assert woken == [5_000, 7_000, 8_000]

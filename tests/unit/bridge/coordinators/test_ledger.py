@@ -4,12 +4,14 @@ from collections.abc import AsyncIterator, Awaitable, Collection, Generator, Ite
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import pytest
 import trio
 import trio.testing
 
 from bridge.coordinators.ledger import RETRY_MAX_S, RETRY_S, Ledger
 from bridge.journal.memory import MemoryJournal
 from bridge.ports import Condense, JournalFull
+from bridge.supervision import LEDGER, start_job
 from translators.dialects.classic import Heartbeat, HeartbeatReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, RequestRef
@@ -284,3 +286,29 @@ async def test_overgrown_journal_is_condensed_while_answers_go(autojump_clock: t
         await trio.sleep(2)
         assert journal.condensed == 1
     assert list(journal.replay()) == [b"d"]
+
+
+async def test_ledger_that_is_started_again_takes_what_was_on_its_way_for_lost(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug while answers waited: nobody waits for ever, and work goes on."""
+    desk = Desk(SlowJournal())
+
+    async def fail(_journal: SlowJournal, _entries: Collection[bytes]) -> None:
+        await trio.sleep(1)
+        raise ValueError("a bug")
+
+    async with trio.open_nursery() as nursery:
+        start_job(nursery, desk.ledger.supervised, LEDGER, desk.ledger.run)
+        with monkeypatch.context() as context:
+            context.setattr(SlowJournal, "write", fail)
+            desk.turn(1, b"a")
+            desk.turn(2)
+            await trio.sleep(1.1)
+        await desk.opened.wait()
+        assert desk.sent == [(1, ErrorCode.COORDINATOR_NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+        desk.turn(3, b"b")
+        await trio.sleep(1.1)
+        assert desk.sent[2:] == [(3, ErrorCode.NONE)]
+        nursery.cancel_scope.cancel()
+    assert desk.ledger.supervised.counts["ledger"] == 1

@@ -8,8 +8,9 @@ from bridge.net.transport import PeerGone, SocketTransport
 from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_reply, encode_request
-from tests.support.front import front_of
-from tests.support.scripted_broker import ScriptedBroker, request
+from bridge.wire.frames import read_request_header
+from tests.support.front import front_of, running, settings_for
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -114,3 +115,71 @@ async def test_broker_that_is_gone_when_a_request_is_sent_is_no_bug(monkeypatch:
         assert await client.ids(1) == [3]
         assert len(broker.streams) == before + 1
         assert front.closed(CloseReason.BUG) == 0
+
+
+async def test_broker_that_half_closes_while_a_request_waits_to_be_sent_ends_one_connection() -> None:
+    """It takes nothing any more and says that it is done, as a balancer does: this ended the whole process."""
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host=LOOPBACK)
+        broker = HalfClosing(ScriptedBroker(port=listeners[0].socket.getsockname()[1]))
+        nursery.start_soon(trio.serve_listeners, broker.talk, listeners)
+        async with running(settings_for(broker.script)) as front:
+            client, other = await front.dial(), await front.dial()
+            with pytest.raises(trio.BrokenResourceError):
+                await client.send(*(request(ApiKey.PRODUCE, 7, number, PIECE) for number in range(PIECES)))
+            await other.send(request(ApiKey.API_VERSIONS, 2, 5))
+            assert await other.ids(1) == [5]
+            assert front.closed(CloseReason.UPSTREAM_LOST) == 1
+            assert front.closed(CloseReason.BUG) == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_bug_of_who_waits_for_an_answer_ends_its_connection_and_keeps_nobody_from_hearing() -> None:
+    """The broker is lost with two questions open; the first one's asker fails."""
+    broker, got = ScriptedBroker(gate=trio.Event()), list[Reply | None]()
+
+    def fail(_: Reply | None) -> None:
+        raise ValueError("a bug")
+
+    async with front_of(broker) as front:
+        client, other = await front.dial(), await front.dial()
+        await client.send(encode_request(ApiKey.OFFSET_FETCH, 8, 1, "c", OFFSETS))
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        _, _, via, _ = front.groups.submitted[0]
+        via.ask(None, OFFSETS, fail, 8)
+        via.ask(None, OFFSETS, got.append, 8)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        await broker.hang_up()
+        assert await client.is_closed()
+        await other.send(request(ApiKey.API_VERSIONS, 2, 5))
+        assert await other.ids(1) == [5]
+        assert (got, front.closed(CloseReason.BUG)) == ([None], 1)
+
+
+PIECE = b"\xff\xff\x00\x01" + bytes(50_000)
+"""So small that it is copied, not spliced."""
+PIECES = 400
+FILLED_S = 0.2
+
+
+class HalfClosing:
+    """Answers what a proxy asks at its start; of a connection with anything else it reads a little and is done."""
+
+    def __init__(self, script: ScriptedBroker) -> None:
+        self.script = script
+
+    async def talk(self, stream: trio.SocketStream) -> None:
+        """Serve one connection."""
+        received = bytearray()
+        async for chunk in stream:
+            received += chunk
+            while (header := read_request_header(received)) is not None:
+                if header.api_key == ApiKey.PRODUCE:
+                    # What it does not read fills the sockets, so that the proxy waits to send more.
+                    await trio.sleep(FILLED_S)
+                    await stream.send_eof()
+                    await trio.sleep_forever()
+                if len(received) < header.frame_bytes:
+                    break
+                del received[: header.frame_bytes]
+                await self.script.answer(stream, header)

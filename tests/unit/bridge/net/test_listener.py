@@ -26,8 +26,7 @@ async def test_connections_are_handed_over_with_their_host() -> None:
         await all_taken.wait()
         nursery.cancel_scope.cancel()
     assert [host for _, host in taken] == [LOOPBACK] * 5
-    assert listening.fileno() == -1
-    for sock in [*clients, *(one for one, _ in taken)]:
+    for sock in [listening, *clients, *(one for one, _ in taken)]:
         sock.close()
 
 
@@ -44,3 +43,17 @@ def test_port_beyond_the_last_says_how_to_count_lower() -> None:
     """Ports of brokers are counted up from the bootstrap's."""
     with pytest.raises(CannotListen, match=r"EB-NET-020: .*65536: .*listen\.ports\.first"):
         listen(Address(LOOPBACK, 65_536))
+
+
+async def test_connection_that_nobody_takes_is_closed() -> None:
+    """What goes wrong with it is the caller's to tell; the listener stays open."""
+    listening = listen(Address(LOOPBACK, 0))
+
+    def take(_sock: socket.socket, _host: str) -> None:
+        raise ValueError("a bug")
+
+    with listening, socket.create_connection((LOOPBACK, bound_port(listening))) as client:
+        with pytest.raises(ValueError, match="a bug"):
+            await accept_from(listening, take)
+        assert listening.fileno() >= 0
+        assert await trio.to_thread.run_sync(client.recv, 1) == b""

@@ -64,7 +64,7 @@ async def test_closed_transport_has_no_descriptor_and_wakes_who_waits() -> None:
     async def wait() -> None:
         try:
             await transport.wait_readable()
-        except trio.ClosedResourceError as error:
+        except PeerGone as error:
             woken.append(type(error))
 
     async with trio.open_nursery() as nursery:
@@ -72,6 +72,8 @@ async def test_closed_transport_has_no_descriptor_and_wakes_who_waits() -> None:
         await trio.testing.wait_all_tasks_blocked()
         transport.close()
         transport.close()
-    assert woken == [trio.ClosedResourceError]
+    assert woken == [PeerGone]
+    with pytest.raises(PeerGone):
+        await transport.wait_writable()
     assert transport.fileno() is None
     peer.close()

@@ -4,7 +4,7 @@ import re
 
 from bridge.telemetry.metric_names import METRICS, SAMPLES, Kind
 
-BOUNDED = {"group", "protocol", "cause", "state", "reason", "code", "api", "api_key", "to", "outcome", "fate"}
+BOUNDED = {"task", "group", "protocol", "cause", "state", "reason", "code", "api", "api_key", "to", "outcome", "fate"}
 
 
 def test_names_keep_to_the_conventions() -> None:

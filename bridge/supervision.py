@@ -1,0 +1,144 @@
+"""Every task of a running bridge: what it does, what its failure ends, and how that is told and counted.
+
+It must not know any room, nor how a task does what it does. A task that is started any other way fails a test
+(`tests/architecture/test_supervision.py`); docs/explanation/failures.md has the table.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+LOG = logging.getLogger("epochbridge.supervision")
+PAUSE_S = 0.25
+"""How soon a job that failed is started again; twice as long each time that it fails again soon."""
+PAUSE_MAX_S = 30.0
+SOUND_AFTER_S = 60.0
+"""A job that ran so long before it failed begins with the short pause again."""
+
+Work = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One kind of task: its name in metrics and logs, what it does, and what its failure ends."""
+
+    name: str
+    runs: str
+    ends: str
+
+
+_CONNECTION_ENDS = "that connection (EB-NET-099); its client connects again"
+ACCEPT = Task("accept", "takes new connections of one listener", "nothing: started again, connections wait meanwhile")
+DOORMAN = Task("doorman", "wakes connections that have something to read", "nothing: started again")
+SWEEP = Task("sweep", "closes connections that stand still", "nothing: started again")
+REFRESH = Task("refresh", "asks the cluster for its brokers", "nothing: started again, the brokers known count on")
+CONNECTION = Task("connection", "serves one client from its first byte to its last answer", _CONNECTION_ENDS)
+CLIENT_READER = Task("client-reader", "reads what one client sends", _CONNECTION_ENDS)
+BROKER_READER = Task("broker-reader", "reads what the broker answers one client", _CONNECTION_ENDS)
+SENDER = Task("sender", "sends what the other end did not take at once", _CONNECTION_ENDS)
+BROKER_OPENER = Task("broker-opener", "opens one client's connection to its broker for a question", _CONNECTION_ENDS)
+DELIVERY = Task("delivery", "writes one answer for the connection that waits for it", _CONNECTION_ENDS)
+BROKER_ANSWER = Task("broker-answer", "hands on that a broker will not answer", _CONNECTION_ENDS)
+OWNER = Task("owner", "moves the embedded groups when something is due", "nothing: started again")
+TURN = Task("turn", "carries out what clients and deadlines want of groups", "that turn: see below")
+LEDGER = Task(
+    "ledger", "lets answers go once the journal has what they tell", "what waited: as if the journal had failed"
+)
+COMPACTION = Task("compaction", "condenses the journal", "nothing: tried again when the journal has grown further")
+TOPICS = Task("topics", "looks at the cluster's topics", "nothing: started again")
+RECOMMIT = Task("recommit", "commits the offsets of live groups again", "nothing: started again")
+RETENTION = Task("retention", "forgets groups without members and offsets", "nothing: started again")
+LOOK_UP = Task("look-up", "asks the broker before somebody new is let in", "that request: its client is to try again")
+EVENTS = Task("events", "sees to the topics of groups that pass", "nothing: started again")
+ADMIN = Task("admin", "serves the admin API", "requests under way there: started again at the same address")
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        *(ACCEPT, DOORMAN, SWEEP, REFRESH),
+        *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
+        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, RETENTION, LOOK_UP),
+        *(EVENTS, ADMIN),
+    )
+}
+"""Every kind of task by its name."""
+
+
+class Failures:
+    """How often tasks of each kind failed, since the start."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(TASKS, 0)
+
+    def count(self, task: Task) -> None:
+        """One failed, and whoever guards it tells so."""
+        self.counts[task.name] += 1
+
+    def note(self, task: Task, problem: BaseException) -> None:
+        """Count and tell a failure that ends nothing but what the task's own table row says."""
+        self.count(task)
+        LOG.error(
+            "EB-TASK-001: %s failed, which %s; ends %s; please report this: %r",
+            task.name,
+            task.runs,
+            task.ends,
+            bare(problem),
+            exc_info=problem,
+        )
+
+    def spare(self, task: Task, act: Callable[[], object]) -> None:
+        """Do something at once whose failure is no business of the caller."""
+        try:
+            act()
+        except Exception as problem:  # noqa: BLE001 - told and counted, see `note`
+            self.note(task, problem)
+
+
+async def carry_out(_task: Task, work: Work) -> None:
+    """The one place where the work of every guarded task runs: tests have one or the other fail here."""
+    await work()
+
+
+async def guarded(failures: Failures, task: Task, work: Work) -> None:
+    """Do it once; a failure is told, counted, and ends here. Cancellation goes on its way, alone or in company."""
+    try:
+        await carry_out(task, work)
+    except* Exception as problem:  # noqa: BLE001 - told and counted, see `note`
+        failures.note(task, problem)
+
+
+async def keep_running(failures: Failures, task: Task, work: Work) -> None:
+    """Do it until it is done, again after each failure, with longer and longer pauses while it keeps failing."""
+    pause_s = PAUSE_S
+    while True:
+        began_s, failed = trio.current_time(), False
+        try:
+            await carry_out(task, work)
+        except* Exception as problem:  # noqa: BLE001 - told and counted, see `note`
+            failed = True
+            failures.note(task, problem)
+        if not failed:
+            return
+        pause_s = PAUSE_S if trio.current_time() - began_s >= SOUND_AFTER_S else pause_s
+        await trio.sleep(pause_s)
+        pause_s = min(2 * pause_s, PAUSE_MAX_S)
+
+
+def start_job(nursery: trio.Nursery, failures: Failures, task: Task, work: Work) -> None:
+    """Start what `keep_running` keeps up until the nursery is cancelled."""
+    nursery.start_soon(partial(keep_running, failures, task, work), name=task.name)
+
+
+def start_guarded(nursery: trio.Nursery, failures: Failures, task: Task, work: Work) -> None:
+    """Start what is done once; its failure does not reach the nursery."""
+    nursery.start_soon(partial(guarded, failures, task, work), name=task.name)
+
+
+def bare(problem: BaseException) -> BaseException:
+    """What a group with a single error is about."""
+    while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
+        problem = problem.exceptions[0]
+    return problem
