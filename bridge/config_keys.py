@@ -159,6 +159,13 @@ class Settings(KafkaSettings):
         "Time after which a commit whose answer was lost counts as over (at least offsets.commit.timeout.ms).",
         within(0),
     )
+    departure_wait_ms: int = key(
+        "departure.wait.ms",
+        1_000,
+        "How long the partitions of a member that said that it leaves wait for whoever comes next, so that a quick "
+        "restart moves nothing and nobody else hears of it; 0 for not at all, as in Kafka.",
+        Bounds(minimum=0, maximum=INT_MAX, per_group=True),
+    )
     replacement_grace_ms: int = key(
         "replacement.grace.ms",
         0,

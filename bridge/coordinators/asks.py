@@ -6,7 +6,7 @@ It must not know who asks when, or what is done with an answer.
 from bridge.coordinators.catalog import Catalog
 from bridge.engine.commands import AskRef, MemberHeartbeat, Speaks
 from bridge.engine.outcome import MemberAnswer
-from translators.classic_member.effects import Farewell, Inquiry
+from translators.classic_member.effects import DepartReason, Farewell, Inquiry
 from translators.classic_member.events import Answer, Granted, Refused
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
@@ -24,6 +24,7 @@ def to_command(asked: Inquiry | Farewell, client: ClientIdentity, catalog: Catal
         fresh_id=asked.member_id,
         claimed=frozenset() if isinstance(asked, Farewell) else catalog.to_ids(asked.claimed),
         claimed_generation=-1 if isinstance(asked, Farewell) else asked.claimed_generation,
+        is_announced=not isinstance(asked, Farewell) or asked.reason is DepartReason.LEFT,
     )
 
 

@@ -299,18 +299,19 @@ class Exchange:
         if effect.reason is DepartReason.REPLACED and member.current.epoch == STATIC_LEAVE_EPOCH:
             return
         self.watcher.departs(key, effect.reason)
-        self._say_farewell(key, member)
+        self._say_farewell(key, member, effect.reason)
 
     def dismiss(self, key: AskRef) -> None:
         """Let a member leave the engine that has no machine."""
-        self._say_farewell(key, self.shard.groups[key.group_id].members[key.member_id])
+        self._say_farewell(key, self.shard.groups[key.group_id].members[key.member_id], DepartReason.UNANSWERED)
 
-    def _say_farewell(self, key: AskRef, member: Member) -> None:
+    def _say_farewell(self, key: AskRef, member: Member, reason: DepartReason) -> None:
         farewell = Farewell(
             group_id=key.group_id,
             member_id=key.member_id,
             member_epoch=LEAVE_EPOCH,
             instance_id=member.subscription.instance_id,
+            reason=reason,
         )
         client = member.subscription.identity
         self._commands.append(to_command(farewell, client, self.catalog, next(self._numbers)))

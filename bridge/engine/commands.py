@@ -62,6 +62,7 @@ class MemberHeartbeat:
     An empty `request.member_id` at epoch 0 is replaced by `fresh_id`. A static CLASSIC joiner whose request names an id
     other than `fresh_id` is held to that id (K4.9), otherwise it takes its seat over (K4.8). What a newcomer says it
     had (`claimed`, as of `claimed_generation`) may steer the target and is never taken for owned (decision 7).
+    `is_announced` is False where a machine leaves for a client that did not say that it goes: its session was over.
     """
 
     ref: ReplyTo
@@ -71,6 +72,7 @@ class MemberHeartbeat:
     fresh_id: MemberId
     claimed: frozenset[TopicIdPartition] = frozenset()
     claimed_generation: int = -1
+    is_announced: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from bridge.engine.records import (
     MemberSubscribed,
     NativesLost,
     RegularExpressionResolved,
+    SeatKept,
     TargetAssigned,
     TargetEpochReached,
     TopicSeen,
@@ -54,6 +55,7 @@ def _group(group: Group) -> Iterator[DurableRecord]:
         if member.current != Current():
             yield CurrentAssigned(group_id, member_id, member.current)
     yield TargetEpochReached(group_id, group.assignment_epoch, group.assignor)
+    yield from (SeatKept(group_id, seat) for seat in group.kept)
 
 
 def _classic(group: ClassicGroup) -> Iterator[DurableRecord]:

@@ -118,13 +118,16 @@ class InitialDelay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSeat:
-    """What a member that left had as target, kept until then for a newcomer of the same instance, or of the same client
-    id and host (`replacement.grace.ms`).
+    """What a member that left had as target.
+
+    Kept for anybody who comes until `open_until_ms` (`departure.wait.ms`), and until `until_ms` for a newcomer of the
+    same instance, or of the same client id and host (`replacement.grace.ms`).
     """
 
     instance_id: InstanceId | None
     identity: ClientIdentity
     partitions: frozenset[TopicIdPartition]
+    open_until_ms: int
     until_ms: int
 
 

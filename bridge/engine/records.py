@@ -164,9 +164,9 @@ class TargetComputed:
 
 @dataclass(frozen=True, slots=True)
 class SeatKept:
-    """A member left, and its share waits for whoever takes its place."""
+    """A member left, and its share waits for whoever comes; its times count from the start of the process."""
 
-    durable: ClassVar[bool] = False
+    durable: ClassVar[bool] = True
     group_id: GroupId
     seat: KeptSeat
 
@@ -175,7 +175,7 @@ class SeatKept:
 class SeatTaken:
     """Somebody took the place of a member that left."""
 
-    durable: ClassVar[bool] = False
+    durable: ClassVar[bool] = True
     group_id: GroupId
     seat: KeptSeat
 
@@ -184,7 +184,7 @@ class SeatTaken:
 class SeatsGivenUp:
     """No share waits any more: the time is over, or the group changes anyhow."""
 
-    durable: ClassVar[bool] = False
+    durable: ClassVar[bool] = True
     group_id: GroupId
 
 
@@ -216,6 +216,9 @@ DurableRecord = (
     | TargetAssigned
     | TargetEpochReached
     | CurrentAssigned
+    | SeatKept
+    | SeatTaken
+    | SeatsGivenUp
     | TopicSeen
     | TopicGone
     | RegularExpressionResolved
@@ -227,9 +230,6 @@ VolatileRecord = (
     | AskParked
     | DelayChanged
     | TargetComputed
-    | SeatKept
-    | SeatTaken
-    | SeatsGivenUp
     | CommitBegun
     | CommitEnded
     | VolatileClassicRecord

@@ -5,7 +5,7 @@ It must not know where the bytes go, or what a record does.
 
 from bridge.engine.classic.records_codec import CLASSIC_ROWS
 from bridge.engine.commands import Speaks
-from bridge.engine.model import Current, MemberState, Subscription
+from bridge.engine.model import Current, KeptSeat, MemberState, Subscription
 from bridge.engine.records import (
     CurrentAssigned,
     DurableRecord,
@@ -16,6 +16,9 @@ from bridge.engine.records import (
     MemberSubscribed,
     NativesLost,
     RegularExpressionResolved,
+    SeatKept,
+    SeatsGivenUp,
+    SeatTaken,
     TargetAssigned,
     TargetEpochReached,
     TopicGone,
@@ -57,6 +60,14 @@ CURRENT = structure(
     assigned=NUMBERED_ID_PARTITIONS,
     pending_revocation=NUMBERED_ID_PARTITIONS,
 )
+KEPT_SEAT = structure(
+    KeptSeat,
+    instance_id=optional(TEXT),
+    identity=IDENTITY,
+    partitions=ID_PARTITIONS,
+    open_until_ms=NUMBER,
+    until_ms=NUMBER,
+)
 
 
 def _row(tag: str, record: type, **fields: Form) -> Row:
@@ -73,6 +84,9 @@ CONSUMER_ROWS = (
     _row("target", TargetAssigned, group_id=TEXT, member_id=TEXT, partitions=ID_PARTITIONS),
     _row("target-epoch", TargetEpochReached, group_id=TEXT, epoch=NUMBER, assignor=TEXT),
     _row("current", CurrentAssigned, group_id=TEXT, member_id=TEXT, current=CURRENT),
+    _row("seat-kept", SeatKept, group_id=TEXT, seat=KEPT_SEAT),
+    _row("seat-taken", SeatTaken, group_id=TEXT, seat=KEPT_SEAT),
+    _row("seats-given-up", SeatsGivenUp, group_id=TEXT),
     _row("topic", TopicSeen, topic=TOPIC),
     _row("topic-gone", TopicGone, topic_id=TOPIC_ID),
     _row("pattern", RegularExpressionResolved, pattern=TEXT, topics=TEXTS, error=optional(TEXT)),

@@ -3,6 +3,7 @@
 from bridge.engine.classic.recovery import resume_classic
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.answer import session_timeout_ms
+from bridge.engine.consumer.grace import renew_seats
 from bridge.engine.loads import prepare_loads
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState
 from bridge.engine.records import DeadlineSet, Record
@@ -15,14 +16,15 @@ def resume(state: Shard, now_ms: int) -> tuple[Record, ...]:
     (K7, after load); members of classic groups get theirs too, and a group that must rebalance does so (K1.71).
 
     Returns the records, which were applied; the durable ones among them belong into the journal. Consumer groups behind
-    their epoch get their target with the next `PassDeadlines`, and one that has lost its last KIP-848 member may turn
-    classic with it.
+    their epoch get their target with the next `PassDeadlines`, or when what members left behind has waited; one that
+    has lost its last KIP-848 member may turn classic with it.
     """
     turn = Turn(state, now_ms)
     for group in state.groups.values():
         for member in group.members.values():
             turn.write(*_deadlines(state, group, member, now_ms))
         prepare_loads(state, group)
+        turn.write(*renew_seats(state, group, now_ms))
         if group.epoch > group.assignment_epoch or group.lost_natives:
             turn.write(DeadlineSet(DeadlineKey(DeadlineKind.TARGET, group.group_id), now_ms))
     for classic in state.classic_groups.values():

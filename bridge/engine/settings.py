@@ -37,7 +37,8 @@ class EngineSettings:
     costs microseconds. `assignor_retry_ms` is ours: how long a group whose assignor failed waits before the next
     attempt. `group_begins_classic` is what a new group is (decision 21); a group that would begin as a consumer group
     stays one when its last KIP-848 member leaves, whatever the policy: nobody gains by its turning classic.
-    `replacement_grace_ms`, also ours, is how long the share of a member that left is kept for its replacement.
+    `departure_wait_ms` and `replacement_grace_ms`, also ours, are how long the share of a member that left is kept for
+    whoever comes, and for its replacement.
     `per_group` holds complete settings of groups that differ.
     """
 
@@ -54,6 +55,7 @@ class EngineSettings:
     group_consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     group_begins_classic: bool = False
     assignor_retry_ms: int = 1_000
+    departure_wait_ms: int = 1_000
     replacement_grace_ms: int = 0
     per_group: "Mapping[GroupId, EngineSettings]" = field(default_factory=dict)
 

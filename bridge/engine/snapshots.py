@@ -18,6 +18,7 @@ class DurableGroup:
     members: dict[MemberId, Member]
     target: dict[MemberId, Partitions]
     owners: dict[TopicIdPartition, MemberId]
+    kept: tuple[KeptSeat, ...] = ()
     lost_natives: bool = False
 
 
@@ -28,7 +29,6 @@ class VolatileGroup:
     computed_at_ms: int | None
     delay: InitialDelay | None
     parked: tuple[Ask, ...]
-    kept: tuple[KeptSeat, ...]
     grantable: dict[MemberId, frozenset[TopicIdPartition]]
 
 
@@ -94,6 +94,7 @@ def _durable_group(group: Group) -> DurableGroup:
         members=dict(group.members),
         target=dict(group.target),
         owners=dict(group.owners),
+        kept=tuple(group.kept),
         lost_natives=group.lost_natives and bool(group.members),
     )
 
@@ -103,7 +104,6 @@ def _volatile_group(group: Group) -> VolatileGroup:
         computed_at_ms=group.computed_at_ms,
         delay=group.delay,
         parked=tuple(group.parked),
-        kept=tuple(group.kept),
         grantable={member_id: frozenset(wanted) for member_id, wanted in group.grantable.items()},
     )
 

@@ -12,7 +12,6 @@ from bridge.simulation.shrinking import shrink
 from bridge.simulation.subject import MakeSubject
 from bridge.simulation.telling import Ending, Telling
 
-DAYS_BATCH = 200
 TRACE_SHOWN = 40
 
 
@@ -58,11 +57,6 @@ def run_seeds(seeds: Iterable[int], make_subject: MakeSubject) -> tuple[list[End
         if ending.broken is not None:
             failures.append(_fail(ending, make_subject))
     return endings, failures
-
-
-def days_batch(day: int, size: int = DAYS_BATCH) -> range:
-    """The seeds of a day, counted from any first day; no two days share one."""
-    return range(day * size, (day + 1) * size)
 
 
 def _fail(ending: Ending, make_subject: MakeSubject) -> Failure:

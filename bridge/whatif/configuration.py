@@ -36,6 +36,7 @@ KNOBS: Mapping[str, Knob] = {
     "group.consumer.assignment.interval.ms": Knob(0, INT_MAX, "least time between two target assignments"),
     "group.initial.rebalance.delay.ms": Knob(0, INT_MAX, "how long an empty classic group waits for more members"),
     "group.max.size": Knob(1, INT_MAX, "most members of a classic group"),
+    "departure.wait.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for whoever comes"),
     "replacement.grace.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
     "heartbeat.interval.ms": Knob(1, INT_MAX, "of the classic clients themselves: their heartbeat interval"),
     "session.timeout.ms": Knob(1, INT_MAX, "of the classic clients themselves: their session timeout"),

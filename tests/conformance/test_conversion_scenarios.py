@@ -49,7 +49,7 @@ from translators.dialects.consumer_protocol import decode_assignment, encode_ass
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, TopicName, TopicPartition
 
-LIKE_A_BROKER = EngineSettings(group_begins_classic=True)
+LIKE_A_BROKER = EngineSettings(group_begins_classic=True, departure_wait_ms=0)
 MIGRATIONS = [
     pytest.param(run, id=str(run["variant"])) for scenario, run in RUNS if scenario["id"] == "online-migration"
 ]

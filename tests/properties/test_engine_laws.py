@@ -108,14 +108,17 @@ class EngineLaws(RuleBasedStateMachine):
         delay_ms=st.sampled_from([0, 3_000]),
         interval_ms=st.sampled_from([0, 1_000]),
         wait_ms=st.sampled_from([0, 3_000]),
+        keeps_ms=st.sampled_from([(0, 0), (1_000, 0), (1_000, 9_000)]),
         assignor=st.sampled_from(["uniform", "range"]),
     )
-    def start(self, delay_ms: int, interval_ms: int, wait_ms: int, assignor: str) -> None:
+    def start(self, delay_ms: int, interval_ms: int, wait_ms: int, keeps_ms: tuple[int, int], assignor: str) -> None:
         """The shard's settings."""
         chosen = EngineSettings(
             group_initial_rebalance_delay_ms=delay_ms,
             group_consumer_assignment_interval_ms=interval_ms,
             group_consumer_max_size=3,
+            departure_wait_ms=keeps_ms[0],
+            replacement_grace_ms=keeps_ms[1],
             group_consumer_assignors=(assignor,),
         )
         self.moody = Moody()

@@ -1,26 +1,33 @@
-"""`python -m tests.simulation [--seed N] [--count N]`: the story of one seed, of some, or of the day's batch.
+"""`python -m tests.simulation [--seed N] [--count N]`: stories from a seed on, or from one that is drawn afresh.
 
 It knows the real owner as subject and must not know the laws.
 """
 
 import argparse
+import secrets
 import sys
 import time
 
-from bridge.simulation.campaign import days_batch, run_seeds
+from bridge.simulation.campaign import run_seeds
 from tests.support.simulated_bridge import OwnerSubject
 
-DAY_S = 86_400
+FRESH_SEEDS = 10**9
+BATCH = 200
 
 
 def main() -> int:
     """Tell stories and report; exit status 1 if a law was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seed", type=int, help="tell the story of this seed; without it those of today")
-    parser.add_argument("--count", type=int, default=1, help="with --seed: how many, from that seed on")
+    parser.add_argument(
+        "--seed", type=int, help="tell the story of this seed; without it a fresh one is drawn and printed"
+    )
+    parser.add_argument("--count", type=int, help=f"how many, from that seed on; 1 with --seed, else {BATCH}")
     arguments = parser.parse_args()
-    day = int(time.time()) // DAY_S
-    seeds = days_batch(day) if arguments.seed is None else range(arguments.seed, arguments.seed + arguments.count)
+    is_fresh = arguments.seed is None
+    first = secrets.randbelow(FRESH_SEEDS) if is_fresh else arguments.seed
+    count = arguments.count or (BATCH if is_fresh else 1)
+    print(f"{count} stories from seed {first} on", flush=True)
+    seeds = range(first, first + count)
     begun_s = time.monotonic()
     endings, failures = run_seeds(seeds, OwnerSubject)
     for failure in failures:

@@ -226,7 +226,12 @@ def inquiry(
     )
 
 
-FAREWELL = Ask(Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-1, instance_id=None))
+def farewell(reason: DepartReason) -> Ask:
+    """Give what a machine says when its member leaves for this reason."""
+    return Ask(Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-1, instance_id=None, reason=reason))
+
+
+FAREWELL = farewell(DepartReason.LEFT)
 
 
 def join_reply(generation: int, sequence: int = 1, name: str = "range") -> Reply:

@@ -27,7 +27,7 @@ from translators.dialects.consumer_protocol import Subscription, encode_assignme
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, TopicPartition
 
-BEGINS_CLASSIC = EngineSettings(group_begins_classic=True)
+BEGINS_CLASSIC = EngineSettings(group_begins_classic=True, departure_wait_ms=0)
 EAGER, COOPERATIVE = "range", "cooperative-sticky"
 
 

@@ -272,7 +272,7 @@ async def embedded_world(
     is_open: bool = True,
 ) -> AsyncIterator[World]:
     """Run the coordinator until the end of the block; no first join waits for others unless told."""
-    chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0)
+    chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
     ids = count(1)
     owner = GroupOwner(
         Shard(settings=chosen, assignors=registry),

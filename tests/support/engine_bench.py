@@ -37,7 +37,7 @@ GROUP = GroupId("orders")
 FOO = TopicName("foo")
 BAR = TopicName("bar")
 IDENTITY = ClientIdentity(client_id="client", client_host="/127.0.0.1")
-SETTINGS = EngineSettings()
+SETTINGS = EngineSettings(departure_wait_ms=0)
 Partitions = frozenset[TopicIdPartition]
 
 

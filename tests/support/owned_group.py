@@ -58,7 +58,7 @@ class OwnedGroup:
         assignors: Mapping[str, Assignor] = registry,
         ids: Iterator[int] | None = None,
     ) -> None:
-        chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0)
+        chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
         fresh = ids or count(1)
         self.owner = GroupOwner(
             Shard(settings=chosen, assignors=assignors),

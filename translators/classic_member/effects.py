@@ -20,6 +20,20 @@ from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, 
 MemberReply = JoinGroupReply | SyncGroupReply | HeartbeatReply
 
 
+class DepartReason(StrEnum):
+    """Why a member is no more."""
+
+    LEFT = "left"
+    SESSION_EXPIRED = "session-expired"
+    REJOIN_EXPIRED = "rejoin-expired"
+    SYNC_EXPIRED = "sync-expired"
+    CONNECTION_LOST = "connection-lost"
+    REPLACED = "replaced"
+    FENCED = "fenced"
+    REFUSED = "refused"
+    UNANSWERED = "unanswered"
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """Answer request `ref`; every request is answered exactly once."""
@@ -51,12 +65,13 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Farewell:
-    """The member leaves for good (`member_epoch` -1) or leaves its static seat to another (-2)."""
+    """The member leaves for good (`member_epoch` -1) or leaves its static seat to another (-2), and why."""
 
     group_id: GroupId
     member_id: MemberId
     member_epoch: int
     instance_id: InstanceId | None
+    reason: DepartReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +79,6 @@ class Ask:
     """Ask the coordinator; its answer comes back as `Answered`."""
 
     inquiry: Inquiry | Farewell
-
-
-class DepartReason(StrEnum):
-    """Why a member is no more."""
-
-    LEFT = "left"
-    SESSION_EXPIRED = "session-expired"
-    REJOIN_EXPIRED = "rejoin-expired"
-    SYNC_EXPIRED = "sync-expired"
-    CONNECTION_LOST = "connection-lost"
-    REPLACED = "replaced"
-    FENCED = "fenced"
-    REFUSED = "refused"
-    UNANSWERED = "unanswered"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ def say_farewell(seat: Seat, reason: DepartReason) -> Ask:
             member_id=seat.member_id,
             member_epoch=STATIC_LEAVE_EPOCH if handed_on else LEAVE_EPOCH,
             instance_id=seat.instance_id,
+            reason=reason,
         )
     )
 

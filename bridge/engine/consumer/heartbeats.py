@@ -53,13 +53,16 @@ def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
         _take_admission(turn, command)
 
 
-def forget_member(turn: Turn, group: Group, member: Member, cause: RemovalCause) -> None:
-    """A member goes for good; the group's epoch moves, the target follows in this turn (K2.50)."""
+def forget_member(turn: Turn, group: Group, member: Member, cause: RemovalCause, *, is_announced: bool = False) -> None:
+    """A member goes for good; the group's epoch moves, and the target follows in this turn (K2.50) unless the member
+    said that it goes: then its share may wait.
+    """
     subscription = member.subscription
-    kept = kept_seat(turn.state, group, member, cause, turn.now_ms)
+    kept = kept_seat(turn.state, group, member, turn.now_ms) if is_announced else None
+    has_share = bool(group.target.get(subscription.member_id))
     turn.write(MemberForgotten(group.group_id, subscription.member_id))
     turn.notices.append(_removed(group, member, cause))
-    turn.move_epoch(group, keeps_seats=kept is not None)
+    turn.move_epoch(group, keeps_seats=kept is not None or not has_share)
     if kept is not None:
         turn.write(SeatKept(group.group_id, kept))
 
@@ -93,7 +96,7 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
         turn.reply(command.ref, refused(leaver))
         return
     if request.member_epoch == LEAVE_EPOCH:
-        forget_member(turn, group, leaver, RemovalCause.LEFT)
+        forget_member(turn, group, leaver, RemovalCause.LEFT, is_announced=command.is_announced)
     else:
         turn.write(*vacate_seat(group, leaver, turn.now_ms, session_timeout_ms(turn.state, group)))
     turn.reply(command.ref, left(request.member_id, request.member_epoch))

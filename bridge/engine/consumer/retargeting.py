@@ -13,11 +13,12 @@ from bridge.engine.consumer.target import FailedTarget, compute_target, target_a
 from bridge.engine.loads import remember_target
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, Subscription
 from bridge.engine.outcome import AssignorFailed, TargetChanged
-from bridge.engine.records import DeadlineSet, MemberForgotten, MemberSubscribed, SeatsGivenUp
+from bridge.engine.records import DeadlineSet, MemberForgotten, MemberSubscribed, SeatsGivenUp, TargetAssigned
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Group
+from bridge.engine.state import Group, Partitions
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import MemberId
 
 
 def retarget_groups(turn: Turn) -> None:
@@ -48,9 +49,11 @@ def _retarget_when_allowed(turn: Turn, group: Group, claiming: Sequence[Ask]) ->
 def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask]) -> None:
     if group.kept:
         turn.write(SeatsGivenUp(group.group_id))
+    before = _take_back(turn, group)
     hints = find_hints(turn.state, group, claiming)
     target = compute_target(turn.state, group, turn.now_ms, hints)
     if isinstance(target, FailedTarget):
+        turn.write(*(TargetAssigned(group.group_id, member_id, share) for member_id, share in before.items()))
         turn.notices.append(AssignorFailed(group.group_id, target.assignor, target.reason))
         _turn_back(turn, group)
         retry_ms = settings_of(turn.state.settings, group.group_id).assignor_retry_ms
@@ -58,8 +61,24 @@ def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask
         return
     turn.write(*target.records)
     remember_target(turn.state, group)
-    if target.changed:
-        turn.notices.append(TargetChanged(group.group_id, target.changed))
+    changed = target.changed.difference(before)
+    changed |= {member_id for member_id, share in before.items() if group.target[member_id] != share}
+    if changed:
+        turn.notices.append(TargetChanged(group.group_id, changed))
+
+
+def _take_back(turn: Turn, group: Group) -> dict[MemberId, Partitions]:
+    """Take out of the last target what nobody has taken yet, and give what the members concerned were to have.
+
+    An assignor keeps what the last target says. Were that all, who comes back a moment after it left would be given
+    what others use, while they keep what was its own and is still idle. Who came in this turn is left its kept seat.
+    """
+    newcomers = {ask.member_id for ask in turn.asks if ask.before is None}
+    idle = {member_id: parts for member_id, parts in group.grantable.items() if member_id not in newcomers}
+    before = {member_id: group.target[member_id] for member_id in idle}
+    taken_back = {member_id: before[member_id].difference(partitions) for member_id, partitions in idle.items()}
+    turn.write(*(TargetAssigned(group.group_id, member_id, share) for member_id, share in taken_back.items()))
+    return before
 
 
 def _turn_back(turn: Turn, group: Group) -> None:

@@ -27,6 +27,7 @@ BRIDGE_SETTINGS = {
     "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "500",
+    "departure.wait.ms": "0",
     "embedded.initial.group.type": "classic",
 }
 CAREFUL_AT_ONCE, CAREFUL_TIMES = 8, 2

@@ -21,6 +21,7 @@ BRIDGE_SETTINGS = {
     "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "500",
+    "departure.wait.ms": "0",
 }
 
 BRIDGE_PROFILES = {"newest": {"wire.node-endpoints": "rewrite"}}

@@ -6,7 +6,7 @@ from bridge.engine.commands import AskRef, Speaks
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.settings import EngineSettings
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, OwnedGroup
-from translators.classic_member.effects import Farewell, Inquiry
+from translators.classic_member.effects import DepartReason, Farewell, Inquiry
 from translators.classic_member.events import Granted, Refused
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
@@ -50,7 +50,7 @@ def test_inquiry_is_a_complete_heartbeat() -> None:
 
 def test_farewell_says_only_who_leaves() -> None:
     """At the epoch it was given."""
-    asked = Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-2, instance_id=None)
+    asked = Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-2, instance_id=None, reason=DepartReason.REPLACED)
     request = to_command(asked, CLIENT, catalog(), 1).request
     assert (request.member_epoch, request.owned, request.subscribed_topic_names) == (-2, None, None)
 

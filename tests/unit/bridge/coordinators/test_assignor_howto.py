@@ -31,7 +31,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.syspath_prepend(str(tmp_path))
     points = tomllib.loads(block("toml"))["project"]["entry-points"][GROUP]
     loaded = load_assignors([EntryPoint(name=name, value=value, group=GROUP) for name, value in points.items()])
-    return Bench(assignors=loaded, settings=EngineSettings(group_consumer_assignors=("standby", "uniform")))
+    return Bench(
+        assignors=loaded, settings=EngineSettings(group_consumer_assignors=("standby", "uniform"), departure_wait_ms=0)
+    )
 
 
 def test_page_s_assignor_gives_a_topic_to_one_member(bench: Bench) -> None:

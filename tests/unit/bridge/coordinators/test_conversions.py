@@ -16,7 +16,7 @@ from translators.dialects.ids import RequestRef, Topic, TopicId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 NONE, CALLED = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
-SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True)
+SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True, departure_wait_ms=0)
 
 
 def led(count: int, assignor: str = "range", settings: EngineSettings = SETTINGS) -> tuple[OwnedGroup, list[LedClient]]:

@@ -5,13 +5,16 @@ from typing import get_args
 import pytest
 
 from bridge.engine.commands import Speaks
-from bridge.engine.model import Current, MemberState, Subscription
+from bridge.engine.model import Current, KeptSeat, MemberState, Subscription
 from bridge.engine.records import (
     CurrentAssigned,
     DurableRecord,
     GroupCreated,
     MemberSubscribed,
     RegularExpressionResolved,
+    SeatKept,
+    SeatsGivenUp,
+    SeatTaken,
     TargetAssigned,
     TopicSeen,
 )
@@ -35,6 +38,7 @@ CURRENT = Current(
     assigned=dict.fromkeys(parts(0, 1), 3),
     pending_revocation={TopicIdPartition(topic("foo", 1).topic_id, 2): 2},
 )
+SEAT = KeptSeat(instance_id=InstanceId("seat"), identity=IDENTITY, partitions=parts(1), open_until_ms=2, until_ms=3)
 FOO_HEX = topic("foo", 1).topic_id.hex()
 
 
@@ -56,6 +60,15 @@ def test_every_durable_record_has_a_row() -> None:
             CurrentAssigned(GROUP, A, CURRENT),
             f'["current",1,["orders","a",[5,4,1,[["{FOO_HEX}",0,3,1,3]],[["{FOO_HEX}",2,2]]]]]',
         ),
+        (
+            SeatKept(GROUP, SEAT),
+            f'["seat-kept",1,["orders",["seat",["client","/127.0.0.1","",""],[["{FOO_HEX}",1]],2,3]]]',
+        ),
+        (
+            SeatTaken(GROUP, SEAT),
+            f'["seat-taken",1,["orders",["seat",["client","/127.0.0.1","",""],[["{FOO_HEX}",1]],2,3]]]',
+        ),
+        (SeatsGivenUp(GROUP), '["seats-given-up",1,["orders"]]'),
         (TopicSeen(topic("foo", 6)), f'["topic",1,[["{FOO_HEX}","foo",6]]]'),
         (RegularExpressionResolved("f.*", frozenset({FOO}), None), '["pattern",1,["f.*",["foo"],null]]'),
     ],

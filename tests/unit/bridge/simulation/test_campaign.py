@@ -1,6 +1,6 @@
 """Many seeds, and what is reported of those that break a law."""
 
-from bridge.simulation.campaign import days_batch, run_seeds, tell
+from bridge.simulation.campaign import run_seeds, tell
 from tests.support.scripted_subject import ScriptedSubject
 from tests.support.simulated_bridge import OwnerSubject
 
@@ -20,9 +20,3 @@ def test_failure_is_reported_with_seed_law_shrunk_story_and_last_events() -> Non
     assert report[1].startswith("shrunk to 1 acts under Conditions(")
     assert report[2].split()[2] == "start"
     assert report[3] == "last events:"
-
-
-def test_days_share_no_seed() -> None:
-    """Each day tells other stories."""
-    assert days_batch(1, 10) == range(10, 20)
-    assert set(days_batch(7)).isdisjoint(days_batch(8))

@@ -18,6 +18,7 @@ from tests.support.classic_members import (
     beat,
     beat_reply,
     completing,
+    farewell,
     fenced,
     granted,
     inquiry,
@@ -214,10 +215,12 @@ def test_completing_without_sync_leaves() -> None:
     state = replace(completing(A), session_deadline_ms=NOW + 2 * REBALANCE_MS)
     out = leaving(DepartReason.SYNC_EXPIRED, Asked())
     late = replace(out, give_up_at_ms=out.give_up_at_ms + REBALANCE_MS)
-    assert world_while_completing(state, DeadlinePassed(), NOW + REBALANCE_MS) == Step(late, (FAREWELL,))
+    assert world_while_completing(state, DeadlinePassed(), NOW + REBALANCE_MS) == Step(late, (farewell(late.reason),))
     silent = leaving(DepartReason.SESSION_EXPIRED, Asked())
     dead = replace(silent, give_up_at_ms=silent.give_up_at_ms + SESSION_MS)
-    assert world_while_completing(completing(A), DeadlinePassed(), NOW + SESSION_MS) == Step(dead, (FAREWELL,))
+    assert world_while_completing(completing(A), DeadlinePassed(), NOW + SESSION_MS) == Step(
+        dead, (farewell(dead.reason),)
+    )
 
 
 def test_completing_leaves_when_asked_or_replaced() -> None:
@@ -225,7 +228,7 @@ def test_completing_leaves_when_asked_or_replaced() -> None:
     left = leaving(DepartReason.LEFT, Asked())
     assert client_while_completing(completing(A), LeaveReceived(), NOW) == Step(left, (FAREWELL,))
     replaced = leaving(DepartReason.REPLACED, Asked())
-    assert world_while_completing(completing(A), Replaced(MEMBER), NOW) == Step(replaced, (FAREWELL,))
+    assert world_while_completing(completing(A), Replaced(MEMBER), NOW) == Step(replaced, (farewell(replaced.reason),))
 
 
 def test_completing_survives_its_connection_and_early_clocks() -> None:

@@ -13,6 +13,7 @@ from tests.support.classic_members import (
     A,
     beat,
     beat_reply,
+    farewell,
     fenced,
     granted,
     inquiry,
@@ -90,8 +91,8 @@ def test_fenced_leaves_when_asked_replaced_or_silent() -> None:
     expired = NOW + SESSION_MS
     out = leaving(DepartReason.FENCED, Asked())
     late = replace(out, give_up_at_ms=out.give_up_at_ms + SESSION_MS)
-    assert world_while_fenced(FENCED, DeadlinePassed(), expired) == Step(late, (FAREWELL,))
+    assert world_while_fenced(FENCED, DeadlinePassed(), expired) == Step(late, (farewell(late.reason),))
     left = leaving(DepartReason.LEFT, Asked())
     assert client_while_fenced(FENCED, LeaveReceived(), NOW) == Step(left, (FAREWELL,))
     replaced = leaving(DepartReason.REPLACED, Asked())
-    assert world_while_fenced(FENCED, Replaced(MEMBER), NOW) == Step(replaced, (FAREWELL,))
+    assert world_while_fenced(FENCED, Replaced(MEMBER), NOW) == Step(replaced, (farewell(replaced.reason),))

@@ -19,6 +19,7 @@ from tests.support.classic_members import (
     beat,
     beat_reply,
     completing,
+    farewell,
     fenced,
     granted,
     inquiry,
@@ -224,14 +225,14 @@ def test_preparing_cooperative_member_that_lost_its_seat_loses_its_id() -> None:
     state = replace(preparing(Asked()), using=parts(A))
     step = world_while_preparing(state, refused(ErrorCode.UNKNOWN_MEMBER_ID), NOW)
     told = join_error(ErrorCode.UNKNOWN_MEMBER_ID, NOBODY)
-    assert step == Step(leaving(DepartReason.FENCED, Asked()), (told, FAREWELL))
+    assert step == Step(leaving(DepartReason.FENCED, Asked()), (told, farewell(DepartReason.FENCED)))
 
 
 def test_preparing_newcomer_fenced_at_once_loses_its_id() -> None:
     """A broker that fences epoch 0 (K2.19) still has the seat: it is given up, and the client takes a new id."""
     step = world_while_preparing(NEWCOMER, refused(ErrorCode.FENCED_MEMBER_EPOCH), NOW)
     told = join_error(ErrorCode.UNKNOWN_MEMBER_ID, NOBODY)
-    assert step == Step(leaving(DepartReason.FENCED, Asked()), (told, FAREWELL))
+    assert step == Step(leaving(DepartReason.FENCED, Asked()), (told, farewell(DepartReason.FENCED)))
 
 
 def test_preparing_newcomer_can_not_be_fenced_before_it_is_in() -> None:

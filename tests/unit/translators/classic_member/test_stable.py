@@ -18,6 +18,7 @@ from tests.support.classic_members import (
     beat,
     beat_reply,
     cooperative,
+    farewell,
     fenced,
     granted,
     inquiry,
@@ -235,7 +236,7 @@ def test_stable_silence_ends_it(call: Called | None, after_ms: int, reason: Depa
     """Session and rejoin deadlines end in a real leave, of static members too (K4.50, K4.51)."""
     out = leaving(reason, Asked())
     late = replace(out, give_up_at_ms=out.give_up_at_ms + after_ms)
-    assert world_while_stable(stable(A, call=call), DeadlinePassed(), NOW + after_ms) == Step(late, (FAREWELL,))
+    assert world_while_stable(stable(A, call=call), DeadlinePassed(), NOW + after_ms) == Step(late, (farewell(reason),))
 
 
 def test_stable_leaves_when_asked_or_replaced() -> None:
@@ -243,7 +244,7 @@ def test_stable_leaves_when_asked_or_replaced() -> None:
     left = leaving(DepartReason.LEFT, Asked())
     assert client_while_stable(stable(A), LeaveReceived(), NOW) == Step(left, (FAREWELL,))
     replaced = leaving(DepartReason.REPLACED, Asked())
-    assert world_while_stable(stable(A), Replaced(MEMBER), NOW) == Step(replaced, (FAREWELL,))
+    assert world_while_stable(stable(A), Replaced(MEMBER), NOW) == Step(replaced, (farewell(replaced.reason),))
 
 
 def test_stable_survives_its_connection() -> None:

@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from tests.support.classic_members import (
-    FAREWELL,
     FRESH,
     LIMITS,
     NOBODY,
@@ -20,6 +19,7 @@ from tests.support.classic_members import (
     beat_reply,
     completing,
     cooperative,
+    farewell,
     fenced,
     granted,
     join_error,
@@ -213,4 +213,4 @@ def test_deadlines_lead_out_by_themselves() -> None:
         taken = step(state, DeadlinePassed(), due)
         state = taken.state
         seen.extend(taken.effects)
-    assert seen == [FAREWELL, Depart(DepartReason.SESSION_EXPIRED)]
+    assert seen == [farewell(DepartReason.SESSION_EXPIRED), Depart(DepartReason.SESSION_EXPIRED)]

@@ -14,6 +14,7 @@ from tests.support.classic_members import (
     SEAT,
     A,
     B,
+    farewell,
     inquiry,
     membership,
     parts,
@@ -33,16 +34,20 @@ def test_question_is_complete() -> None:
 
 def test_farewell_is_for_good() -> None:
     """A member that leaves leaves its seat too, static or not (decision 16)."""
-    assert say_farewell(SEAT, DepartReason.SESSION_EXPIRED) == FAREWELL
+    assert say_farewell(SEAT, DepartReason.SESSION_EXPIRED) == farewell(DepartReason.SESSION_EXPIRED)
     static = replace(SEAT, instance_id=INSTANCE)
-    for_good = Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-1, instance_id=INSTANCE)
+    for_good = Farewell(
+        group_id=GROUP, member_id=MEMBER, member_epoch=-1, instance_id=INSTANCE, reason=DepartReason.LEFT
+    )
     assert say_farewell(static, DepartReason.LEFT) == Ask(for_good)
 
 
 def test_farewell_of_a_replaced_seat_keeps_the_seat() -> None:
     """The newcomer finds what its predecessor held (-2, decision 16)."""
     static = replace(SEAT, instance_id=INSTANCE)
-    kept = Farewell(group_id=GROUP, member_id=MEMBER, member_epoch=-2, instance_id=INSTANCE)
+    kept = Farewell(
+        group_id=GROUP, member_id=MEMBER, member_epoch=-2, instance_id=INSTANCE, reason=DepartReason.REPLACED
+    )
     assert say_farewell(static, DepartReason.REPLACED) == Ask(kept)
 
 

@@ -1,20 +1,31 @@
-"""A member that is restarted gets its own share back, and nobody else hears of it (`replacement.grace.ms`)."""
+"""A member that is restarted gets its own share back, and nobody else hears of it: `departure.wait.ms` keeps it for
+whoever comes, `replacement.grace.ms` for its replacement.
+"""
 
 from dataclasses import replace
 
 import pytest
 
-from bridge.engine.commands import ChangeTopics, MemberHeartbeat, Speaks
+from bridge.engine.advance import advance
+from bridge.engine.apply import apply
+from bridge.engine.commands import ChangeTopics, MemberHeartbeat, PassDeadlines, RemoveMembers, Speaks
+from bridge.engine.condensing import condense
 from bridge.engine.consumer.grace import kept_until_ms
 from bridge.engine.outcome import TargetChanged
+from bridge.engine.queries import next_deadline
+from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import snapshot
-from tests.support.engine_bench import Bench, Partitions, beat_request, join_request, topic
+from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, topic
+from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import LEAVE_EPOCH, ClientIdentity, InstanceId, MemberId
 
 GRACE_MS = 10_000
-KEEPING = EngineSettings(group_initial_rebalance_delay_ms=0, replacement_grace_ms=GRACE_MS)
+KEEPING = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0, replacement_grace_ms=GRACE_MS)
+WAIT_MS = 1_000
+WAITING = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=WAIT_MS)
+NOTHING_KEPT = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
 
 
 def say(bench: Bench, request: ConsumerGroupHeartbeat, host: str) -> MemberHeartbeat:
@@ -120,11 +131,11 @@ def test_static_seat_waits_for_its_instance_only() -> None:
     assert others_told(bench) == set()
 
 
-@pytest.mark.parametrize("settings", [EngineSettings(group_initial_rebalance_delay_ms=0), KEEPING])
+@pytest.mark.parametrize("settings", [NOTHING_KEPT, KEEPING, WAITING])
 def test_nothing_is_kept_without_grace_or_by_the_last_member(settings: EngineSettings) -> None:
     """0 is off; and nobody is left who could be spared."""
     bench = trio_of_hosts(settings)
-    if settings is KEEPING:
+    if settings is not NOTHING_KEPT:
         bench = Bench(settings=settings)
         bench.tell(say(bench, join_request("b"), "b"))
     leave(bench, "b")
@@ -133,7 +144,7 @@ def test_nothing_is_kept_without_grace_or_by_the_last_member(settings: EngineSet
 
 
 def test_replay_of_a_kept_seat_equals_the_live_state() -> None:
-    """Volatile, and in the records."""
+    """What is kept is in the records, and until when."""
     bench = trio_of_hosts()
     leave(bench, "b")
     assert snapshot(bench.replayed()) == snapshot(bench.state)
@@ -148,3 +159,103 @@ def test_newcomer_that_wants_other_topics_is_no_replacement() -> None:
     bench.tell(say(bench, join_request("again", "bar"), "b"))
     assert share.isdisjoint(bench.group.target[MemberId("again")])
     assert share <= bench.group.target[MemberId("c")]
+
+
+@pytest.mark.parametrize("host", ["b", "elsewhere"])
+def test_whoever_comes_takes_what_an_announced_departure_left(host: str) -> None:
+    """A quick restart, perhaps on another machine: nobody else is told of it (issue 17)."""
+    bench = trio_of_hosts(WAITING)
+    before = dict(bench.group.target)
+    share = leave(bench, "b")
+    bench.pass_time(WAIT_MS - 1)
+    bench.tell(*(say(bench, beat_request(name, bench.current(name).epoch), name) for name in "ac"))
+    assert bench.group.epoch > bench.group.assignment_epoch
+    bench.tell(say(bench, join_request("again"), host))
+    assert bench.group.epoch == bench.group.assignment_epoch
+    assert bench.group.target == {"a": before[MemberId("a")], "c": before[MemberId("c")], "again": share}
+    assert bench.assigned("again") == share
+    assert others_told(bench) == set()
+
+
+def test_departure_waits_no_longer_than_it_may() -> None:
+    """Then the others have it, with their next heartbeats."""
+    bench = trio_of_hosts(WAITING)
+    share = leave(bench, "b")
+    bench.pass_time(WAIT_MS - 1)
+    assert share.isdisjoint(bench.target("a") | bench.target("c"))
+    bench.pass_time(1)
+    assert share <= bench.target("a") | bench.target("c")
+    assert bench.group.kept == []
+
+
+def test_only_a_departure_that_was_announced_waits() -> None:
+    """Whose session is over has been waited for, and whom an operator removes is not expected back."""
+    bench = trio_of_hosts(WAITING)
+    silent = say(bench, beat_request("b", LEAVE_EPOCH), "b")
+    bench.tell(replace(silent, is_announced=False))
+    assert bench.group.epoch == bench.group.assignment_epoch
+    bench.tell(
+        RemoveMembers(bench.ref(), LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=MemberId("c")),)))
+    )
+    assert bench.group.epoch == bench.group.assignment_epoch
+    assert len(bench.target("a")) == 6
+
+
+def test_departure_of_one_that_has_nothing_ends_no_wait() -> None:
+    """It changes nobody's target."""
+    bench = Bench(settings=WAITING, topics=(topic("foo", 2),))
+    bench.tell(*(say(bench, join_request(host), host) for host in "abc"))
+    catch_up(bench)
+    idle = next(name for name in "abc" if not bench.target(name))
+    busy = next(name for name in "abc" if bench.target(name))
+    share = leave(bench, busy)
+    leave(bench, idle)
+    assert [seat.partitions for seat in bench.group.kept] == [share]
+
+
+def test_newcomer_takes_its_own_seat_before_one_that_anybody_may_have() -> None:
+    """Two restarts at once, the second one back first."""
+    bench = trio_of_hosts(WAITING)
+    shares = {host: leave(bench, host) for host in "ab"}
+    bench.tell(say(bench, join_request("b-again"), "b"))
+    assert bench.target("b-again") == shares["b"]
+    bench.tell(say(bench, join_request("stranger"), "d"))
+    assert bench.target("stranger") == shares["a"]
+    assert bench.group.epoch == bench.group.assignment_epoch
+
+
+def test_longer_grace_is_for_the_replacement_only() -> None:
+    """For `departure.wait.ms` a stranger may have the share; after it, a stranger ends the wait."""
+    both = replace(KEEPING, departure_wait_ms=WAIT_MS)
+    bench = trio_of_hosts(both)
+    share = leave(bench, "b")
+    bench.pass_time(WAIT_MS)
+    assert bench.group.kept != []
+    bench.tell(say(bench, join_request("stranger"), "d"))
+    assert bench.group.kept == []
+    assert share <= frozenset().union(*bench.group.target.values())
+    bench = trio_of_hosts(both)
+    share = leave(bench, "b")
+    bench.pass_time(GRACE_MS - 1)
+    bench.tell(say(bench, join_request("again"), "b"))
+    assert bench.target("again") == share
+
+
+def test_restart_of_the_bridge_neither_loses_the_wait_nor_hangs_in_it() -> None:
+    """From what was journalled, under another clock: the share waits its whole time again, then it is shared."""
+    bench = trio_of_hosts(WAITING)
+    share = leave(bench, "b")
+    for is_condensed in (False, True):
+        state = bench.replayed(durable_only=True)
+        if is_condensed:
+            shorter, state = tuple(condense(state)), bench.fresh_shard()
+            for record in shorter:
+                apply(state, record)
+        resume(state, 7)
+        group = state.groups[GROUP]
+        assert [(seat.partitions, seat.until_ms) for seat in group.kept] == [(share, 7 + WAIT_MS)]
+        advance(state, (PassDeadlines(),), 7)
+        assert group.epoch > group.assignment_epoch
+        assert next_deadline(state) == 7 + WAIT_MS
+        advance(state, (PassDeadlines(),), 7 + WAIT_MS)
+        assert share <= frozenset().union(*group.target.values())

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.commands import RemoveMembers, Speaks
 from bridge.engine.outcome import AssignorFailed, GroupEmptied
 from bridge.engine.settings import EngineSettings
@@ -16,12 +18,14 @@ from tests.support.engine_bench import (
     join_request,
     parts,
     static_join_request,
+    topic,
 )
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, MemberId
 
 THROTTLED = EngineSettings(group_consumer_assignment_interval_ms=1_000, group_initial_rebalance_delay_ms=0)
+NO_WAIT = EngineSettings(departure_wait_ms=0)
 FAILED = AssignorFailed(GROUP, "uniform", "LookupError: the script is at its end")
 ALL = parts(*range(6))
 
@@ -117,3 +121,39 @@ def test_first_joiner_of_a_group_with_failing_assignor_leaves_it_empty() -> None
     bench = scripted()
     assert bench.join("a").reply.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert bench.outcome.notices == (FAILED, GroupEmptied(GROUP))
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_what_nobody_has_taken_yet_is_given_before_what_is_in_use(taken: int) -> None:
+    """A member leaves and another comes before all the others have heard (issue 17): what is still idle goes to it, and
+    of what is in use only as much as balance asks for.
+    """
+    bench = Bench(settings=NO_WAIT, topics=(topic("foo", 12),))
+    for member in "abcd":
+        bench.join(member)
+        bench.settle(*"abcd"[: "abcd".index(member) + 1])
+    left = bench.target("d")
+    bench.leave("d")
+    for member in "abc"[:taken]:
+        bench.beat(member)
+    in_use = {member: bench.assigned(member) for member in "abc"}
+    bench.join("again")
+    for member in "abc":
+        still_idle = left - frozenset().union(*in_use.values())
+        assert bench.target(member) >= in_use[member] or not bench.target(member) & still_idle
+    moved = sum(len(in_use[member] - bench.target(member)) for member in "abc")
+    assert moved == taken
+    assert len(bench.target("again")) == 3
+
+
+def test_assignor_that_fails_leaves_the_target_as_it_was() -> None:
+    """Also what nobody has taken yet."""
+    bench = scripted({"a": ALL}, {"a": parts(0, 1, 2), "b": parts(3, 4, 5)}, {"a": ALL})
+    bench.join("a")
+    bench.join("b")
+    bench.settle("a", "b")
+    bench.leave("b")
+    assert (bench.target("a"), bench.assigned("a")) == (ALL, parts(0, 1, 2))
+    bench.join("again")
+    assert bench.target("a") == ALL
+    assert bench.group.grantable[MemberId("a")] == parts(3, 4, 5)

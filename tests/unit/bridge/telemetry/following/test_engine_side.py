@@ -250,7 +250,7 @@ def test_member_that_an_operator_removes_did_not_leave() -> None:
 
 def test_member_that_leaves_while_the_first_target_is_waited_for_is_told_when_it_is_dropped() -> None:
     """Until then its group waits for it, and what drops it needs a cause."""
-    group = HeardGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000))
+    group = HeardGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000, departure_wait_ms=0))
     first, second = ClassicClient(group), ClassicClient(group)
     for client in (first, second):
         client.begin_join()
