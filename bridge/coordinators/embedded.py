@@ -35,7 +35,15 @@ from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.turns import Turns
 from bridge.coordinators.views import GroupViews, ViewRequest
-from bridge.engine.commands import ChangeTopics, Command, ConvertGroup, EndCommit, GroupType, UnloadClassicGroups
+from bridge.engine.commands import (
+    AskRef,
+    ChangeTopics,
+    Command,
+    ConvertGroup,
+    EndCommit,
+    GroupType,
+    UnloadClassicGroups,
+)
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
@@ -253,8 +261,10 @@ class EmbeddedGroups:
                 # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
                 self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
         if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
-            questions = self.gate.questions(request)
-            if questions:
+            key = AskRef(request.group_id, request.member_id)
+            is_uncalled = isinstance(request, JoinGroup) and self.owner.machines.is_at_rest(key)
+            questions = self.gate.questions(request, is_uncalled=is_uncalled)
+            if questions and not (questions.worth_a_look and self.held.is_full):
                 self._begin_look(arrival, questions)
                 return
         self._admit(arrival)

@@ -12,13 +12,24 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.topics import TopicWatcher
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import Profile, read_profile
+from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import JoinGroup
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
 
 LOOK_TIMEOUT_MS = 5_000
 """How long a join may wait for the broker's word before its client is told to try again."""
+REJOIN_LOOK_TIMEOUT_MS = 1_000
+"""How long a member that joins again on its own may wait for a look at its topics; then it has what is known."""
+DESCRIBE_TRIES = 12
+DESCRIBE_PAUSE_MS = 250
+"""A coordinator that is not there yet is asked again at once: on a new cluster the offsets topic is made for the first
+client of all, and its join has to wait for that anyway.
+"""
+_NOT_YET = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
 _TOO_SLOW = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     f"the broker did not answer within {LOOK_TIMEOUT_MS} ms; check that it runs, the client tries again",
@@ -27,12 +38,16 @@ _TOO_SLOW = Refusal(
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is."""
+    """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is.
+
+    One that is `worth_a_look` can be answered without: it is better with the topics of now.
+    """
 
     group_id: GroupId
     asks_members: bool
     asks_topics: bool
     names: frozenset[TopicName] = frozenset()
+    worth_a_look: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
@@ -58,14 +73,17 @@ class Gate:
         self._looks: dict[GroupId, _Look] = {}
         self.bypassed: dict[GroupId, str] = {}
 
-    def questions(self, request: JoinGroup | ConsumerGroupHeartbeat) -> Questions:
-        """What has to be asked before this request may be decided."""
+    def questions(self, request: JoinGroup | ConsumerGroupHeartbeat, *, is_uncalled: bool = False) -> Questions:
+        """What has to be asked before this request may be decided.
+
+        A member that joins again although nobody called it (`is_uncalled`) has most likely seen topics change.
+        """
         asks_members = request.group_id not in self._cleared
         if _has_new_pattern(request):
             return Questions(request.group_id, asks_members, asks_topics=True)
         names = frozenset(wanted_topics(request))
         if self._catalog.knows(names):
-            return Questions(request.group_id, asks_members, asks_topics=False)
+            return Questions(request.group_id, asks_members, asks_topics=is_uncalled, worth_a_look=is_uncalled)
         return Questions(request.group_id, asks_members, asks_topics=True, names=names)
 
     def forget(self, group_id: GroupId) -> None:
@@ -84,7 +102,10 @@ class Gate:
         """
         try:
             with trio.fail_after(LOOK_TIMEOUT_MS / 1000):
-                if questions.asks_topics:
+                if questions.worth_a_look:
+                    with trio.move_on_after(REJOIN_LOOK_TIMEOUT_MS / 1000):
+                        await self._look_at_topics(questions.names)
+                elif questions.asks_topics:
                     await self._look_at_topics(questions.names)
                 if questions.asks_members:
                     return await self._ask_members(questions.group_id)
@@ -119,7 +140,7 @@ class Gate:
         return look.refusal
 
     async def _find_foreign_members(self, group_id: GroupId) -> Refusal | None:
-        described = await self._broker.describe_group(group_id)
+        described = await self._describe(group_id)
         if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
             reason = f"the broker describes the group with {described.error.name}; the client tries again"
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
@@ -131,6 +152,15 @@ class Gate:
         self.bypassed.pop(group_id, None)
         self._cleared.add(group_id)
         return None
+
+    async def _describe(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        described = await self._broker.describe_group(group_id)
+        for _ in range(DESCRIBE_TRIES):
+            if described.error not in _NOT_YET:
+                break
+            await trio.sleep(DESCRIBE_PAUSE_MS / 1000)
+            described = await self._broker.describe_group(group_id)
+        return described
 
 
 def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[TopicName]:

@@ -14,11 +14,13 @@ from translators.classic_member.states import (
     Absent,
     CompletingRebalance,
     Limits,
+    NotCalled,
     PreparingRebalance,
     Stable,
     State,
 )
 from translators.classic_member.step import next_deadline, step
+from translators.classic_member.tenure import still_releasing
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, RequestRef
 
 NOBODY = ClientIdentity(client_id="", client_host="")
@@ -81,6 +83,11 @@ class Machines:
             return False
         self._states[key] = after
         return True
+
+    def is_at_rest(self, key: AskRef) -> bool:
+        """Whether a member works with its assignment and nobody has called it, nor waits for it to let go."""
+        state = self._states.get(key)
+        return isinstance(state, Stable) and isinstance(state.call, NotCalled) and not still_releasing(state.tenure)
 
     def begin(self, key: AskRef, state: State) -> None:
         """Put a member here that is already at work."""

@@ -63,6 +63,43 @@ async def test_description_with_an_error_is_no_clearance(autojump_clock: MockClo
     assert "COORDINATOR_LOAD_IN_PROGRESS" in refusal.reason
 
 
+async def test_coordinator_that_is_being_made_is_waited_for(autojump_clock: MockClock) -> None:
+    """The first client of a cluster joins while the offsets topic is made for it: its join is not refused."""
+    broker = FakeBroker(described=DescribedGroup(error=ErrorCode.NOT_COORDINATOR, group_id=GROUP))
+    gate, refusals = gate_of(broker), list[Refusal | None]()
+    questions = Questions(GROUP, asks_members=True, asks_topics=False)
+
+    async def ask() -> None:
+        refusals.append(await gate.ask(questions))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(ask)
+        await trio.sleep(1)
+        assert refusals == []
+        broker.described = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
+    assert refusals == [None] * 3
+    assert trio.current_time() < 2
+    assert len(broker.asked) <= 6, "one look for all of them"
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_rejoin_that_nobody_called_for_is_not_held_up_by_a_broker(
+    is_away: bool, autojump_clock: MockClock
+) -> None:
+    """It is better with the topics of now, and can be answered without."""
+    broker = FakeBroker()
+    gate = gate_of(broker)
+    assert await gate.ask(gate.questions(join_request("a"))) is None
+    assert not gate.questions(join_request("a"))
+    questions = gate.questions(join_request("a"), is_uncalled=True)
+    assert (questions.asks_topics, questions.worth_a_look) == (True, True)
+    broker.is_down, broker.delay_s = is_away, 0.0 if is_away else 60.0
+    began_s = trio.current_time()
+    assert await gate.ask(questions) is None
+    assert trio.current_time() - began_s < 1.5
+
+
 async def test_topics_seen_before_are_enough_while_the_cluster_is_away(autojump_clock: MockClock) -> None:
     """A member of a living group is not sent away for a topic that nobody has."""
     broker = FakeBroker()
