@@ -5,7 +5,6 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from math import inf
 
@@ -20,9 +19,9 @@ from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.facts import BridgeFact
-from bridge.coordinators.gate import Gate, Questions, is_join
+from bridge.coordinators.gate import Gate
 from bridge.coordinators.group_log import GroupLog
-from bridge.coordinators.held import Held
+from bridge.coordinators.joins import STARTING, Joins
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.own_requests import OwnRequests
@@ -36,7 +35,6 @@ from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.turns import Turns
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import (
-    AskRef,
     ChangeTopics,
     Command,
     ConvertGroup,
@@ -47,26 +45,20 @@ from bridge.engine.commands import (
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
-from bridge.supervision import LEDGER, LOOK_UP, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_guarded, start_job
+from bridge.supervision import LEDGER, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 from translators.dialects.messages import GroupRequest
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
-STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
-_FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
-_NO_TOPIC_IDS = Refusal(
-    ErrorCode.UNSUPPORTED_VERSION,
-    "the brokers' Metadata names no topic ids, which the consumer protocol needs; use group.protocol=classic",
-)
 
 
 class EmbeddedGroups:
@@ -81,7 +73,6 @@ class EmbeddedGroups:
         self.owner = owner
         self.refusals = Refusals()
         self.log = GroupLog()
-        self.held = Held()
         self.own = OwnRequests(deliver)
         self.supervised = Failures()
         self.ledger = Ledger(self.own.deliver, self.supervised)
@@ -91,11 +82,11 @@ class EmbeddedGroups:
         self._inbox: list[Arrival | Command] = []
         self._alarm = Alarm(clock.now_ms, self._next_due_ms)
         self._ended_meanwhile: list[int] = []
-        self._nursery: trio.Nursery | None = None
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
         self.gate = Gate(broker, catalog, self._topics)
+        self.joins = Joins(owner, self.gate, self.supervised, self._admit, self._refuse)
         self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
         ways = Ways(
             begin=self._begin_commit,
@@ -179,7 +170,7 @@ class EmbeddedGroups:
                 now_ms = self._clock.now_ms()
                 self.turns.take(lambda: self.owner.beat(ref, request, now_ms), (Arrival(ref, client, request),))
             case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup() | ConsumerGroupHeartbeat():
-                self._take(Arrival(ref, client, request))
+                self.joins.take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self._catch_up()
                 self.desk.submit(ref, via, request)
@@ -224,7 +215,7 @@ class EmbeddedGroups:
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
         self.ledger.forget(connection)
-        self.held.forget(connection)
+        self.joins.held.forget(connection)
         self.desk.queue.forget(connection)
         self._catch_up()
         if self.ledger.closed is None:
@@ -244,65 +235,6 @@ class EmbeddedGroups:
             LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
             turn.answer(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
-    def _take(self, arrival: Arrival) -> None:
-        """Let a request wait for the broker's word if it has to, or behind one of the same member that does.
-
-        A heartbeat waits for nothing: it must stay answerable while its member joins.
-        """
-        request = arrival.request
-        leader = None if isinstance(request, Heartbeat) else self.held.leader_of(arrival)
-        if leader is not None:
-            if self._may_wait(arrival):
-                self.held.follow(leader, arrival)
-            return
-        if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
-            profile = read_profile(request)
-            if isinstance(profile, Refusal):
-                # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
-                self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
-        if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
-            key = AskRef(request.group_id, request.member_id)
-            is_uncalled = isinstance(request, JoinGroup) and self.owner.machines.is_at_rest(key)
-            questions = self.gate.questions(request, is_uncalled=is_uncalled)
-            if questions and not (questions.worth_a_look and self.held.is_full):
-                self._begin_look(arrival, questions)
-                return
-        self._admit(arrival)
-
-    def _begin_look(self, arrival: Arrival, questions: Questions) -> None:
-        if self._nursery is None:
-            self._refuse(arrival.ref, arrival.client, arrival.request, STARTING)
-        elif self._may_wait(arrival):
-            self.held.begin(arrival)
-            start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look_up, arrival, questions))
-
-    def _may_wait(self, arrival: Arrival) -> bool:
-        if self.held.is_full:
-            self._refuse(arrival.ref, arrival.client, arrival.request, _FULL)
-            return False
-        return True
-
-    async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
-        refusal: Refusal | None = _CUT_OFF
-        try:
-            refusal = await self.gate.ask(questions)
-        except Exception as problem:
-            self.turns.failures += 1
-            LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
-            refusal = replace(_CUT_OFF, reason=f"{_CUT_OFF.reason}: {problem!r}")
-        finally:
-            for waiting in self.held.end(arrival.ref):
-                verdict = refusal if waiting is arrival else None
-                self.supervised.spare(LOOK_UP, partial(self._go_on, waiting, verdict, is_judged=waiting is arrival))
-
-    def _go_on(self, arrival: Arrival, refusal: Refusal | None, *, is_judged: bool) -> None:
-        if not is_judged:
-            self._take(arrival)
-        elif refusal is None:
-            self._admit(arrival)
-        else:
-            self._refuse(arrival.ref, arrival.client, arrival.request, refusal)
-
     def _refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
         for group_id in group_ids(request):
             self.refusals.note(group_id, client.client_id, refusal, self._clock.now_ms())
@@ -310,10 +242,12 @@ class EmbeddedGroups:
 
     def _admit(self, arrival: Arrival) -> None:
         request = arrival.request
+        if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
+            profile = read_profile(request)
+            if isinstance(profile, Refusal):
+                # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
+                self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
         if isinstance(request, ConsumerGroupHeartbeat):
-            if request.member_epoch >= JOIN_EPOCH and not self.owner.catalog.has_ids:
-                self._refuse(arrival.ref, arrival.client, request, _NO_TOPIC_IDS)
-                return
             self._inbox += self._patterns.resolve_new(request.subscribed_topic_regex)
         self._inbox.append(arrival)
         self._alarm.ring()
@@ -324,7 +258,7 @@ class EmbeddedGroups:
         """Own the groups until cancelled."""
         shard = self.owner.shard
         async with trio.open_nursery() as nursery:
-            self._nursery = nursery
+            self.joins.begin(nursery)
             start = partial(start_job, nursery, self.supervised)
             start(LEDGER, self.ledger.run)
             start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))

@@ -7,8 +7,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded_settings import EmbeddedSettings
-from bridge.coordinators.held import Held
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import (
     FakeVia,
@@ -28,12 +26,9 @@ from translators.dialects.classic import (
     JoinGroupReply,
     LeaveGroupReply,
     Protocol,
-    SyncGroup,
-    SyncGroupReply,
 )
-from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicName
+from translators.dialects.ids import MemberId, Topic, TopicId, TopicName
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetCommitReply, OffsetFetch, OffsetFetchReply
 
 NONE = ErrorCode.NONE
@@ -108,7 +103,7 @@ async def test_ten_thousand_heartbeats_in_a_second(autojump_clock: MockClock) ->
                 ref = world.send(Heartbeat(GROUP, generation, MemberId("a"), None))
                 assert world.replies[ref] == HeartbeatReply(NONE)
             await trio.sleep(0.01)
-        assert world.groups.turns.failures == 0
+        assert world.groups.supervised.counts["look-up"] == 0
 
 
 async def test_leave_does_not_overtake_a_join_that_waits_for_the_broker(autojump_clock: MockClock) -> None:
@@ -119,11 +114,11 @@ async def test_leave_does_not_overtake_a_join_that_waits_for_the_broker(autojump
         other = world.send(leave_request("b"))
         assert (await world.answer(other, LeaveGroupReply)).members[0].error is ErrorCode.UNKNOWN_MEMBER_ID
         assert trio.current_time() < 1
-        assert len(world.groups.held) == 2
+        assert len(world.groups.joins.held) == 2
         assert (await world.answer(leave, LeaveGroupReply)).members[0].error is NONE
         await world.answer(join, JoinGroupReply)
         assert not world.groups.owner.shard.groups[GROUP].members
-        assert len(world.groups.held) == 0
+        assert len(world.groups.joins.held) == 0
 
 
 async def test_many_joins_ask_the_broker_once(autojump_clock: MockClock) -> None:
@@ -133,15 +128,6 @@ async def test_many_joins_ask_the_broker_once(autojump_clock: MockClock) -> None
         for ref in refs:
             assert (await world.answer(ref, JoinGroupReply)).error is NONE
         assert sorted(world.broker.asked) == [f"describe {GROUP}", "topics"]
-
-
-async def test_joins_beyond_the_limit_are_refused(autojump_clock: MockClock) -> None:
-    """A named limit and a code that makes clients come again."""
-    async with embedded_world() as world:
-        world.groups.held = Held(held_max=1)
-        first, second = world.send(join_request("a")), world.send(join_request("b"))
-        assert (await world.answer(second, JoinGroupReply)).error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        assert (await world.answer(first, JoinGroupReply)).error is NONE
 
 
 @pytest.mark.parametrize("delay_s", [0.01, 60.0])
@@ -164,7 +150,7 @@ async def test_bug_in_a_look_is_no_end_of_the_bridge(
         with caplog.at_level(logging.CRITICAL):
             assert (await world.join()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
         world.broker.raises = None
-        assert world.groups.turns.failures == 1
+        assert world.groups.supervised.counts["look-up"] == 1
         assert (await world.join()).error is NONE
 
 
@@ -212,47 +198,6 @@ async def test_new_partition_calls_the_gainer_within_the_interval(autojump_clock
         assert await world.beat(generation) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-async def test_rejoin_after_partitions_were_added_is_answered_with_them(autojump_clock: MockClock) -> None:
-    """A client that saw them in its own metadata joins again at once: one callback, not one with nothing new and
-    another when the topics' interval is over.
-    """
-    async with embedded_world(settings=EmbeddedSettings(topics_refresh_ms=3_600_000)) as world:
-        generation = await world.form()
-        moved(world.broker, 9)
-        rejoined = await world.join()
-        assert rejoined.generation == generation + 1
-        sync = SyncGroup(group_id=GROUP, generation=rejoined.generation, member_id=rejoined.member_id, instance_id=None)
-        synced = await world.ask(sync, SyncGroupReply)
-        assert len(decode_assignment(synced.assignment).partitions) == 9
-        assert await world.beat(rejoined.generation) is NONE
-
-
-async def test_storm_of_rejoins_shares_looks_and_members_that_were_called_need_none(autojump_clock: MockClock) -> None:
-    """All members see new partitions within half a second."""
-    groups = [GroupId(f"group-{number}") for number in range(50)]
-    async with embedded_world(settings=EmbeddedSettings(topics_refresh_ms=3_600_000)) as world:
-        for group_id in groups:
-            join = replace(join_request("a"), group_id=group_id)
-            joined = await world.ask(join, JoinGroupReply)
-            sync = SyncGroup(
-                group_id=group_id, generation=joined.generation, member_id=joined.member_id, instance_id=None
-            )
-            assert (await world.ask(sync, SyncGroupReply)).error is NONE
-        moved(world.broker, 9)
-        refs = []
-        for group_id in groups[1:]:
-            refs.append(world.send(replace(join_request("a"), group_id=group_id)))
-            await trio.sleep(0.01)
-        for ref in refs:
-            assert (await world.answer(ref, JoinGroupReply)).error is NONE
-        looks = world.broker.asked.count("topics")
-        assert looks - 1 <= 4
-        called = Heartbeat(groups[0], 1, MemberId("a"), None)
-        assert (await world.ask(called, HeartbeatReply)).error is ErrorCode.REBALANCE_IN_PROGRESS
-        assert (await world.ask(replace(join_request("a"), group_id=groups[0]), JoinGroupReply)).error is NONE
-        assert world.broker.asked.count("topics") == looks
-
-
 async def test_closed_guard_refuses_all_but_lists(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
     """Failing closed: joins, heartbeats, commits, fetches and views alike, with a line in the log; lists pass."""
     async with embedded_world() as world:
@@ -287,7 +232,7 @@ async def test_lost_connection_takes_its_anonymous_join_along(autojump_clock: Mo
         await trio.sleep(2)
         assert GROUP not in world.groups.owner.shard.groups
         assert not world.replies
-        assert len(world.groups.held) == 0
+        assert len(world.groups.joins.held) == 0
 
 
 async def test_simple_commit_without_a_group_is_passed_on(autojump_clock: MockClock) -> None:

@@ -3,7 +3,7 @@
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded import STARTING
+from bridge.coordinators.joins import STARTING
 from bridge.coordinators.ledger import RETRY_S
 from bridge.journal.memory import MemoryJournal
 from tests.support.embedded_world import (

@@ -1,0 +1,113 @@
+"""Requests on their way into the owner's turn: a join waits for the broker's word if it has to, what follows behind it.
+
+It must not know what the broker is asked, nor how a group is decided.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import trio
+
+from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.gate import Gate, Questions, is_join
+from bridge.coordinators.held import Held
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.commands import AskRef
+from bridge.supervision import LOOK_UP, Failures, start_guarded
+from translators.dialects.classic import Heartbeat, JoinGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, RequestRef
+from translators.dialects.messages import GroupRequest
+
+LOG = logging.getLogger("epochbridge.coordinators")
+STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
+_CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
+_FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many requests wait for the broker's word already")
+_NO_TOPIC_IDS = Refusal(
+    ErrorCode.UNSUPPORTED_VERSION,
+    "the brokers' Metadata names no topic ids, which the consumer protocol needs; use group.protocol=classic",
+)
+Admit = Callable[[Arrival], None]
+Refuse = Callable[[RequestRef, ClientIdentity, GroupRequest, Refusal], None]
+
+
+class Joins:
+    """Takes the requests of members in the order they come and hands on those that nothing holds up."""
+
+    def __init__(self, owner: GroupOwner, gate: Gate, supervised: Failures, admit: Admit, refuse: Refuse) -> None:
+        self.held = Held()
+        self._owner = owner
+        self._gate = gate
+        self._supervised = supervised
+        self._admit = admit
+        self._refuse = refuse
+        self._nursery: trio.Nursery | None = None
+
+    def begin(self, nursery: trio.Nursery) -> None:
+        """Looks at the broker run here from now on."""
+        self._nursery = nursery
+
+    def take(self, arrival: Arrival) -> None:
+        """Let a request wait for the broker's word if it has to, or behind one of the same member that does.
+
+        A heartbeat waits for nothing: it must stay answerable while its member joins.
+        """
+        request = arrival.request
+        leader = None if isinstance(request, Heartbeat) else self.held.leader_of(arrival)
+        if leader is not None:
+            if self._may_wait(arrival):
+                self.held.follow(leader, arrival)
+            return
+        if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
+            key = AskRef(request.group_id, request.member_id)
+            is_uncalled = isinstance(request, JoinGroup) and self._owner.machines.is_at_rest(key)
+            questions = self._gate.questions(request, is_uncalled=is_uncalled)
+            if questions and not (questions.worth_a_look and self.held.is_full):
+                self._begin_look(arrival, questions)
+                return
+        self._let_in(arrival)
+
+    def _begin_look(self, arrival: Arrival, questions: Questions) -> None:
+        if self._nursery is None:
+            self._refuse(arrival.ref, arrival.client, arrival.request, STARTING)
+        elif self._may_wait(arrival):
+            self.held.begin(arrival)
+            start_guarded(self._nursery, self._supervised, LOOK_UP, partial(self._look_up, arrival, questions))
+
+    def _may_wait(self, arrival: Arrival) -> bool:
+        if self.held.is_full:
+            self._refuse(arrival.ref, arrival.client, arrival.request, _FULL)
+            return False
+        return True
+
+    async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
+        refusal: Refusal | None = _CUT_OFF
+        try:
+            refusal = await self._gate.ask(questions)
+        except Exception as problem:
+            self._supervised.count(LOOK_UP)
+            LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
+            refusal = replace(_CUT_OFF, reason=f"{_CUT_OFF.reason}: {problem!r}")
+        finally:
+            for waiting in self.held.end(arrival.ref):
+                verdict = refusal if waiting is arrival else None
+                self._supervised.spare(LOOK_UP, partial(self._go_on, waiting, verdict, is_judged=waiting is arrival))
+
+    def _go_on(self, arrival: Arrival, refusal: Refusal | None, *, is_judged: bool) -> None:
+        if not is_judged:
+            self.take(arrival)
+        elif refusal is None:
+            self._let_in(arrival)
+        else:
+            self._refuse(arrival.ref, arrival.client, arrival.request, refusal)
+
+    def _let_in(self, arrival: Arrival) -> None:
+        request = arrival.request
+        is_native = isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch >= JOIN_EPOCH
+        if is_native and not self._owner.catalog.has_ids:
+            self._refuse(arrival.ref, arrival.client, request, _NO_TOPIC_IDS)
+        else:
+            self._admit(arrival)
