@@ -9,7 +9,7 @@ from bridge.engine.consumer.membership import has_room
 from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.engine.state import Shard
 from translators.dialects.classic import JoinGroup, JoinGroupReply
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import NO_MEMBER_ID
 
 
@@ -39,11 +39,11 @@ def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
     if group is None or not group.members:
         return None
     if not has_room(state, group, request.member_id, request.instance_id):
-        return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {request.group_id!r} is full")
+        return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {quote(request.group_id)!r} is full")
     settings = settings_of(state.settings, request.group_id)
     is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED
     if is_closed and group.natives == len(group.members):
-        reason = f"group {request.group_id!r} speaks KIP-848, and no group changes its kind (policy disabled)"
+        reason = f"group {quote(request.group_id)!r} speaks KIP-848, and no group changes its kind (policy disabled)"
         return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
     return None
 

@@ -15,7 +15,7 @@ from translators.classic_member.profile import Profile, read_profile
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
 
 LOOK_TIMEOUT_MS = 5_000
@@ -145,7 +145,7 @@ class Gate:
             reason = f"the broker describes the group with {described.error.name}; the client tries again"
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         if described.members:
-            names = ", ".join(sorted({member.client_id for member in described.members})[:5])
+            names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
             reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
             self.bypassed[group_id] = reason
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)

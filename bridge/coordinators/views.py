@@ -37,7 +37,7 @@ from translators.dialects.admin import (
 )
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
@@ -285,7 +285,7 @@ def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
         error=ErrorCode.GROUP_ID_NOT_FOUND,
         group_id=group_id,
         group_state="Dead",
-        error_message=f"Group {group_id} is not a classic group.",
+        error_message=f"Group {quote(group_id)} is not a classic group.",
     )
 
 

@@ -42,7 +42,7 @@ from bridge.engine.model import Ask
 from bridge.engine.outcome import Outcome
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId, MemberId
 
 
@@ -99,7 +99,9 @@ def _answer_ask(turn: Turn, ask: Ask) -> None:
 
 def _gone(ask: Ask) -> Refusal:
     """The member went while its ask waited: expired, removed, or its seat taken."""
-    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {ask.member_id} left group {ask.group_id} meanwhile.")
+    return Refusal(
+        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {quote(ask.member_id)} left group {quote(ask.group_id)} meanwhile."
+    )
 
 
 @singledispatch

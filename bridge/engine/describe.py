@@ -15,7 +15,7 @@ from bridge.engine.queries import ASSIGNING, RECONCILING, group_state
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import (
     ClientIdentity,
     GroupId,
@@ -79,7 +79,7 @@ def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsume
     group = state.groups.get(group_id)
     if group is None:
         return DescribedConsumerGroup(
-            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {group_id} not found."
+            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {quote(group_id)} not found."
         )
     return DescribedConsumerGroup(
         error=ErrorCode.NONE,

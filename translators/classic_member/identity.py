@@ -5,7 +5,7 @@ It must not know any member's state, only who sits on an instance id.
 
 from dataclasses import dataclass
 
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import InstanceId, MemberId
 
 
@@ -64,8 +64,8 @@ def identify_leaver(member_id: MemberId, instance_id: InstanceId | None, holder:
 
 def _judge_instance(member_id: MemberId, instance_id: InstanceId, holder: MemberId | None) -> Refusal | None:
     if holder is None:
-        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"instance id {instance_id!r} has no member")
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"instance id {quote(instance_id)!r} has no member")
     if holder != member_id:
-        reason = f"instance id {instance_id!r} belongs to member {holder!r}, not {member_id!r}"
+        reason = f"instance id {quote(instance_id)!r} belongs to member {quote(holder)!r}, not {quote(member_id)!r}"
         return Refusal(ErrorCode.FENCED_INSTANCE_ID, reason)
     return None

@@ -16,7 +16,7 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
     version_of,
 )
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import TopicName, TopicPartition
 
 
@@ -50,7 +50,7 @@ def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal
     try:
         subscription = decode_subscription(chosen.metadata)
     except MalformedBlob as malformed:
-        reason = f"the subscription of protocol {chosen.name!r} can't be read: {malformed}"
+        reason = f"the subscription of protocol {quote(chosen.name)!r} can't be read: {quote(malformed)}"
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     return profile_of(request, chosen.name, subscription)
 
@@ -100,8 +100,8 @@ def _choose(protocols: tuple[Protocol, ...], former_name: str) -> Protocol | Non
 
 def _inconsistent(request: JoinGroup) -> Refusal:
     if request.protocol_type != CONSUMER:
-        reason = f"protocol type {request.protocol_type!r} is not {CONSUMER!r}"
+        reason = f"protocol type {quote(request.protocol_type)!r} is not {CONSUMER!r}"
     else:
-        names = ", ".join(repr(protocol.name) for protocol in request.protocols) or "none"
+        names = ", ".join(repr(quote(protocol.name)) for protocol in request.protocols) or "none"
         reason = f"of the protocols offered ({names}) none has a server-side equivalent"
     return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)

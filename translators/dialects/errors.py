@@ -69,9 +69,30 @@ FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS = 100
 """Codes from here on must never reach a classic client (clients.md, 6)."""
 
 
+QUOTE_CHARS_MAX = 249
+"""How much of a name is quoted, as long as Kafka lets a topic name be: a client may give itself one of 32,767 bytes."""
+REASON_CHARS_MAX = 2_000
+"""How long a reason may be; with four bytes for each character it fits into a Kafka string four times over."""
+
+
+def quote(name: object) -> str:
+    """A name that somebody else chose, as a message of ours may quote it."""
+    return shorten(str(name), QUOTE_CHARS_MAX)
+
+
+def shorten(text: str, chars_max: int) -> str:
+    """The text, or its beginning with how long it is."""
+    return text if len(text) <= chars_max else f"{text[:chars_max]}… ({len(text)} characters)"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A request that is answered with an error: the code for the client, the reason for people."""
 
     code: ErrorCode
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        """However many names a reason quotes, it can be written into an answer."""
+        if len(self.reason) > REASON_CHARS_MAX:
+            object.__setattr__(self, "reason", shorten(self.reason, REASON_CHARS_MAX))

@@ -35,7 +35,7 @@ from bridge.engine.records import (
 )
 from bridge.engine.state import Group
 from bridge.engine.turn import Turn
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 
 _CODES = {Unready.TOO_LARGE: ErrorCode.GROUP_MAX_SIZE_REACHED}
@@ -152,7 +152,7 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
         return None
     turn.notices.append(ConversionFailed(plan))
     code = _CODES.get(plan.reason, ErrorCode.GROUP_ID_NOT_FOUND)
-    return Refusal(code, f"Group {group_id} is a classic group and stays one: {plan.text}.")
+    return Refusal(code, f"Group {quote(group_id)} is a classic group and stays one: {plan.text}.")
 
 
 def _seats_taken(classic: ClassicGroup, command: MemberHeartbeat) -> int:

@@ -18,7 +18,7 @@ from bridge.engine.records import (
 from bridge.engine.settings import settings_of
 from bridge.engine.state import NO_PARTITIONS, Group, Shard, is_in_flight, topic_names_of
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
 
 
@@ -53,7 +53,7 @@ def admit(state: Shard, command: MemberHeartbeat, now_ms: int) -> Admission | Re
         group = Group(group_id=request.group_id, epoch=FIRST_GROUP_EPOCH, assignment_epoch=FIRST_GROUP_EPOCH)
     if not has_room(state, group, request.member_id, request.instance_id):
         return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {group.group_id} is full: {len(group.members)} members."
+            ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {quote(group.group_id)} is full: {len(group.members)} members."
         )
     seat = find_seat(group, command)
     if isinstance(seat, Refusal):
@@ -79,8 +79,8 @@ def unknown_group(state: Shard, group_id: GroupId, now_ms: int) -> Refusal:
     (decision 9).
     """
     if now_ms < state.no_assignment_before_ms:
-        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} has just been started anew; join again.")
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {quote(group_id)} has just been started anew; join again.")
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {quote(group_id)} not found.")
 
 
 def find_seat(group: Group, command: MemberHeartbeat) -> Seat | Refusal:
@@ -104,7 +104,7 @@ def _find_static_seat(
     )
     if holder_id is None:
         if insists_on_id:
-            return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+            return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {quote(instance_id)} is unknown.")
         return Seat(member_id, group.members.get(member_id))
     holder = group.members[holder_id]
     if holder_id == member_id:
@@ -115,8 +115,8 @@ def _find_static_seat(
     if both_consumers and holder.current.epoch != STATIC_LEAVE_EPOCH:
         return Refusal(
             ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id is"
-            f" in use by member {holder_id}.",
+            f"Static member {quote(member_id)} with instance id {quote(instance_id)} cannot join the group because the"
+            f" instance id is in use by member {quote(holder_id)}.",
         )
     return Seat(member_id, group.members.get(member_id), holder)
 
@@ -267,7 +267,7 @@ def find_leaver(group: Group, member_id: MemberId, instance_id: InstanceId | Non
         return _unknown_member(group, member_id) if member is None else member
     holder_id = group.instances.get(instance_id)
     if holder_id is None:
-        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {quote(instance_id)} is unknown.")
     if holder_id != member_id:
         return _fenced_instance(instance_id, member_id)
     return group.members[holder_id]
@@ -279,7 +279,8 @@ def _find_pattern_fault(state: Shard, subscription: Subscription) -> Refusal | N
         return None
     return Refusal(
         ErrorCode.INVALID_REGULAR_EXPRESSION,
-        f"SubscribedTopicRegex `{subscription.pattern}` is not a valid regular expression: {resolved.error}.",
+        f"SubscribedTopicRegex `{quote(subscription.pattern)}` is not a valid regular expression:"
+        f" {quote(resolved.error)}.",
     )
 
 
@@ -293,10 +294,13 @@ def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscr
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:
-    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
+    return Refusal(
+        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {quote(member_id)} is not a member of group {quote(group.group_id)}."
+    )
 
 
 def _fenced_instance(instance_id: InstanceId, member_id: MemberId) -> Refusal:
     return Refusal(
-        ErrorCode.FENCED_INSTANCE_ID, f"Instance id {instance_id} is held by another member than {member_id}."
+        ErrorCode.FENCED_INSTANCE_ID,
+        f"Instance id {quote(instance_id)} is held by another member than {quote(member_id)}.",
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from bridge.engine.commands import MemberHeartbeat, Speaks
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 
 
@@ -62,6 +62,7 @@ def find_fault(command: MemberHeartbeat, assignors: Collection[str]) -> Refusal 
     if request.server_assignor is not None and request.server_assignor not in assignors:
         return Refusal(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}.",
+            f"ServerAssignor {quote(request.server_assignor)} is not supported. Supported assignors:"
+            f" {', '.join(assignors)}.",
         )
     return None

@@ -13,6 +13,7 @@ from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE
+from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId
 
 
@@ -43,7 +44,7 @@ def find_policy_fault(state: Shard, group_id: GroupId, to: GroupType) -> NotConv
     allows = policy.upgrades if to is GroupType.CONSUMER else policy.downgrades
     if allows:
         return None
-    text = f"group.consumer.migration.policy of group {group_id} is {policy.value}: an operator may convert it"
+    text = f"group.consumer.migration.policy of group {quote(group_id)} is {policy.value}: an operator may convert it"
     return NotConverted(group_id, to, Unready.POLICY, text)
 
 
@@ -55,8 +56,9 @@ def find_departure_fault(state: Shard, group_id: GroupId) -> NotConverted | None
     natives = sorted(one for one, member in group.members.items() if member.subscription.speaks is Speaks.CONSUMER)
     if natives:
         text = (
-            f"{len(natives)} members of group {group_id} speak the consumer protocol, {natives[0]} among them: they"
-            " can't be members of a classic group; stop them or restart them with group.protocol=classic first"
+            f"{len(natives)} members of group {quote(group_id)} speak the consumer protocol, {quote(natives[0])}"
+            " among them: they can't be members of a classic group; stop them or restart them with"
+            " group.protocol=classic first"
         )
         return NotConverted(group_id, GroupType.CLASSIC, Unready.CONSUMER_MEMBERS, text)
     most = settings_of(state.settings, group_id).group_max_size
@@ -68,14 +70,17 @@ def find_seats_fault(group: Group, seats: Iterable[ClassicSeat]) -> NotConverted
     seats = tuple(seats)
     missing = group.members.keys() - {seat.member_id for seat in seats}
     if missing:
-        text = f"{len(missing)} members of group {group.group_id} are just coming or going, {min(missing)} among them"
+        text = (
+            f"{len(missing)} members of group {quote(group.group_id)} are just coming or going,"
+            f" {quote(min(missing))} among them"
+        )
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.UNSEATED_MEMBER, text)
     offers = [{offer.name for offer in seat.protocols} for seat in seats]
     if offers and not set.intersection(*offers):
         names = ", ".join(sorted(set.union(*offers)))
         text = (
-            f"no protocol is offered by all {len(seats)} members of group {group.group_id} (they offer {names}), and a"
-            " classic group needs one; a consumer group does not, so it stays one"
+            f"no protocol is offered by all {len(seats)} members of group {quote(group.group_id)} (they offer"
+            f" {quote(names)}), and a classic group needs one; a consumer group does not, so it stays one"
         )
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.NO_COMMON_PROTOCOL, text)
     return None
@@ -83,37 +88,46 @@ def find_seats_fault(group: Group, seats: Iterable[ClassicSeat]) -> NotConverted
 
 def _missing(state: Shard, group_id: GroupId, to: GroupType) -> NotConverted:
     if group_id in (state.groups if to is GroupType.CONSUMER else state.classic_groups):
-        return NotConverted(group_id, to, Unready.SAME_TYPE, f"group {group_id} is a {to.value} group already")
-    return NotConverted(group_id, to, Unready.UNKNOWN_GROUP, f"no group {group_id} is known here")
+        return NotConverted(group_id, to, Unready.SAME_TYPE, f"group {quote(group_id)} is a {to.value} group already")
+    return NotConverted(group_id, to, Unready.UNKNOWN_GROUP, f"no group {quote(group_id)} is known here")
 
 
 def _find_foreign(group: ClassicGroup) -> NotConverted | None:
     protocol_type = group.roster.protocol_type
     if not group.members or protocol_type == CONSUMER:
         return None
-    text = f"protocol type {protocol_type!r} of group {group.group_id} is not {CONSUMER!r}: its own leader computes"
+    text = (
+        f"protocol type {quote(protocol_type)!r} of group {quote(group.group_id)} is not {CONSUMER!r}:"
+        " its own leader computes"
+    )
     return _unready(group, Unready.FOREIGN_PROTOCOL_TYPE, text)
 
 
 def _find_custom(group: ClassicGroup) -> NotConverted | None:
     name = group.roster.protocol_name
     if name is not None and name not in TRANSLATABLE:
-        text = f"assignor {name!r} of group {group.group_id} has no server-side equivalent: its own leader computes"
+        text = (
+            f"assignor {quote(name)!r} of group {quote(group.group_id)} has no server-side equivalent:"
+            " its own leader computes"
+        )
         return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
     lacking = _first(member for member in group.members.values() if translatable_offer(member) is None)
     if lacking is None:
         return None
     names = ", ".join(offer.name for offer in lacking.protocols)
-    text = f"member {lacking.member_id} offers no assignor with a server-side equivalent, only {names}"
+    text = f"member {quote(lacking.member_id)} offers no assignor with a server-side equivalent, only {quote(names)}"
     return _unready(group, Unready.CUSTOM_ASSIGNOR, text)
 
 
 def _malformed(group: ClassicGroup, found: Unreadable) -> NotConverted:
     member, malformed = found.member, found.malformed
-    whose = f"of member {member.member_id} (client id {member.identity.client_id!r}, {member.identity.client_host})"
+    identity = member.identity
+    whose = f"of member {quote(member.member_id)} (client id {quote(identity.client_id)!r}, {identity.client_host})"
     if found.is_subscription:
-        return _unready(group, Unready.MALFORMED_SUBSCRIPTION, f"the subscription {whose} can't be read: {malformed}")
-    text = f"the assignment {whose}, which its leader made, can't be read: {malformed}"
+        return _unready(
+            group, Unready.MALFORMED_SUBSCRIPTION, f"the subscription {whose} can't be read: {quote(malformed)}"
+        )
+    text = f"the assignment {whose}, which its leader made, can't be read: {quote(malformed)}"
     return _unready(group, Unready.MALFORMED_ASSIGNMENT, text)
 
 

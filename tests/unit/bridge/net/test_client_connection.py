@@ -274,3 +274,20 @@ async def test_overheard_answer_reaches_the_client_unchanged_and_in_its_turn() -
         assert await client.ids(3) == [1, 2, 3]
         assert front.passing.answers == [answer]
         assert len(front.passing.fetches) == 2
+
+
+async def test_answer_that_cannot_be_written_ends_its_connection_and_nothing_else() -> None:
+    """Whoever answers, from whatever task, goes on: the answer concerned one client."""
+    broker = ScriptedBroker()
+    async with front_of(broker) as front:
+        client, other = await front.dial(), await front.dial()
+        await client.send(join(1))
+        await settle()
+        await other.send(heartbeat(OURS, 1))
+        await settle()
+        (first, *_), (second, *_) = front.groups.submitted
+        front.switchboard.deliver(first, JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("m" * 40_000)))
+        front.switchboard.deliver(second, HeartbeatReply(ErrorCode.NONE))
+        assert await client.is_closed()
+        assert await other.ids(1) == [1]
+        assert front.closed(CloseReason.BUG) == 1
