@@ -3,6 +3,7 @@
 It must not know arguments or exit statuses.
 """
 
+import ctypes
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -25,6 +26,13 @@ COLLECTOR_THRESHOLDS = (20_000, 20, 20)
 """Young objects before the first look, and looks at each generation before the next older one."""
 
 
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+LARGE_BLOCK_BYTES = 1_048_576
+"""From this size on a block is a mapping of its own, which goes when it is freed."""
+FREE_END_BYTES_MAX = 4_194_304
+"""How much of the heap's free end is kept for what comes next."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogChoice:
     """How log lines are written (json, console) and from which level up."""
@@ -43,6 +51,7 @@ def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) ->
         raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
     calm_collector()
+    give_memory_back()
     try:
         trio.run(partial(serve, config, ready=ready))
     except BaseExceptionGroup as group:
@@ -57,6 +66,18 @@ def calm_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
+
+
+def give_memory_back() -> None:
+    """Let what large requests took go back to the system when they are done.
+
+    GNU's allocator moves its own bounds: after one commit of 16 MiB, the next ones come from a heap whose free end is
+    kept. Bounds that were set stay. Other C libraries have no such bounds to set.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, FREE_END_BYTES_MAX)
 
 
 def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -43,6 +43,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         rewritten_answer_bytes_max=settings.wire_answer_bytes_max,
         inflight_requests_max=settings.limits_requests_in_flight_max,
         inflight_bytes_max=settings.limits_bytes_in_flight_max,
+        all_inflight_bytes_max=settings.limits_inflight_bytes,
         idle_max_ms=settings.limits_idle_ms,
         frame_time_max_ms=settings.limits_progress_ms,
         upstream_wait_max_ms=settings.connect_timeout_ms,

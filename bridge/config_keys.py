@@ -80,6 +80,13 @@ class Settings(KafkaSettings):
     limits_bytes_in_flight_max: int = key(
         "limits.bytes.in-flight.max", 4_194_304, "Bytes held for one connection; then reading pauses.", within(65_536)
     )
+    limits_inflight_bytes: int = key(
+        "limits.inflight.bytes",
+        268_435_456,
+        "Bytes in the buffers of all connections together; beyond it large requests, and answers that are held whole, "
+        "come in one after the other, the oldest first.",
+        within(1_048_576, 2**50),
+    )
     limits_idle_ms: int = key(
         "limits.idle.ms",
         600_000,

@@ -9,6 +9,7 @@ from typing import Protocol
 import trio
 
 from bridge.net.house import House
+from bridge.net.in_flight import Share
 from bridge.net.last_answers import hear_out
 from bridge.net.relay import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.sender import Sender
@@ -59,6 +60,11 @@ class ClientSide(Protocol):
     sender: Sender
     transport: Transport
     traffic: int
+    share: Share
+
+    def note_held(self) -> None:
+        """Tell the others what is held."""
+        ...
 
     def flush(self) -> None:
         """Send what is ready."""
@@ -159,10 +165,12 @@ class BrokerSide:
         elif not self._is_mid_request:
             self._send_asks(self.sender)
 
-    async def splice_request(self, left: int) -> None:
-        """Let the kernel move the rest of the current request."""
+    async def splice_rest(self, left: int) -> None:
+        """Let the kernel move the rest of the current request, where it can; else it is sent as it comes."""
         client, transport = self._client, self.transport
-        assert transport is not None, "open first"
+        if transport is None or not can_splice(client.transport, transport):
+            return
+        await client.wait_until(lambda: self.is_ready)
 
         def progressed(count: int) -> None:
             client.traffic += 1
@@ -219,9 +227,8 @@ class BrokerSide:
     async def _read_answers(self, transport: Transport) -> None:
         buffer, turns = self._house.buffer, 0
         while True:
-            if not self._may_read():
-                await self._client.wait_until(self._may_read)
-            count = transport.recv_into(buffer)
+            room = await self._room_for_answers(len(buffer))
+            count = transport.recv_into(buffer[:room])
             if count is None:
                 turns = 0
                 await transport.wait_readable()
@@ -232,12 +239,13 @@ class BrokerSide:
             self._client.traffic += 1
             if not await self._take_answers(buffer[:count]):
                 return
+            self._client.note_held()
             left = self._answers.bytes_to_pass_on
             if left >= SPLICE_BYTES_MIN and can_splice(transport, self._client.transport):
                 if not await self._splice_answer(transport, left):
                     return
                 turns = 0
-            elif count < len(buffer):
+            elif count < room:
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
                 turns = 0
                 await transport.wait_readable()
@@ -246,6 +254,15 @@ class BrokerSide:
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0
                 await trio.lowlevel.checkpoint()
+
+    async def _room_for_answers(self, wanted_bytes: int) -> int:
+        """How many bytes may be read, once there may be any."""
+        while True:
+            if not self._may_read():
+                await self._client.wait_until(self._may_read)
+            room = await self._client.share.room(self._answers.bytes_held, wanted_bytes)
+            if self._may_read():
+                return room
 
     async def _take_answers(self, view: memoryview) -> bool:
         position, is_shared = 0, True

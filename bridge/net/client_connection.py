@@ -10,12 +10,13 @@ import trio
 
 from bridge.net.asking import Asking
 from bridge.net.beat_lane import BeatLane
-from bridge.net.broker_side import BrokerSide, Cluster
+from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
 from bridge.net.clock import deadline_in, now_ns
 from bridge.net.house import LOG, House
+from bridge.net.in_flight import Share
 from bridge.net.pieces import LeftOver, Waiting, left_over_of
 from bridge.net.proof import Proof
-from bridge.net.relay import SPLICE_BYTES_MIN, can_splice
+from bridge.net.relay import SPLICE_BYTES_MIN
 from bridge.net.sender import Sender
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.answers import Expected
@@ -32,7 +33,6 @@ from bridge.wire.errors import MalformedFrame
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import RequestRef
 
-TURNS_WITHOUT_CHECKPOINT = 16
 LAST_WORDS_S = 1.0
 BUG_CHARS_MAX = 300
 
@@ -61,6 +61,8 @@ class ClientConnection:
         self._is_corked = False
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
+        self.share = Share(house.in_flight, session.connection)
+        self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
 
     @property
@@ -68,8 +70,14 @@ class ClientConnection:
         """Bytes in the buffers of this connection at this moment."""
         upstream = self._broker.sender
         sender = getattr(self, "sender", None)
-        held = self.session.bytes_held + (0 if sender is None else sender.unsent_bytes)
+        held = self.session.bytes_held + self._waiting_bytes + (0 if sender is None else sender.unsent_bytes)
         return held + (0 if upstream is None else upstream.unsent_bytes)
+
+    def note_held(self) -> None:
+        """Tell the others what is held now, where that is or was anything."""
+        if (held := self.bytes_held) or self.share.bytes_held:
+            self._house.counters.note_held(held)
+            self.share.note(held, self.session.bytes_collected)
 
     # -------- its life
 
@@ -78,12 +86,15 @@ class ClientConnection:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                self.sender = Sender(self.transport, self.spawn, self._drained, self._client_gone)
+                went = partial(self.close, CloseReason.CLIENT_GONE, "while an answer was sent")
+                self.sender = Sender(self.transport, self.spawn, self._drained, went)
                 await self._guarded(CLIENT_READER, self._read_requests)
                 nursery.cancel_scope.cancel()
         finally:
             self._nursery = None
             self.transport.close()
+            self.session.requests.drop()
+            self.share.end()
 
     async def linger(self) -> None:
         """Once the client is gone: hear what the broker says to questions that were asked on its connection.
@@ -115,7 +126,7 @@ class ClientConnection:
     async def wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait until `holds()`, looked at whenever something of this connection changed."""
         while not holds():
-            self._house.counters.note_held(self.bytes_held)
+            self.note_held()
             if self._event is None:
                 self._event = trio.Event()
             await self._event.wait()
@@ -145,9 +156,6 @@ class ClientConnection:
         )
         self.close(CloseReason.BUG, f"{bare(problem)!r:.{BUG_CHARS_MAX}}")
 
-    def _client_gone(self) -> None:
-        self.close(CloseReason.CLIENT_GONE, "while an answer was sent")
-
     # -------- from the client
 
     async def _read_requests(self) -> None:
@@ -158,7 +166,8 @@ class ClientConnection:
         """Deal with what the socket holds; False when the client is done."""
         transport, buffer, turns = self.transport, self._house.buffer, 0
         while True:
-            count = transport.recv_into(buffer)
+            room = await self.share.room(self.session.requests.bytes_held, len(buffer))
+            count = transport.recv_into(buffer[:room])
             if count is None:
                 return True
             if count == 0:
@@ -168,9 +177,9 @@ class ClientConnection:
             await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))
             left = self.session.requests.bytes_to_pass_on
             if left >= SPLICE_BYTES_MIN:
-                await self._splice_rest(left)
+                await self._broker.splice_rest(left)
                 turns = 0
-            if count < len(buffer) and not left:
+            if count < room and not left:
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
                 return True
             turns += 1
@@ -181,6 +190,8 @@ class ClientConnection:
     def _read_nowait(self) -> bool:
         """The same without waiting, for the doorman; False when this connection's own task has to go on."""
         buffer = self._house.buffer
+        if self._house.in_flight.is_over:
+            return False
         count = self.transport.recv_into(buffer)
         if not count:
             return count is None
@@ -207,13 +218,7 @@ class ClientConnection:
         await self._catch_up(left_over)
         left = self.session.requests.bytes_to_pass_on
         if left >= SPLICE_BYTES_MIN:
-            await self._splice_rest(left)
-
-    async def _splice_rest(self, left: int) -> None:
-        upstream = self._broker.transport
-        if upstream is not None and can_splice(self.transport, upstream):
-            await self.wait_until(lambda: self._broker.is_ready)
-            await self._broker.splice_request(left)
+            await self._broker.splice_rest(left)
 
     def _take_nowait(self, view: memoryview, *, is_shared: bool) -> LeftOver | None:
         """Deal with the pieces of what was received, up to the first that must wait; a shared view is then copied."""
@@ -226,10 +231,10 @@ class ClientConnection:
                 rest = view[position:]
                 left_over = left_over_of(waiting, rest, is_shared=is_shared)
                 break
+        self._waiting_bytes = 0 if left_over is None else len(left_over.rest)
         self._is_corked = False
         self.flush()
-        if requests.bytes_held:
-            self._house.counters.note_held(self.bytes_held)
+        self.note_held()
         return left_over
 
     async def _catch_up(self, left_over: LeftOver | None) -> None:
@@ -335,6 +340,7 @@ class ClientConnection:
             self._house.counters.requests_answered += len(ready)
             self._house.counters.bytes_to_clients += len(data)
             self.sender.send_nowait(data)
+        self.note_held()
         self.change()
 
     def deliver(self, slot: Slot, reply: Reply) -> None:

@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass, field
 
 from bridge.net.doorman import Doorman
+from bridge.net.in_flight import InFlight
 from bridge.net.relay import Pipes
 from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
@@ -29,5 +30,6 @@ class House:
     failures: Failures = field(default_factory=Failures)
     pipes: Pipes = field(default_factory=Pipes)
     doorman: Doorman = field(default_factory=Doorman)
+    in_flight: InFlight
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     is_draining: bool = False

@@ -15,6 +15,7 @@ from bridge.net.client_connection import ClientConnection
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.house import LOG, House
+from bridge.net.in_flight import InFlight
 from bridge.net.listener import CannotListen, accept_from, bound_port, listen
 from bridge.net.settings import ProxySettings
 from bridge.net.sweeper import Watch
@@ -72,6 +73,7 @@ class Proxy:
             passing=backstage.passing,
             counters=backstage.counters,
             failures=backstage.failures,
+            in_flight=InFlight(settings.limits.all_inflight_bytes_max),
         )
         self._connections: dict[int, ClientConnection] = {}
         self._next_connection = 0

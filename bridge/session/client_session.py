@@ -101,7 +101,13 @@ class ClientSession:
     @property
     def bytes_held(self) -> int:
         """Bytes in the buffers of this session."""
-        return self.requests.bytes_held + self.outbox.bytes_held + self.answers.bytes_held
+        outbox = self.outbox
+        return self.requests.bytes_held + outbox.bytes_held + outbox.request_bytes + self.answers.bytes_held
+
+    @property
+    def bytes_collected(self) -> int:
+        """Those of frames that are still coming and are held until they are whole."""
+        return self.requests.bytes_held + self.answers.bytes_held
 
     @property
     def is_full(self) -> bool:
@@ -206,6 +212,7 @@ class ClientSession:
             return Rejected(reason, found.detail)
         if isinstance(found, Embedded):
             slot = self._reserve(header)
+            self.outbox.keep_request(slot, header.frame_bytes)
             if found.may_ask:
                 self.outbox.hold_upstream(slot)
             return Submitted(slot, found.request, found.merge)

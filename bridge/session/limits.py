@@ -26,6 +26,9 @@ class Limits:
     """Requests of one connection that wait for their answer; then nothing more is read from it."""
     inflight_bytes_max: int = 4 * MIB
     """Bytes of finished answers that wait for their turn; then nothing more is read from the connection."""
+    all_inflight_bytes_max: int = 256 * MIB
+    """Bytes in the buffers of all connections together; beyond it large requests and held answers wait for their turn.
+    """
     idle_max_ms: int = 600_000
     """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
     frame_time_max_ms: int = 30_000

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from translators.dialects.ids import RequestRef
 
+LARGE_REQUEST_BYTES = 65_536
+
 
 @dataclass(slots=True)
 class Slot:
@@ -24,6 +26,8 @@ class Slot:
     streams: bool = False
     holds_upstream: bool = False
     answer: bytes | None = None
+    request_bytes: int = 0
+    """How long a large request was whose values wait, decoded, for their answer."""
 
 
 class Outbox:
@@ -31,6 +35,8 @@ class Outbox:
 
     def __init__(self, node: int, connection: int) -> None:
         self.bytes_held = 0
+        self.request_bytes = 0
+        """Of large requests that are not answered yet."""
         self._node = node
         self._connection = connection
         self._slots: deque[Slot] = deque()
@@ -79,6 +85,12 @@ class Outbox:
             slot.holds_upstream = False
             self._holding -= 1
 
+    def keep_request(self, slot: Slot, request_bytes: int) -> None:
+        """The request of a slot stays, decoded, until its answer is made; small ones are not worth counting."""
+        if request_bytes >= LARGE_REQUEST_BYTES:
+            slot.request_bytes = request_bytes
+            self.request_bytes += request_bytes
+
     def find(self, ref: RequestRef) -> Slot | None:
         """The open slot of a request, or None when it was answered or never was."""
         if not self._slots:
@@ -89,6 +101,8 @@ class Outbox:
     def fill(self, slot: Slot, answer: bytes) -> None:
         """Finish the answer of a slot; it leaves when its turn comes."""
         slot.answer = answer
+        self.request_bytes -= slot.request_bytes
+        slot.request_bytes = 0
         self.bytes_held += len(answer)
         self.release_upstream(slot)
 

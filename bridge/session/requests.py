@@ -101,6 +101,10 @@ class RequestCutter:
         """Say that `count` bytes of the current request went by outside (spliced)."""
         self._left -= count
 
+    def drop(self) -> None:
+        """The client is gone: nothing of its half request is kept, for what points here goes later than it does."""
+        self._held, self._header, self._left = bytearray(), None, 0
+
     def cut(self, view: memoryview, position: int) -> Cut | None:
         """The next piece of `view` from `position` on, or None when all of it is read and more is needed."""
         if self._left:

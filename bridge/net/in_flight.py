@@ -1,0 +1,88 @@
+"""What all connections of a proxy hold in their buffers together, and who may read on while that is too much.
+
+It must not know what is held, nor sockets.
+"""
+
+import trio
+
+SMALL_BYTES = 4096
+"""What a connection that collects nothing may read at once while too much is held: heartbeats fit, commits don't."""
+
+
+class InFlight:
+    """Bytes by connection. Beyond the limit nobody collects a large request or answer but the one who began first.
+
+    That one always goes on, and is closed if its client does not (`limits.progress.ms`): nobody waits for ever. Who
+    collects nothing reads small pieces, so the bound is the limit, one frame, and SMALL_BYTES for each connection.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        self.total_bytes = 0
+        self._bytes_max = bytes_max
+        self._held: dict[int, int] = {}
+        self._collecting: dict[int, None] = {}
+        self._news: trio.Event | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more is held than the limit."""
+        return self.total_bytes > self._bytes_max
+
+    def note(self, connection: int, held_bytes: int, collected_bytes: int) -> None:
+        """A connection holds so much, of which so much belongs to frames that are still coming."""
+        was_over, was_first = self.is_over, next(iter(self._collecting), None)
+        self.total_bytes += held_bytes - self._held.get(connection, 0)
+        if held_bytes:
+            self._held[connection] = held_bytes
+        else:
+            self._held.pop(connection, None)
+        if collected_bytes:
+            self._collecting.setdefault(connection)
+        else:
+            self._collecting.pop(connection, None)
+        if was_over and (not self.is_over or was_first != next(iter(self._collecting), None)):
+            self._tell()
+
+    def room(self, connection: int, collected_bytes: int, wanted_bytes: int) -> int:
+        """How many bytes the connection may read now into a frame that it has so much of; 0: none before `changed`."""
+        if not self.is_over or next(iter(self._collecting), connection) == connection:
+            return wanted_bytes
+        return min(wanted_bytes, max(0, SMALL_BYTES - collected_bytes))
+
+    async def changed(self) -> None:
+        """Wait until somebody else may read."""
+        if self._news is None:
+            self._news = trio.Event()
+        await self._news.wait()
+
+    def _tell(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None
+
+
+class Share:
+    """One connection's part of it, until its end."""
+
+    def __init__(self, in_flight: InFlight, connection: int) -> None:
+        self.bytes_held = 0
+        self._in_flight = in_flight
+        self._connection = connection
+        self._is_over = False
+
+    def note(self, held_bytes: int, collected_bytes: int) -> None:
+        """The connection holds so much, of which so much belongs to frames that are still coming."""
+        if not self._is_over:
+            self.bytes_held = held_bytes
+            self._in_flight.note(self._connection, held_bytes, collected_bytes)
+
+    def end(self) -> None:
+        """The connection holds nothing, and will not again."""
+        self.note(0, 0)
+        self._is_over = True
+
+    async def room(self, collected_bytes: int, wanted_bytes: int) -> int:
+        """How many bytes may be read now into a frame that there is so much of, once it is any."""
+        while not (room := self._in_flight.room(self._connection, collected_bytes, wanted_bytes)):
+            await self._in_flight.changed()
+        return room
