@@ -13,6 +13,8 @@ from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.wishes import CompareWish, ReplayWish, StreamWish
 
 EXTRA = "spark"
+DEBUG = "bridge.analytics.debug"
+"""Under this name the context knows whether Spark's own words are wanted."""
 
 
 class StreamOptions(TypedDict):
@@ -33,9 +35,9 @@ def analytics() -> None:
     """Tables, a stream and a report over event logs, by Spark."""
 
 
-def parse_settings(_context: click.Context, _parameter: click.Parameter, pairs: Sequence[str]) -> Mapping[str, str]:
+def parse_settings(context: click.Context, _parameter: click.Parameter, pairs: Sequence[str]) -> Mapping[str, str]:
     """Read NAME=VALUE pairs; raise click.BadParameter for one that names no setting of Spark's."""
-    settings: dict[str, str] = {}
+    settings: dict[str, str] = {"spark.log.level": "WARN"} if context.meta.get(DEBUG) else {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.startswith("spark."):
@@ -44,6 +46,18 @@ def parse_settings(_context: click.Context, _parameter: click.Parameter, pairs: 
     return settings
 
 
+def _note_debug(context: click.Context, _parameter: click.Parameter, is_wanted: bool) -> None:
+    context.meta[DEBUG] = is_wanted
+
+
+_debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_note_debug,
+    help="Show what Spark says; without it only what the command itself has to say.",
+)
 _master_option = click.option(
     "--master", metavar="URL", help="Spark master; local[*] by default, and under spark-submit what that says."
 )
@@ -62,6 +76,7 @@ _out_option = click.option("--out", metavar="DIR", required=True, help="Director
 @click.option("--events", metavar="PATH", required=True, help="Folder of an event log, or one of its files.")
 @_out_option
 @_master_option
+@_debug_option
 @_setting_option
 def run(*, events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
     """Make all tables from the files of an event log."""
@@ -87,6 +102,7 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
 )
 @click.option("--jars", metavar="PATH", multiple=True, help="Jar of Spark's Kafka source, or a folder of them.")
 @_master_option
+@_debug_option
 @_setting_option
 def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[StreamOptions]) -> None:
     """Follow the topic, or the folder, of an event log, and keep the tables up to date.
@@ -103,6 +119,7 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
 @_out_option
 @click.option("--group", metavar="GROUP", help="Only this group.")
 @_master_option
+@_debug_option
 @_setting_option
 def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
     """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
@@ -116,9 +133,12 @@ class CompareOptions(TypedDict):
     control: str
     treatment: str
     measure: str
+    unit: str
     alpha: float
     margin: float
+    tail_margin: float
     pairs_min: int
+    pair_within_s: float
     as_json: bool
 
 
@@ -131,7 +151,14 @@ class CompareOptions(TypedDict):
     type=click.Choice(["member-stall", "partition-stall"]),
     default="member-stall",
     show_default=True,
-    help="What is compared, per member and rebalance, or per partition that changed hands.",
+    help="What is compared: how long members did not work, or how long partitions stood still in all.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["rebalance", "group-hour"]),
+    default="rebalance",
+    show_default=True,
+    help="What counts as one observation; members that did not wait in it count as zero.",
 )
 @click.option(
     "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Error rate of a verdict."
@@ -141,11 +168,28 @@ class CompareOptions(TypedDict):
     type=click.FloatRange(0.01, 0.49),
     default=0.1,
     show_default=True,
-    help="The treatment passes if it is the slower one in surely less than half of the pairs plus this.",
+    help="The treatment passes if it is the slower one in surely less than half of the comparisons plus this.",
+)
+@click.option(
+    "--tail-margin",
+    type=click.FloatRange(0.01, 0.5),
+    default=0.05,
+    show_default=True,
+    help="It passes if surely not more than this part of its members are beyond the slowest twentieth of both arms.",
 )
 @click.option("--pairs-min", type=click.IntRange(2), default=30, show_default=True, help="Least pairs for a verdict.")
+@click.option(
+    "--pair-within",
+    "pair_within_s",
+    type=click.FloatRange(1),
+    default=3_600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Rebalances of the two arms are compared if they began not further apart than this.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the judgement as JSON.")
 @_master_option
+@_debug_option
 @_setting_option
 def compare(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[CompareOptions]) -> None:
     """Judge a canary: exit status 0 if the treatment is no worse than the control, 1 if it is, 3 if that is not certain
@@ -185,6 +229,7 @@ class ReplayOptions(TypedDict):
 @click.option("--json", metavar="FILE", help="Write everything as JSON to this file, `-` for the terminal.")
 @click.option("--out", metavar="DIR", help="Write replay.md and the table `replays` below this directory.")
 @_master_option
+@_debug_option
 def replay(*, master: str | None, settings: Sequence[str], **wish: Unpack[ReplayOptions]) -> None:
     """Ask what if: play each group's recorded history under another protocol, assignor or setting.
 

@@ -1,4 +1,4 @@
-"""What the process was started with: the Java that Spark will take, and whether spark-submit started us.
+"""What the process was started with: the Java and the Python that Spark will take, and whether spark-submit started us.
 
 It is the only module of the room that reads the environment, and must not know Spark's classes.
 """
@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from bridge.analytics.analytics_error import AnalyticsError
@@ -44,6 +45,16 @@ def provide_java(environment: Mapping[str, str] | None = None) -> Path:
         f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, and there is none: no JAVA_HOME, no java on PATH; "
         f"{NEXT_STEP}"
     )
+
+
+def provide_python(environment: MutableMapping[str, str] | None = None) -> None:
+    """Let Spark start the Python that runs this, unless the user names another one.
+
+    It takes `python3` from PATH otherwise: where the virtual environment is not on PATH (pipx, systemd, cron) that is
+    one without the bridge.
+    """
+    known = os.environ if environment is None else environment
+    known.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def java_major(banner: str) -> int | None:

@@ -11,6 +11,9 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from bridge.analytics.analytics_error import AnalyticsError
 
+PYTHON_BROKE, PYTHON_BROKE_LINES = "Traceback (most recent call last)", 3
+SQL_STATE = "SQLSTATE:"
+
 
 @contextmanager
 def told_failures() -> Iterator[None]:
@@ -26,7 +29,7 @@ def told_failures() -> Iterator[None]:
         raise AnalyticsError(
             f"EB-ANALYTICS-012: the job broke off ({cause_of(problem)}); room, memory, a file or a process may be gone "
             "or damaged: look, and run the same command again, "
-            "with `--setting spark.log.level=ERROR` for all that Spark says"
+            "with --debug for all that Spark says"
         ) from problem
 
 
@@ -38,4 +41,9 @@ def cause_of(problem: BaseException) -> str:
         return text.splitlines()[0] if text else type(problem).__name__
     while java.getCause() is not None:
         java = java.getCause()
-    return str(java.toString()).splitlines()[0]
+    lines = str(java.toString()).strip().splitlines()
+    if PYTHON_BROKE not in "".join(lines[:PYTHON_BROKE_LINES]):
+        return lines[0]
+    # What broke in a Python process comes as its whole traceback: the last line is what it was, but for Spark's code.
+    said = [line.strip() for line in lines]
+    return next(line for line in reversed(said) if line and not line.startswith(SQL_STATE))

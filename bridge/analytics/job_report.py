@@ -3,7 +3,9 @@
 It must not know how a plot is drawn.
 """
 
+import re
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -17,10 +19,12 @@ from bridge.analytics.store import Store
 from bridge.analytics.tables import REBALANCES
 
 NAME = "report"
+NAME_LETTERS_MAX = 100
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def main(out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
-    """Write `report.html` and `report.md` beside the tables, and say where."""
+    """Write `report.html` and `report.md` beside the tables, those of one group under its name, and say where."""
     require_tables(out)
     spark = open_session(SessionSettings(master=master, settings=settings))
     for path in write_report(open_store(spark, out), Path(out), group):
@@ -39,10 +43,17 @@ def write_report(store: Store, folder: Path, group: str | None) -> list[Path]:
             f"EB-ANALYTICS-010: no rebalance of group {group!r} is in the tables; there are some of {names}; "
             "check --group, or leave it out"
         )
-    written = [folder / f"{NAME}.html", folder / f"{NAME}.md"]
+    name = NAME if group is None else f"{NAME}-{_file_name(group)}"
+    written = [folder / f"{name}.html", folder / f"{name}.md"]
     for path, text in zip(written, (page(facts), markdown(facts)), strict=True):
         path.write_text(text, encoding="utf-8")
     return written
+
+
+def _file_name(group: str) -> str:
+    """A name that any file system takes, of its own for each group: what it can't show becomes a digest."""
+    plain = _UNSAFE.sub("_", group)[:NAME_LETTERS_MAX]
+    return plain if plain == group else f"{plain}-{sha256(group.encode()).hexdigest()[:8]}"
 
 
 def require_tables(out: str) -> None:

@@ -3,16 +3,20 @@
 It must not know any job.
 """
 
+import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import IO
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.environment import is_submitted, provide_java
+from bridge.analytics.environment import is_submitted, provide_java, provide_python
 from bridge.analytics.failures import cause_of
 
 RELIED_ON: Mapping[str, str] = {
@@ -43,6 +47,9 @@ ON_ONE_MACHINE: Mapping[str, str] = {
     "spark.log.level": "FATAL",
 }
 MASTER = "local[*]"
+LOG_LEVEL = "spark.log.level"
+"""Who sets it wants to hear Spark."""
+LAST_WORDS_BYTES, LAST_WORDS_LINES = 4_096, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +69,48 @@ def open_session(wanted: SessionSettings) -> SparkSession:
     settings = dict(RELIED_ON)
     if not is_submitted():
         provide_java()
-        settings = {**ON_ONE_MACHINE, "spark.pyspark.python": sys.executable, **settings}
+        provide_python()
+        settings = {**ON_ONE_MACHINE, **settings}
         builder = builder.master(wanted.master or MASTER)
     elif wanted.master is not None:
         builder = builder.master(wanted.master)
     for name, value in {**settings, **wanted.settings}.items():
         builder = builder.config(name, value)
+    with tempfile.TemporaryFile() as words:
+        try:
+            with _kept_words(None if is_submitted() or LOG_LEVEL in wanted.settings else words):
+                return builder.getOrCreate()
+        except (Py4JError, PySparkException) as problem:
+            raise AnalyticsError(
+                f"EB-ANALYTICS-013: Spark does not start ({cause_of(problem)}{_last_words(words)}); "
+                "check --master and --setting, and the memory of this machine; --debug shows all that Spark says"
+            ) from problem
+
+
+@contextmanager
+def _kept_words(words: IO[bytes] | None) -> Iterator[None]:
+    """Keep what is written to standard error, for good by the processes that are started meanwhile.
+
+    Spark's launcher and Java say nine lines at every start (incubator modules, native libraries, log4j) that no setting
+    turns off, and users took them for errors of theirs.
+    """
+    if words is None:
+        yield
+        return
+    sys.stderr.flush()
+    terminal = os.dup(2)
     try:
-        return builder.getOrCreate()
-    except (Py4JError, PySparkException) as problem:
-        raise AnalyticsError(
-            f"EB-ANALYTICS-013: Spark does not start ({cause_of(problem)}); "
-            "its own words may stand above: check --master and --setting, and the memory of this machine"
-        ) from problem
+        os.dup2(words.fileno(), 2)
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+
+
+def _last_words(words: IO[bytes]) -> str:
+    """The end of what was kept, in one line."""
+    size = words.seek(0, os.SEEK_END)
+    words.seek(max(0, size - LAST_WORDS_BYTES))
+    lines = words.read().decode(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()][-LAST_WORDS_LINES:]
+    return f"; it said: {' / '.join(said)}" if said else ""

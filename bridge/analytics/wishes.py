@@ -22,7 +22,7 @@ class StreamWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareWish:
-    """A comparison of what two SQL conditions choose from the tables below `out`; `measure` as in `samples.Measure`."""
+    """A comparison of what two SQL conditions choose from the tables below `out`; see `samples.Choice`."""
 
     out: str
     control: str
@@ -31,6 +31,9 @@ class CompareWish:
     alpha: float
     margin: float
     pairs_min: int
+    unit: str = "rebalance"
+    tail_margin: float = 0.05
+    pair_within_s: float = 3_600.0
     as_json: bool = False
 
 

@@ -1,6 +1,7 @@
 """The commands as processes: a stream that is killed for good, a real topic, a Java that won't do."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.kafka import KafkaUnderTest, TopicFactory, kafka_43, topic_factory
 from tests.support.table_truth import contents
+from tests.support.whatif_log import write_whatif_log
 
 __all__ = ["kafka_43", "topic_factory"]
 ANALYTICS = (sys.executable, "-m", "bridge", "analytics")
@@ -122,3 +124,17 @@ def test_followed_folder_is_taken_until_interrupted(
         process.send_signal(signal.SIGINT)
         assert process.wait(COMMAND_S) == 0
     assert contents(Store(spark, str(out))) == contents(expected)
+
+
+def test_command_runs_where_its_environment_is_not_on_the_path(tmp_path: Path) -> None:
+    """Under pipx, systemd or cron; it says what it has to say, and Spark nothing."""
+    java = shutil.which("java")
+    assert java is not None, "Spark's Java comes from PATH"
+    environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
+    environment |= {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(Path(java).resolve().parent.parent)}
+    write_whatif_log(tmp_path / "events")
+    command = [*ANALYTICS, "replay", "--events", str(tmp_path / "events"), *SMALL]
+    answer = subprocess.run(
+        command, capture_output=True, text=True, timeout=COMMAND_S, check=False, env=environment, cwd=tmp_path
+    )
+    assert (answer.returncode, answer.stderr) == (0, "read …\nplay …\ntell …\n")

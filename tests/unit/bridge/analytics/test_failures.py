@@ -1,6 +1,7 @@
 """What Spark, Java and the disk raise becomes one sentence with the cause that lies at the bottom."""
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,13 @@ def test_cause_is_a_line() -> None:
     """And never empty."""
     assert cause_of(ValueError("a\nb")) == "a"
     assert cause_of(ValueError()) == "ValueError"
+
+
+def test_what_breaks_in_a_python_process_is_named_by_its_last_line(spark: SparkSession) -> None:
+    """Its traceback has forty lines, of which the first says nothing."""
+
+    def fail(_rows: object) -> Iterator[int]:
+        raise ModuleNotFoundError("No module named 'bridge'")
+
+    with pytest.raises(AnalyticsError, match=r"\(ModuleNotFoundError: No module named 'bridge'\)"), told_failures():
+        spark.sparkContext.parallelize([1]).mapPartitions(fail).collect()

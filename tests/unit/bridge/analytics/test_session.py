@@ -1,5 +1,7 @@
 """The session that jobs share."""
 
+import os
+
 import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -28,8 +30,12 @@ def test_spark_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPat
     """As with a master that nobody understands."""
 
     def fail(_: object) -> None:
+        os.write(2, b"WARNING: a\n\nError: no such heap\n")
         raise PySparkRuntimeError("Java gateway process exited")
 
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", fail)
-    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-013: .*Java gateway.*check --master and --setting"):
+    with pytest.raises(
+        AnalyticsError,
+        match=r"^EB-ANALYTICS-013: .*Java gateway.*it said: WARNING: a / Error: no such heap\); check --master",
+    ):
         open_session(WANTED)
