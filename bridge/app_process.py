@@ -100,6 +100,7 @@ def find_faults(config: Config) -> list[Fault]:
 def _address_judges(config: Config) -> list[Judge]:
     settings = config.settings
     addresses = [("listen", settings.listen), *(("bootstrap", broker) for broker in settings.bootstrap)]
+    addresses += [("events.bootstrap", broker) for broker in settings.events_bootstrap]
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
     return [*(partial(parse_address, key, text) for key, text in addresses), partial(proxy_settings, config)]

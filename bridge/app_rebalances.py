@@ -3,6 +3,7 @@
 It must not know how a rebalance is followed or put together.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from bridge.config import Config
+from bridge.config_secrets import split_login, without_login
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
@@ -40,7 +42,7 @@ def _collectors(config: Config) -> Sequence[Taker]:
     endpoint = config.settings.otel_endpoint
     if not endpoint.startswith(SCHEMES):
         raise SinkUnusable(
-            f"EB-OTEL-004: otel.endpoint is {endpoint!r}, which is no URL of a collector; "
+            f"EB-OTEL-004: otel.endpoint is {without_login(endpoint)!r}, which is no URL of a collector; "
             "write for instance http://127.0.0.1:4318"
         )
     if not all(find_spec(library) for library in LIBRARIES):
@@ -50,6 +52,9 @@ def _collectors(config: Config) -> Sequence[Taker]:
         )
     settings = config.settings
     headers = parse_headers(settings.otel_headers)
+    endpoint, login = split_login(endpoint)
+    if login is not None:
+        headers = {"authorization": f"Basic {b64encode(login).decode()}", **headers}
     # Only who asks for it needs the library behind it.
     exporting = import_module("bridge.telemetry.traces.exporting")
     collector = exporting.Collector(endpoint=endpoint, protocol=settings.otel_protocol, headers=headers)

@@ -11,6 +11,7 @@ from bridge.app_login import read_credentials
 from bridge.config import Config
 from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_keys import Settings
+from bridge.config_secrets import without_login
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
@@ -24,6 +25,8 @@ from translators.dialects.ids import GroupId
 
 ASSIGNORS_KEY = "group.consumer.assignors"
 PORT_MAX = 65_535
+NOT_IN_HOSTS = frozenset(",;/@ \t")
+"""Signs of several addresses in one, or of a URL."""
 REMEMBERED_GROUPS_MAX = 10_000
 _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name for field in fields(Settings)}
 
@@ -136,9 +139,14 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
 def parse_address(key: str, text: str) -> Address:
     """`HOST:PORT`, with `[…]` around an IPv6 host; raises ConfigError."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
-        raise ConfigError([_fault(key, f"{text!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)])
-    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+    is_ipv6 = host.startswith("[") and host.endswith("]")
+    if is_ipv6:
+        host = host[1:-1]
+    is_host = bool(host) and not NOT_IN_HOSTS.intersection(host) and (is_ipv6 or ":" not in host)
+    if not colon or not is_host or not port.isdecimal() or int(port) > PORT_MAX:
+        seen = f"{without_login(text)!r} is no address"
+        raise ConfigError([_fault(key, seen, "HOST:PORT", FaultCode.WRONG_KIND)])
+    return Address(host, int(port))
 
 
 def _parse_port(text: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from bridge.config import Config, load
 from bridge.config_faults import ConfigError, Fault
 from bridge.config_file import read_file
 from bridge.config_keys import KEYS
+from bridge.config_secrets import shown
 from bridge.config_sources import read_environment
 
 USAGE = 2
@@ -59,7 +60,7 @@ def summarise(path: Path, config: Config) -> Iterator[str]:
     for key in KEYS.values():
         value = getattr(config.settings, key.field_name)
         if value != key.default:
-            yield f"  {key.name}: {', '.join(value) if isinstance(value, tuple) else value}"
+            yield f"  {key.name}: {shown(key, value)}"
     for rule in config.rules:
         yield f"  groups {rule.match}: road {rule.road.value}"
     if not config.rules:

@@ -13,6 +13,7 @@ from bridge.config_fields import Key, Origin, Value
 from bridge.config_file import Entry, Written, WrittenFile, read_file
 from bridge.config_kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
 from bridge.config_keys import KEYS, Settings
+from bridge.config_secrets import without_login
 from bridge.migration.route import Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
@@ -93,10 +94,10 @@ def _take(name: str, entry: Entry, source: str, values: dict[str, Value], faults
         return
     value = _convert(key, entry.value)
     if value is None:
-        seen = f"{entry.value!r} is of another kind"
+        seen = f"{_quoted(key, entry.value)} is of another kind"
         faults.append(replace(_fault(FaultCode.WRONG_KIND, source, name, seen, allowed(key)), line=entry.line))
     elif not _is_within(key, value):
-        seen = f"{entry.value!r} is out of bounds"
+        seen = f"{_quoted(key, entry.value)} is out of bounds"
         faults.append(replace(_fault(FaultCode.OUT_OF_BOUNDS, source, name, seen, allowed(key)), line=entry.line))
     else:
         values[key.field_name] = value
@@ -108,12 +109,20 @@ def _convert(key: Key, written: Written) -> Value | None:
     if isinstance(key.default, int):
         return _convert_int(written)
     if isinstance(key.default, tuple):
-        items = written if isinstance(written, tuple) else str(written).split(",")
+        entries = written if isinstance(written, tuple) else str(written).split(",")
+        # A list's entry may itself name several, as Kafka's clients take them; a header's value may hold a comma.
+        is_whole = key.is_secret and isinstance(written, tuple)
+        items = entries if is_whole else [part for entry in entries for part in str(entry).split(",")]
         written_names = (str(item).strip() for item in items)
         return tuple(ASSIGNOR_CLASSES.get(name, name) for name in written_names if name)
     if isinstance(written, bool):
         return "off" if not written else None
     return _choice(key, str(written)) if isinstance(written, str | int) else None
+
+
+def _quoted(key: Key, written: Written) -> str:
+    """What was written, for a fault: without what may be a secret."""
+    return "what is written" if key.is_secret else repr(without_login(str(written)))
 
 
 def _choice(key: Key, text: str) -> str:

@@ -34,6 +34,7 @@ class Key:
     choices: tuple[str, ...] = ()
     origin: Origin = Origin.BRIDGE
     per_group: bool = False
+    is_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class Bounds:
     choices: tuple[str, ...] = ()
     origin: Origin = Origin.BRIDGE
     per_group: bool = False
+    is_secret: bool = False
+    """Values that are never shown, and that may hold a comma: NAME=VALUE pairs."""
 
 
 def key(name: str, default: ValueT, text: str, bounds: Bounds | None = None) -> ValueT:
@@ -84,4 +87,5 @@ def describe(item: "Field[Value]") -> Key:
         choices=bounds.choices,
         origin=bounds.origin,
         per_group=bounds.per_group,
+        is_secret=bounds.is_secret,
     )

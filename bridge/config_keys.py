@@ -272,7 +272,9 @@ class Settings(KafkaSettings):
         "OTLP over HTTP (port 4318 as a rule) or gRPC (4317).",
         Bounds(choices=("http/protobuf", "grpc")),
     )
-    otel_headers: Names = names("otel.headers", (), "Headers to send to the collector, NAME=VALUE each.")
+    otel_headers: Names = names(
+        "otel.headers", (), "Headers to send to the collector, NAME=VALUE each; never shown.", Bounds(is_secret=True)
+    )
 
 
 KEYS: Mapping[str, Key] = {one.name: one for one in map(describe, fields(Settings))}

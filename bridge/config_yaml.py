@@ -15,6 +15,9 @@ def read_text(text: str, source: str) -> WrittenFile:
     """Read YAML text; `source` names it in faults."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        seen = "brackets within brackets, or lists within lists, too deep to be read"
+        raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = mark.line + 1 if isinstance(mark, yaml.Mark) else 0
@@ -72,7 +75,11 @@ def _read_value(node: yaml.Node, source: str) -> Written:
 
 
 def _scalar(node: yaml.Node, source: str) -> Scalar:
-    value = yaml.SafeLoader("").construct_object(node) if isinstance(node, yaml.ScalarNode) else node
+    try:
+        value = yaml.SafeLoader("").construct_object(node) if isinstance(node, yaml.ScalarNode) else node
+    except (yaml.YAMLError, ValueError):
+        # A tag that nobody knows, or text that is not what its tag or form says: 2026-99-99, a number of 5,000 digits.
+        value = node
     if value is None or isinstance(value, int | bool | str | float):
         return value
     fault = _fault(FaultCode.WRONG_KIND, source, _line(node), "a nested value", "a number, a word or a list of words")

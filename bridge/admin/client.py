@@ -37,7 +37,7 @@ def parse(answer: bytes, admin: str) -> Mapping[str, object]:
     """The answer as a mapping; raises NoAnswer for anything else."""
     try:
         document: object = httpx.Response(200, content=answer).json()
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict):
         return document

@@ -85,7 +85,7 @@ async def read_order(request: Request) -> Order:
     body = await request.body()
     try:
         order: object = json.loads(body)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise OrderRefused(f"the order is no JSON: {problem}") from None
     if not isinstance(order, dict):
         raise OrderRefused("the order is no JSON object")

@@ -90,7 +90,11 @@ DISTURBED = _counter(
 )
 EPOCH = _gauge("group_epoch", "Group epoch, or generation of a classic group, of its last rebalance.", "group")
 GENERATION = _gauge("group_generation", "Highest generation that the last rebalance showed a classic client.", "group")
-EVENTS = _counter("events", "Events of the event log: written, dropped before that, lost by a place.", "fate")
+EVENTS = _counter(
+    "events",
+    "Events of the event log: kept by a place, dropped before that, lost by one.",
+    "fate",
+)
 HELD = _gauge("requests_held", "Group requests that wait for their answer in the bridge, parked ones among them.")
 REQUEST_TIME = _histogram(
     "group_request_seconds", "Time from a group request's arrival to its answer, both inside the bridge.", "api"

@@ -5,6 +5,7 @@ It must not know what is in a line.
 
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
 
 LOG = logging.getLogger("epochbridge.telemetry")
 _S = 1_000_000
+FILES_LEAST = 2
+"""How many full files fit into a log at least, so that it never becomes empty for the sake of its bound."""
 SYNC_US = _S
 """How long events may stay where a machine that loses its power loses them; a bridge that is killed does not."""
 
@@ -39,6 +42,8 @@ class FileSink:
         self._limits = limits
         self._wall_us = wall_us
         self._index = 0
+        self._file_bytes_max = max(1, min(limits.file_bytes_max, limits.total_bytes_max // FILES_LEAST))
+        self._others_bytes = 0
         self._is_failing = False
         self._synced_us = wall_us()
         self._is_synced = True
@@ -54,17 +59,29 @@ class FileSink:
 
     def write(self, lines: Sequence[Line]) -> None:
         """See `Sink.write`. A file is never left with half a line in its middle."""
-        data = b"".join([line.data for line in lines])
-        try:
-            self._rotate()
-            self._write_all(data)
-        except OSError as problem:
-            self._fail(problem, len(lines))
-            return
-        self.fate.written += len(lines)
+        left = deque(lines)
+        while left:
+            part = self._part_of(left)
+            data = b"".join([line.data for line in part])
+            try:
+                self._rotate(len(data))
+                self._write_all(data)
+            except OSError as problem:
+                self._fail(problem, len(part) + len(left))
+                return
+            self.fate.written += len(part)
         if self._is_failing:
             self._is_failing = False
             LOG.warning("events are written to %s again; %d were lost", self._folder, self.fate.lost)
+
+    def _part_of(self, left: deque[Line]) -> list[Line]:
+        """Take as many lines as one file may have, one at least."""
+        part = [left.popleft()]
+        size = len(part[0].data)
+        while left and size + len(left[0].data) <= self._file_bytes_max:
+            part.append(left.popleft())
+            size += len(part[-1].data)
+        return part
 
     def _fail(self, problem: OSError, count: int) -> None:
         self.fate.lost += count
@@ -104,34 +121,40 @@ class FileSink:
         self._bytes += len(data)
         self._is_synced = False
 
-    def _rotate(self) -> None:
-        """End the file if it is full or old; an empty one goes on."""
-        limits = self._limits
+    def _rotate(self, coming_bytes: int) -> None:
+        """End the file if what comes would overfill it, or it is old; an empty one goes on. Then make room for that."""
         age_us = self._wall_us() - self._began_us
-        if self._bytes and (self._bytes >= limits.file_bytes_max or age_us >= limits.file_age_max_s * _S):
+        is_full = self._bytes + coming_bytes > self._file_bytes_max
+        if self._bytes and (is_full or age_us >= self._limits.file_age_max_s * _S):
             former = self._file
             self._sync()
             self._begin()
             os.close(former)
-            self._clean_up()
+            self._clean_up(coming_bytes)
+        elif self._others_bytes + self._bytes + coming_bytes > self._limits.total_bytes_max:
+            self._clean_up(coming_bytes)
 
     def _begin(self) -> None:
         path = self._folder / LogFile(self._boot, self._index + 1).name
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._path = path
         self._index += 1
         self._bytes = 0
         self._began_us = self._wall_us()
 
-    def _clean_up(self) -> None:
-        """Delete the oldest files, of whichever run, until the rest is small and young enough."""
+    def _clean_up(self, coming_bytes: int = 0) -> None:
+        """Delete the oldest files, of whichever run, until the rest is young enough and leaves room for what comes."""
         limits, now_us = self._limits, self._wall_us()
-        ages = sorted((_facts_of(path) for path in event_files(self._folder)[:-1]), key=lambda known: known.written_us)
+        room = limits.total_bytes_max - self._bytes - coming_bytes
+        others = (path for path in event_files(self._folder) if path != self._path)
+        ages = sorted(map(_facts_of, others), key=lambda known: known.written_us)
         total = sum(known.size for known in ages)
         for known in ages:
-            if total <= limits.total_bytes_max and now_us - known.written_us <= limits.total_age_max_s * _S:
+            if total <= room and now_us - known.written_us <= limits.total_age_max_s * _S:
                 break
             known.path.unlink(missing_ok=True)
             total -= known.size
+        self._others_bytes = total
 
 
 @dataclass(frozen=True, slots=True)

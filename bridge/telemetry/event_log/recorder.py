@@ -59,8 +59,8 @@ class Recorder:
 
     @property
     def written(self) -> int:
-        """Events that every place took."""
-        return min((sink.fate.written for sink in self._sinks), default=0)
+        """Events that a place took which keeps them; one that is away for long does not hide the others."""
+        return max((sink.fate.written for sink in self._sinks), default=0)
 
     @property
     def lost(self) -> int:

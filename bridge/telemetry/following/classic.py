@@ -76,7 +76,7 @@ class ClassicFollower:
             else:
                 teller.join(group, member, self._replace(group, member, at_us), at_us)
         else:
-            before, member.inputs, member.gone_as = member.inputs, join.inputs, None
+            before, member.gone_as = teller.learn(group, member, join.inputs), None
             words = member_words(group, member)
             fact = MemberRejoined(**words, **input_words(join.inputs), is_leader=group.leader == member_id)
             teller.tell(group, fact, at_us)

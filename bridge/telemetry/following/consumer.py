@@ -64,7 +64,7 @@ class ConsumerFollower:
             self._hear(group, member, inputs, at_us)
 
     def _hear(self, group: GroupTrack, member: MemberTrack, inputs: Inputs, at_us: int) -> None:
-        before, member.inputs = member.inputs, inputs
+        before = self._teller.learn(group, member, inputs)
         if inputs.differs_from(before):
             fact = MemberSubscribed(**member_words(group, member), **input_words(inputs))
             self._teller.tell(group, fact, at_us)

@@ -15,6 +15,7 @@ from bridge.telemetry.following.tracks import (
     NO_PARTITIONS,
     NONE_UNUSED,
     GroupTrack,
+    Inputs,
     MemberTrack,
     Partitions,
     RebalanceTrack,
@@ -282,6 +283,22 @@ class Teller:
             member.fetch_rebalance = group.rebalance_id
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
         member.unfetched |= partitions
+        self._await_fetches(group, member, partitions)
+
+    def learn(self, group: GroupTrack, member: MemberTrack, inputs: Inputs) -> Inputs:
+        """A member says anew who and what it is; its Fetches are awaited from that client from now on.
+
+        Gives what it said before. A wait that stayed with the former name outlived its member.
+        """
+        before, waiting = member.inputs, member.unfetched
+        self._forget_fetches(group, member, waiting)
+        member.inputs = inputs
+        self._await_fetches(group, member, waiting)
+        return before
+
+    def _await_fetches(self, group: GroupTrack, member: MemberTrack, partitions: Partitions) -> None:
+        if not partitions:
+            return
         awaited = self.awaiting.setdefault((member.inputs.client_id, member.inputs.client_host), {})
         for partition in partitions:
             awaited.setdefault(partition, {})[group.group_id, member.member_id] = None

@@ -23,7 +23,7 @@ def find_folder(admin: str) -> Path:
         # The environment's proxies are not for loopback.
         with build_opener(ProxyHandler({})).open(url.rstrip("/") + "/events", timeout=TIMEOUT_S) as answer:
             document: object = json.loads(answer.read(ANSWER_BYTES_MAX))
-    except (OSError, ValueError, HTTPException) as problem:
+    except (OSError, ValueError, RecursionError, HTTPException) as problem:
         raise NothingToShow(
             f"EB-TRACE-005: no bridge at {admin} says where its event log is ({problem}); name the folder with "
             "--events, or the bridge's admin address with --admin"

@@ -137,3 +137,10 @@ def test_conversion_names_a_group_and_a_kind(written: dict[str, object]) -> None
     """Nothing is guessed."""
     with pytest.raises(OrderRefused):
         read_conversion(written)
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"group":' * 50_000, b'{"group": "g", "all": ' + b"[" * 5_000])
+async def test_deeply_nested_order_is_refused(body: bytes) -> None:
+    """A reader that calls itself has a depth, which is said rather than reached."""
+    answer = await order(body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "EB-ADMIN-009")

@@ -135,3 +135,17 @@ def test_place_that_is_no_folder_is_refused_at_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SinkUnusable, match=r"^EB-EVENTS-001: events can't be written to .*; name a folder"):
         FileSink(tmp_path / "file", "7f", FileLimits(), Wall())
+
+
+@pytest.mark.parametrize(("file_bytes_max", "total_bytes_max"), [(64, 256), (1_000, 256), (200, 256)])
+def test_folder_never_grows_beyond_its_bound(tmp_path: Path, file_bytes_max: int, total_bytes_max: int) -> None:
+    """The file that is being written counts too, and so does what a batch is about to add to it."""
+    (tmp_path / "events-6e-000001.jsonl").write_bytes(b"{}\n" * 60)
+    sink, _ = _sink(tmp_path, file_bytes_max=file_bytes_max, total_bytes_max=total_bytes_max)
+    most = 0
+    for count in (1, 2, 7, 3, 20, 1, 5, 40, 2):
+        sink.write(LINES[:1] * count)
+        most = max(most, sum(path.stat().st_size for path in tmp_path.iterdir()))
+    assert total_bytes_max // 2 <= most <= total_bytes_max
+    assert (sink.fate.written, sink.fate.lost) == (81, 0)
+    sink.close()

@@ -84,3 +84,13 @@ def test_bug_in_a_place_costs_its_batch_and_the_log_goes_on() -> None:
     recorder.say(BridgeStopped(reason="kept"))
     recorder.close()
     assert len(memory.lines) == 1
+
+
+def test_a_place_that_is_away_does_not_hide_what_others_keep() -> None:
+    """`epochbridge_events_total{fate="written"}` stood at 0 while files grew, because the topic was not there."""
+    files, topic = Memory(), Memory()
+    topic.is_broken = True
+    recorder = Recorder("7f", CLOCKS, [files, topic], 10)
+    recorder.say(BridgeStopped(reason="x"))
+    recorder.close()
+    assert (files.fate.written, topic.fate.written, recorder.written) == (1, 0, 1)

@@ -1,10 +1,23 @@
 """The first Fetch of each partition ends the wait for it."""
 
 from tests.support.heard import Ears
-from tests.support.owned_group import CLIENT
-from tests.support.passing_words import beat, beaten, join, joined, leave, left, named, sync, synced
+from tests.support.owned_group import CLIENT, TOPIC
+from tests.support.passing_words import (
+    TOPIC_ID,
+    beat,
+    beaten,
+    join,
+    joined,
+    leave,
+    left,
+    named,
+    report,
+    reported,
+    sync,
+    synced,
+)
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity
+from translators.dialects.ids import ClientIdentity, Topic
 
 KEY = (CLIENT.client_id, CLIENT.client_host)
 
@@ -53,3 +66,21 @@ def test_member_that_is_gone_is_not_waited_for() -> None:
     ears.pass_by(leave("a"), left("a"))
     assert "ends fetching" in ears.log.lines()
     assert ears.follower.teller.awaiting == {}
+
+
+def test_member_that_goes_by_another_name_is_awaited_by_that() -> None:
+    """A client's id or address may change from one heartbeat to the next: no wait stays with the former one, whose
+    Fetches would then be taken for those of a member that is gone.
+    """
+    ears = Ears()
+    ears.topics.change([Topic(TOPIC_ID, TOPIC, 2)], [])
+    ears.pass_by(report("a", 0), reported(1, (0, 1)))
+    assert set(ears.follower.teller.awaiting) == {KEY}
+    renamed = ClientIdentity(client_id="renamed", client_host=CLIENT.client_host)
+    ears.answer(ears.ask(report("a", 1), client=renamed), reported(1))
+    assert set(ears.follower.teller.awaiting) == {("renamed", CLIENT.client_host)}
+    ears.follower.fetched(CLIENT, named(0), True, 1)
+    assert "partitions-fetched t-0" not in ears.log.lines()
+    ears.answer(ears.ask(report("a", -1), client=renamed), reported(-1))
+    assert ears.follower.teller.awaiting == {}
+    ears.follower.fetched(CLIENT, named(0, 1), True, 2)
