@@ -44,7 +44,8 @@ from translators.classic_member.events import (
     LeaveReceived,
     Refused,
 )
-from translators.classic_member.states import Leaving, PreparingRebalance
+from translators.classic_member.states import Leaving, PreparingRebalance, Stable, State
+from translators.classic_member.tenure import usable
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -233,7 +234,7 @@ class Exchange:
         if isinstance(notice, TargetChanged):
             for member_id in notice.member_ids:
                 key = AskRef(notice.group_id, member_id)
-                if isinstance(self.machines.get(key), PreparingRebalance):
+                if _waits_or_has_to_spare(self.machines.get(key)):
                     self.feed(key, CoordinatorCalled(), now_ms)
         elif isinstance(notice, PartitionsFreed):
             for member_id in notice.member_ids:
@@ -315,6 +316,15 @@ class Exchange:
         )
         client = member.subscription.identity
         self._commands.append(to_command(farewell, client, self.catalog, next(self._numbers)))
+
+
+def _waits_or_has_to_spare(state: State | None) -> bool:
+    """Whether a new target may concern a member before its client's next heartbeat: its JoinGroup is parked, or it was
+    granted what its client has not been told of, which it can let go at once.
+    """
+    if isinstance(state, Stable):
+        return not state.membership.granted <= usable(state.tenure)
+    return isinstance(state, PreparingRebalance)
 
 
 def _removal_code(cause: RemovalCause) -> ErrorCode:

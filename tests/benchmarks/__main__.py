@@ -32,6 +32,7 @@ from tests.benchmarks.pairs import main as compare_trees
 from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
+from tests.benchmarks.restarts import measure_restarts
 from tests.benchmarks.startup import measure_startup
 from tests.benchmarks.topic_stream import measure_topic_stream
 from tests.benchmarks.whatif import measure_play, measure_whatif
@@ -57,6 +58,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "group": measure_big_group,
     "events": measure_events,
     "migration": measure_migration,
+    "restarts": measure_restarts,
     "topic-stream": measure_topic_stream,
 }
 

@@ -83,9 +83,13 @@ class TargetIndex(ABC):
 
 
 class IncrementalAssignor(ABC):
-    """An assignor (see `interface.Assignor`) that can also revise a target of its own."""
+    """An assignor (see `interface.Assignor`) that can also revise a target of its own.
+
+    `is_by_count`: one partition of a topic is as good as another to it, so that two may change places in its answer.
+    """
 
     name: str
+    is_by_count: bool = False
 
     @abstractmethod
     def assign(self, spec: AssignmentSpec) -> Assignment:

@@ -18,6 +18,7 @@ class Uniform(IncrementalAssignor):
     """Kafka's `uniform`, with its balance and fewer moves (K9.3, K9.4)."""
 
     name: str = "uniform"
+    is_by_count: bool = True
 
     def assign(self, spec: AssignmentSpec) -> Assignment:
         """Balance each component on its own: nothing moves between members that share no topic, even indirectly."""

@@ -10,6 +10,7 @@ from typing import Self
 
 from bridge.engine.assignors.incremental import IncrementalAssignor
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, Assignor, MemberSubscription
+from bridge.engine.consumer.latest_first import give_up_latest
 from bridge.engine.loads import index_loads
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
 from bridge.engine.settings import settings_of
@@ -59,6 +60,9 @@ def compute_target(
         answer = _assign(state, group, name, hints)
     if isinstance(answer, str):
         return FailedTarget(name, answer)
+    assignor = state.assignors[name]
+    if isinstance(assignor, IncrementalAssignor) and assignor.is_by_count:
+        answer = give_up_latest(group, answer)
     changed = tuple(
         TargetAssigned(group.group_id, member_id, partitions)
         for member_id, partitions in answer.items()

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.settings import EngineSettings
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from translators.dialects.classic import (
@@ -215,3 +217,27 @@ def test_gainer_counts_from_the_moment_of_the_release() -> None:
     held = group.owner.shard.groups[GROUP].members[second.member_id].current.assigned
     assert len(held) == 6
     assert second.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(("wait_ms", "away_ms"), [(0, 0), (1_000, 500), (1_000, 1_200)])
+def test_bystanders_hear_nothing_of_a_restart_between_two_of_their_heartbeats(wait_ms: int, away_ms: int) -> None:
+    """While the departure waits, and after that as long as they were not told of what they gained (issue 17)."""
+    group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=wait_ms))
+    clients = [ClassicClient(group, "cooperative-sticky" if place == 1 else "range") for place in range(3)]
+    for client in clients:
+        client.begin_join()
+        for other in clients[: clients.index(client)]:
+            if other.beat() is ErrorCode.REBALANCE_IN_PROGRESS:
+                other.join()
+        client.end_join()
+    for _ in range(2):
+        for client in clients:
+            if client.beat() is ErrorCode.REBALANCE_IN_PROGRESS:
+                client.join()
+    assert [client.beat() for client in clients] == [NONE, NONE, NONE]
+    leave(group, (clients[2].member_id, None))
+    group.wait(away_ms)
+    again = ClassicClient(group)
+    again.begin_join()
+    assert len(again.end_join()) == 2
+    assert [client.beat() for client in clients[:2]] == [NONE, NONE]
