@@ -127,7 +127,7 @@ class CommitDesk:
         def take(reply: GroupReply | None) -> None:
             whole = reply
             if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
-                whole = merge_commit(simple, complete_commit_reply(reply, self._catalog), refused)
+                whole = merge_commit(simple, complete_commit_reply(reply, self._catalog), refused, self._metadata_max)
             self._take_answer(pending, commit_id, whole)
 
         if asked.topics or not refused:

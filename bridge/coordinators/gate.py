@@ -172,11 +172,13 @@ def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[Topic
 
 
 def is_join(request: object) -> bool:
-    """Whether a request may bring a new member or a new subscription."""
+    """Whether a request may bring a new member or a new subscription; nobody can join a group without a name."""
     if isinstance(request, ConsumerGroupHeartbeat):
+        if not request.group_id.strip():
+            return False
         subscribes = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
         return request.member_epoch == JOIN_EPOCH or (request.member_epoch > JOIN_EPOCH and subscribes)
-    return isinstance(request, JoinGroup)
+    return isinstance(request, JoinGroup) and bool(request.group_id)
 
 
 def _has_new_pattern(request: JoinGroup | ConsumerGroupHeartbeat) -> bool:

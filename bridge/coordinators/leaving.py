@@ -6,6 +6,7 @@ It must not know how a member leaves.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bridge.engine.commands import AskRef
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
@@ -45,6 +46,17 @@ class Departures:
     def clear(self) -> None:
         """Forget what was begun: the turn has failed."""
         self._begun.clear()
+
+
+def once_each(leavers: Sequence[tuple[AskRef, ErrorCode | None]]) -> list[tuple[AskRef, ErrorCode | None]]:
+    """The verdicts where a member that is named again is not there any more."""
+    gone: set[AskRef] = set()
+    judged: list[tuple[AskRef, ErrorCode | None]] = []
+    for key, code in leavers:
+        judged.append((key, ErrorCode.UNKNOWN_MEMBER_ID if key in gone else code))
+        if code is None or code is ErrorCode.NONE:
+            gone.add(key)
+    return judged
 
 
 def _answers(request: LeaveGroup, codes: Verdicts) -> tuple[LeftMember, ...]:

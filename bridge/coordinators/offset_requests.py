@@ -3,7 +3,7 @@
 It must not know who may commit, nor connections.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
@@ -88,25 +88,27 @@ def split_commit(simple: Commit, metadata_max: int) -> tuple[Commit, Refusals]:
     return replace(simple, topics=tuple(topic for topic in kept if topic.partitions)), refused
 
 
-def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals) -> OffsetCommitReply:
-    """One answer in the order of the simple commit; `reply` is complete. What the broker left out is to come again."""
+def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals, metadata_max: int) -> OffsetCommitReply:
+    """One answer in the order of the simple commit; `reply` is complete. What the broker left out is to come again.
+
+    A partition that is named twice is answered twice, each entry for itself: of two texts one may be too long.
+    """
     if not refused:
         return reply
     codes = {
         (topic.name, topic.topic_id, item.partition): item.error for topic in reply.topics for item in topic.partitions
     }
-    codes.update(refused)
+
+    def code_of(topic: TopicCommit, item: PartitionCommit) -> ErrorCode:
+        place = (topic.name, topic.topic_id, item.partition)
+        found = refused if _is_too_long(item, metadata_max) else codes
+        return found.get(place, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
     topics = tuple(
         CommittedTopic(
             name=topic.name,
             topic_id=topic.topic_id,
-            partitions=tuple(
-                CommittedPartition(
-                    item.partition,
-                    codes.get((topic.name, topic.topic_id, item.partition), ErrorCode.COORDINATOR_NOT_AVAILABLE),
-                )
-                for item in topic.partitions
-            ),
+            partitions=tuple(CommittedPartition(item.partition, code_of(topic, item)) for item in topic.partitions),
         )
         for topic in simple.topics
     )
@@ -143,30 +145,37 @@ def to_memberless_fetch(request: OffsetFetch, catalog: Catalog) -> OffsetFetch:
     return replace(request, groups=tuple(_memberless(group, catalog) for group in request.groups))
 
 
-def without_groups(request: OffsetFetch, refused: Mapping[GroupId, ErrorCode]) -> OffsetFetch:
-    """The fetch for the groups that were not refused."""
-    return replace(request, groups=tuple(group for group in request.groups if group.group_id not in refused))
+def allowed_groups(request: OffsetFetch, judged: Sequence[ErrorCode]) -> OffsetFetch:
+    """The fetch for the entries that were not refused; `judged` has a code for each, in order.
+
+    A group may be there twice, asked for by members of different epochs: each entry stands for itself.
+    """
+    kept = zip(request.groups, judged, strict=True)
+    return replace(request, groups=tuple(group for group, code in kept if code is ErrorCode.NONE))
 
 
 def merge_fetch(
-    request: OffsetFetch, reply: OffsetFetchReply, refused: Mapping[GroupId, ErrorCode], catalog: Catalog
+    request: OffsetFetch, reply: OffsetFetchReply, judged: Sequence[ErrorCode], catalog: Catalog
 ) -> OffsetFetchReply:
     """One answer in the order asked: the broker's groups, and the refused ones with their codes.
 
     Before version 8 the broker answers for the one group asked and does not name it. A group that it left out is to
     be asked again.
     """
-    asked = [group.group_id for group in request.groups if group.group_id not in refused]
-    answered = {
-        group.group_id or asked[0]: _complete_fetched(replace(group, group_id=group.group_id or asked[0]), catalog)
-        for group in reply.groups
-    }
-    lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    groups = tuple(
-        answered.get(group.group_id) or refuse_fetch(group, refused.get(group.group_id, lost))
-        for group in request.groups
-    )
-    return replace(reply, groups=groups)
+    asked = allowed_groups(request, judged).groups
+    answers: dict[GroupId, list[FetchedGroup]] = {}
+    for group in reply.groups:
+        named = group if len(asked) != 1 else replace(group, group_id=asked[0].group_id)
+        answers.setdefault(named.group_id, []).append(_complete_fetched(named, catalog))
+    waiting: dict[GroupId, Iterator[FetchedGroup]] = {name: iter(found) for name, found in answers.items()}
+
+    def answer(group: GroupOffsets, code: ErrorCode) -> FetchedGroup:
+        if code is not ErrorCode.NONE:
+            return refuse_fetch(group, code)
+        found = next(waiting.get(group.group_id, iter(())), None)
+        return found or refuse_fetch(group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    return replace(reply, groups=tuple(map(answer, request.groups, judged)))
 
 
 def refuse_fetch(group: GroupOffsets, code: ErrorCode) -> FetchedGroup:
@@ -180,6 +189,10 @@ def refuse_fetch(group: GroupOffsets, code: ErrorCode) -> FetchedGroup:
         for topic in group.topics or ()
     )
     return FetchedGroup(group_id=group.group_id, topics=topics, error=code)
+
+
+_FRONT_DOOR_CODES = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+"""What Kafka says of a partition before it asks the group."""
 
 
 def split_delete(
@@ -203,11 +216,40 @@ def split_delete(
 def merge_delete(
     request: OffsetDelete, reply: OffsetDeleteReply, refused: Iterable[CommittedTopic]
 ) -> OffsetDeleteReply:
-    """One answer in the order asked: the broker's topics and the refused ones; an error of the group stands alone."""
+    """One answer for the broker's topics and the refused ones; an error of the group stands alone.
+
+    As in Kafka 4.3.1 a topic without partitions is left out, and once a partition was turned away at the front door,
+    which is told first, a topic that is named twice is answered once.
+    """
     if reply.error is not ErrorCode.NONE:
         return reply
-    found = {topic.name: topic for topic in (*reply.topics, *refused)}
-    return replace(reply, topics=tuple(found[topic.name] for topic in request.topics if topic.name in found))
+    codes = {
+        (topic.name, item.partition): item.error for topic in (*reply.topics, *refused) for item in topic.partitions
+    }
+    turned_away: list[CommittedTopic] = []
+    judged: list[CommittedTopic] = []
+    for topic in request.topics:
+        items = [
+            CommittedPartition(partition, codes[topic.name, partition])
+            for partition in topic.partitions
+            if (topic.name, partition) in codes
+        ]
+        for rows, is_wanted in ((turned_away, True), (judged, False)):
+            kept = tuple(item for item in items if (item.error in _FRONT_DOOR_CODES) is is_wanted)
+            if kept:
+                rows.append(CommittedTopic(name=topic.name, partitions=kept))
+    topics = _each_once((*turned_away, *judged)) if turned_away else tuple(judged)
+    return replace(reply, topics=topics)
+
+
+def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
+    merged: dict[TopicName, CommittedTopic] = {}
+    for topic in topics:
+        first = merged.get(topic.name)
+        merged[topic.name] = (
+            topic if first is None else replace(first, partitions=(*first.partitions, *topic.partitions))
+        )
+    return tuple(merged.values())
 
 
 def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:

@@ -13,6 +13,7 @@ from bridge.coordinators.classic_door import ClassicDoor
 from bridge.coordinators.durability import revive
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.facts import BridgeFact
+from bridge.coordinators.leaving import once_each
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
@@ -35,7 +36,7 @@ from bridge.engine.outcome import (
     CommitAdmitted,
     CommitRefused,
 )
-from bridge.engine.queries import group_type, has_news, next_deadline
+from bridge.engine.queries import group_type, has_news, looks_classic, next_deadline
 from bridge.engine.state import Shard
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
@@ -313,11 +314,16 @@ class GroupOwner:
             self._exchange.feed(key, HeartbeatReceived(ref, request), now_ms)
 
     def _leave(self, ref: RequestRef, request: LeaveGroup, now_ms: int) -> None:
-        """All entries are judged on the state before the batch, so one that is there twice succeeds twice (K12.19)."""
+        """All entries are judged on the state before the batch, so one that is there twice succeeds twice (K12.19).
+
+        Not so where Kafka has a classic group: there each finds what the one before has left (K1.59).
+        """
         if not request.group_id:
             self._exchange.reply(ref, LeaveGroupReply(error=ErrorCode.INVALID_GROUP_ID))
             return
         leavers = [self._judge_leaver(request.group_id, entry) for entry in request.members]
+        if looks_classic(self.shard, request.group_id):
+            leavers = once_each(leavers)
         for key in dict.fromkeys(key for key, code in leavers if code is ErrorCode.NONE):
             self._exchange.feed(key, LeaveReceived(), now_ms)
         reply = self._exchange.departures.begin(ref, request, tuple(code for _, code in leavers))

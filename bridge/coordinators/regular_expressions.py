@@ -31,7 +31,33 @@ def resolve(pattern: str, names: Iterable[TopicName]) -> Resolution:
         compiled = re2.compile(pattern, options)
     except re2.error as problem:
         return Resolution(frozenset(), _reason(problem))
+    fault = _find_fault_of_kafkas(pattern)
+    if fault is not None:
+        return Resolution(frozenset(), fault)
     return Resolution(frozenset(name for name in names if compiled.fullmatch(name) is not None))
+
+
+_TOKENS = re2.compile(r"\\Q(?s:.*?)(?:\\E|\z)|\\(?s:.)|\[\^?\]?(?:\[:\^?\w+:\]|\\(?s:.)|[^\]\\])*\]|\(\?P?<([^>=!]+)>")
+"""A quotation, an escape, a class of characters or the beginning of a named group, whose name is group 1."""
+_NAME = re2.compile(r"[0-9A-Za-z_]+")
+_ANY_BYTE = r"\C"
+
+
+def _find_fault_of_kafkas(pattern: str) -> str | None:
+    """What RE2 for Java, which Kafka has, refuses and RE2 itself does not; `pattern` is one that RE2 can read."""
+    seen: set[str] = set()
+    for token in _TOKENS.finditer(pattern):
+        name = token.group(1)
+        if token.group() == _ANY_BYTE:
+            return f"invalid escape sequence: `{_ANY_BYTE}`"
+        if name is None:
+            continue
+        if name in seen:
+            return f"duplicate capture group name: `{name}`"
+        if _NAME.fullmatch(name) is None:
+            return f"invalid named capture: `{name}`"
+        seen.add(name)
+    return None
 
 
 def _reason(problem: Exception) -> str:

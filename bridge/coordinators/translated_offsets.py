@@ -8,11 +8,9 @@ from dataclasses import replace
 
 from bridge.coordinators.offset_requests import Commit
 from translators.classic_member.commits import admit_commit
-from translators.classic_member.departing import farewell_code
 from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
-    Leaving,
     PreparingRebalance,
     Stable,
     State,
@@ -40,9 +38,7 @@ def judge_fetch(state: State, generation: int) -> ErrorCode:
         case PreparingRebalance() | CompletingRebalance() | Stable():
             is_current = isinstance(state.tenure, Tenure) and generation == state.tenure.generation
             return ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION
-        case Fenced():
+        case Fenced() if state.code is not ErrorCode.FENCED_INSTANCE_ID:
             return state.code
-        case Leaving():
-            return farewell_code(state.reason)
         case _:
             return ErrorCode.UNKNOWN_MEMBER_ID

@@ -9,13 +9,12 @@ from typing import TypeVar
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
+    allowed_groups,
     deleted_nothing,
     merge_delete,
     merge_fetch,
-    refuse_fetch,
     split_delete,
     to_memberless_fetch,
-    without_groups,
 )
 from bridge.coordinators.unknown_partitions import name_missing
 from bridge.engine.commands import GroupType
@@ -219,17 +218,12 @@ class GroupViews:
             merge(None)
 
     def _fetch(self, ref: RequestRef, via: Via, request: OffsetFetch, answer: Answer) -> None:
-        judged = {group.group_id: self._check_fetch(group) for group in request.groups}
-        refused = {group_id: code for group_id, code in judged.items() if code is not ErrorCode.NONE}
-        allowed = to_memberless_fetch(without_groups(request, refused), self._catalog)
+        judged = tuple(self._check_fetch(group) for group in request.groups)
+        allowed = to_memberless_fetch(allowed_groups(request, judged), self._catalog)
 
         def merge(reply: GroupReply | None) -> None:
-            if isinstance(reply, OffsetFetchReply):
-                answer(merge_fetch(request, reply, refused, self._catalog))
-                return
-            lost = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            groups = tuple(refuse_fetch(group, refused.get(group.group_id, lost)) for group in request.groups)
-            answer(OffsetFetchReply(groups=groups))
+            found = reply if isinstance(reply, OffsetFetchReply) else OffsetFetchReply(groups=())
+            answer(merge_fetch(request, found, judged, self._catalog))
 
         if allowed.groups:
             via.ask(ref, allowed, merge)
@@ -241,6 +235,7 @@ class GroupViews:
         if code is not ErrorCode.NONE and self._is_ours(request.group_id):
             answer(OffsetDeleteReply(error=code))
             return
+        # Whether there is a group that nobody here has heard of, its broker knows, whatever is to be deleted of it.
         subscribed = subscribed_topics(self._shard, request.group_id) or frozenset()
         allowed, refused = split_delete(request, subscribed)
 
@@ -253,7 +248,7 @@ class GroupViews:
                 reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog))
             answer(merge_delete(request, reply, name_missing(refused, self._catalog)))
 
-        if allowed.topics:
+        if allowed.topics or not self._is_ours(request.group_id):
             via.ask(ref, allowed, merge)
         else:
             merge(OffsetDeleteReply(error=ErrorCode.NONE))
@@ -292,7 +287,8 @@ def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
 def _passes(group: ListedGroup, request: ListGroups) -> bool:
     """Whether a group of the broker passes the client's filters, which were not sent on (decision 22)."""
     states = {state.strip().lower() for state in request.states}
-    types = {wanted.strip().lower() for wanted in request.types}
+    # Kafka trims the states that it is asked for, and takes the types as they come.
+    types = {wanted.lower() for wanted in request.types}
     # Before version 5 brokers had one type of group and did not name it.
     group_type = group.group_type.lower() or "classic"
     return (not states or group.group_state.lower() in states) and (not types or group_type in types)

@@ -114,10 +114,11 @@ def describe_classic_view(state: Shard, group_id: GroupId, encoder: ClassicEncod
 
 
 def list_groups(state: Shard, request: ListGroups) -> tuple[ListedGroup, ...]:
-    """The groups that pass the filters, which know neither case nor surrounding blanks (K6.4); classic state names
-    match too.
+    """The groups that pass the filters, which know no case; blanks around a state count for nothing, around a type they
+    do (K6.4).
     """
-    states, types = _folded(request.states), _folded(request.types)
+    states = {wanted.strip().lower() for wanted in request.states}
+    types = {wanted.lower() for wanted in request.types}
     return tuple(
         listed
         for listed in _list_all(state)
@@ -231,7 +232,3 @@ def _by_name(state: Shard, partitions: Iterable[TopicIdPartition]) -> tuple[Topi
             if topic_id in state.topics
         )
     )
-
-
-def _folded(filters: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(wanted.strip().lower() for wanted in filters)

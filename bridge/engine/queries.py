@@ -26,6 +26,18 @@ def group_type(state: Shard, group_id: GroupId) -> GroupType | None:
     return GroupType.CONSUMER if group_id in state.groups else None
 
 
+def looks_classic(state: Shard, group_id: GroupId) -> bool:
+    """Whether a group is what Kafka would have as a classic one: of another kind it had no member, or has none any
+    more; O(1).
+
+    A consumer group of classic members alone is one for their sake (decision 21), and its tools know nothing of it.
+    """
+    group = state.groups.get(group_id)
+    if group is None:
+        return group_id in state.classic_groups
+    return not group.natives and (bool(group.members) or not group.lost_natives)
+
+
 def has_members(state: Shard, group_id: GroupId) -> bool:
     """Whether anybody has a seat in a group of either type; one without may change its type by a join; O(1)."""
     group: Group | ClassicGroup | None = state.groups.get(group_id) or state.classic_groups.get(group_id)

@@ -7,7 +7,6 @@ It must not know offsets, nor where they are kept.
 from collections.abc import Iterable
 from typing import assert_never
 
-from translators.classic_member.departing import farewell_code
 from translators.classic_member.states import (
     Absent,
     Asked,
@@ -38,12 +37,11 @@ def admit_commit(state: State, generation: int, partitions: Iterable[TopicPartit
             return _admit(state.tenure, generation, partitions)
         case PreparingRebalance():
             return _admit_parked(state, generation, frozenset(partitions))
+        case Fenced(code=ErrorCode.FENCED_INSTANCE_ID) | Leaving() | Absent():
+            # Kafka 4.3.1 looks at the member id alone in a consumer group: who lost its static seat is not there.
+            return ErrorCode.UNKNOWN_MEMBER_ID
         case Fenced():
             return state.code
-        case Leaving():
-            return farewell_code(state.reason)
-        case Absent():
-            return ErrorCode.UNKNOWN_MEMBER_ID
         case _:
             assert_never(state)
 

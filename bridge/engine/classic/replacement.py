@@ -23,7 +23,8 @@ def replace_static(turn: Turn, group: ClassicGroup, seating: Seating, former_id:
     """Put the newcomer on the seat: a Stable group whose protocol stays goes on without a rebalance (K1.40 to K1.43).
 
     What the former holder has parked is answered FENCED_INSTANCE_ID. The seat goes on showing the client id and host
-    of who took it first, as in Kafka; unlike there, a seat in its first join keeps the time of a newcomer.
+    of who took it first, as in Kafka; unlike there, a seat in its first join keeps the time of a newcomer, and a longer
+    session counts at once. A shorter one counts from the newcomer's first heartbeat, as in Kafka.
     """
     former_leader = group.roster.leader
     _swap(turn, group, seating, former_id)
@@ -44,7 +45,9 @@ def _swap(turn: Turn, group: ClassicGroup, seating: Seating, former_id: MemberId
         turn.reply(syncing, SyncGroupReply(error=ErrorCode.FENCED_INSTANCE_ID))
     member = replace(to_member(seating), assignment=former.assignment, identity=former.identity)
     turn.write(ClassicMemberReplaced(group.group_id, former_id, member))
-    extend_session(turn, group, member)
+    # Kafka's timer runs on for the former's time until the newcomer beats; longer than that nobody has to wait.
+    longer_ms = max(former.session_timeout_ms, member.session_timeout_ms)
+    extend_session(turn, group, replace(member, session_timeout_ms=longer_ms))
     turn.notices.append(removed(group, former, RemovalCause.REPLACED))
 
 

@@ -1,10 +1,11 @@
 """LeaveGroup for machines and engine alike."""
 
-from bridge.coordinators.leaving import Departures
+from bridge.coordinators.leaving import Departures, once_each
+from bridge.engine.commands import AskRef
 from tests.support.embedded_world import leave_request
 from translators.dialects.classic import LeaveGroupReply, LeftMember
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, RequestRef
+from translators.dialects.ids import GroupId, MemberId, RequestRef
 
 REF = RequestRef(0, 0, 0)
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
@@ -40,3 +41,10 @@ def test_error_of_the_whole_request_stands_alone() -> None:
     departures.begin(REF, leave_request("a"), (None,))
     departures.clear()
     assert not departures._begun
+
+
+def test_member_that_is_named_again_is_gone_in_a_classic_group() -> None:
+    """K1.59: each entry finds what the one before has left; a refused one leaves everything."""
+    a, b = (AskRef(GroupId("g"), MemberId(name)) for name in "ab")
+    verdicts = once_each([(a, NONE), (b, UNKNOWN), (a, NONE), (b, None), (b, None)])
+    assert [code for _, code in verdicts] == [NONE, UNKNOWN, UNKNOWN, None, UNKNOWN]

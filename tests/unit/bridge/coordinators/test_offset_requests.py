@@ -3,21 +3,38 @@
 It must not know how messages are encoded.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.offset_requests import merge_commit, merge_fetch, refuse_commit, split_commit
+from bridge.coordinators.offset_requests import (
+    allowed_groups,
+    deleted_nothing,
+    merge_commit,
+    merge_delete,
+    merge_fetch,
+    refuse_commit,
+    split_commit,
+    split_delete,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
 from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
     FetchedGroup,
     FetchedPartition,
     FetchedTopic,
     GroupOffsets,
     OffsetCommit,
     OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
     OffsetFetch,
     OffsetFetchReply,
     PartitionCommit,
     TopicCommit,
+    TopicOffsets,
 )
 
 ORDERS = GroupId("orders")
@@ -39,16 +56,38 @@ def fetched(group_id: GroupId) -> FetchedGroup:
 def test_answer_without_group_name_belongs_to_the_one_group_asked() -> None:
     """OffsetFetch before version 8 does not name the group in its answer (aiokafka sends version 3)."""
     reply = OffsetFetchReply(groups=(fetched(UNNAMED),))
-    assert merge_fetch(asked(ORDERS), reply, {}, Catalog()).groups == (fetched(ORDERS),)
+    assert merge_fetch(asked(ORDERS), reply, (ErrorCode.NONE,), Catalog()).groups == (fetched(ORDERS),)
 
 
 def test_batch_comes_back_in_the_order_asked_with_refused_groups_in_place() -> None:
     """A refused group is not asked for upstream, and still answered at its place (decision 22)."""
     reply = OffsetFetchReply(groups=(fetched(BILLS),))
-    refused = {ORDERS: ErrorCode.STALE_MEMBER_EPOCH}
-    assert merge_fetch(asked(ORDERS, BILLS), reply, refused, Catalog()).groups == (
+    judged = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.NONE)
+    assert merge_fetch(asked(ORDERS, BILLS), reply, judged, Catalog()).groups == (
         FetchedGroup(group_id=ORDERS, topics=(), error=ErrorCode.STALE_MEMBER_EPOCH),
         fetched(BILLS),
+    )
+
+
+def test_group_without_a_name_takes_nobody_elses_answer() -> None:
+    """From version 8 on every answer is named; a name may be empty and still is one."""
+    reply = OffsetFetchReply(groups=(fetched(ORDERS), FetchedGroup(group_id=UNNAMED, topics=())))
+    judged = (ErrorCode.NONE, ErrorCode.NONE)
+    assert merge_fetch(asked(ORDERS, UNNAMED), reply, judged, Catalog()).groups == reply.groups
+
+
+def test_group_that_is_asked_for_twice_is_judged_and_answered_twice() -> None:
+    """Kafka 4.3.1: the entry with the stale epoch gets 113 and no offsets, the other one its own topics."""
+    request = asked(ORDERS, BILLS, ORDERS, ORDERS)
+    judged = (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.NONE)
+    assert [group.group_id for group in allowed_groups(request, judged).groups] == [ORDERS, BILLS, ORDERS]
+    second = FetchedGroup(group_id=ORDERS, topics=())
+    reply = OffsetFetchReply(groups=(fetched(ORDERS), fetched(BILLS), second))
+    assert merge_fetch(request, reply, judged, Catalog()).groups == (
+        fetched(ORDERS),
+        fetched(BILLS),
+        FetchedGroup(group_id=ORDERS, topics=(), error=ErrorCode.STALE_MEMBER_EPOCH),
+        second,
     )
 
 
@@ -81,11 +120,11 @@ def test_commit_with_a_text_that_is_too_long_goes_without_it_and_is_answered_in_
     ]
     reply = refuse_commit(asked_for, ErrorCode.NONE)
     too_large = ErrorCode.OFFSET_METADATA_TOO_LARGE
-    assert codes_of(merge_commit(commit, reply, refused)) == [
+    assert codes_of(merge_commit(commit, reply, refused, 4)) == [
         *(("a", number, ErrorCode.NONE) for number in (0, 2, 4)),
         *(("b", number, too_large) for number in (1, 3)),
     ]
-    lost = merge_commit(commit, OffsetCommitReply(topics=()), refused)
+    lost = merge_commit(commit, OffsetCommitReply(topics=()), refused, 4)
     assert codes_of(lost)[0] == ("a", 0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -95,4 +134,56 @@ def test_commit_with_short_texts_is_left_as_it_is() -> None:
     asked_for, refused = split_commit(commit, 4)
     reply = refuse_commit(commit, ErrorCode.NONE)
     assert asked_for is commit
-    assert merge_commit(commit, reply, refused) is reply
+    assert merge_commit(commit, reply, refused, 4) is reply
+
+
+def test_partition_that_is_committed_twice_is_answered_twice() -> None:
+    """Kafka 4.3.1: of two texts for one partition one may be too long, and the other offset lands."""
+    items = (PartitionCommit(partition=0, offset=1, metadata="abcde"), PartitionCommit(partition=0, offset=2))
+    commit = replace(commit_of(), topics=(TopicCommit(name=TopicName("a"), partitions=items),))
+    asked_for, refused = split_commit(commit, 4)
+    assert asked_for.topics[0].partitions == items[1:]
+    reply = refuse_commit(asked_for, ErrorCode.NONE)
+    assert codes_of(merge_commit(commit, reply, refused, 4)) == [
+        ("a", 0, ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        ("a", 0, ErrorCode.NONE),
+    ]
+
+
+def deletion(*topics: tuple[str, tuple[int, ...]]) -> OffsetDelete:
+    """An OffsetDelete of these partitions."""
+    return OffsetDelete(
+        group_id=ORDERS,
+        topics=tuple(TopicOffsets(name=TopicName(name), partitions=partitions) for name, partitions in topics),
+    )
+
+
+def rows(topics: Iterable[CommittedTopic]) -> list[tuple[str, list[tuple[int, ErrorCode]]]]:
+    """Topics with their partitions and codes, in order."""
+    return [(topic.name, [(item.partition, item.error) for item in topic.partitions]) for topic in topics]
+
+
+def test_deletion_of_a_topic_named_twice_is_answered_as_by_kafka() -> None:
+    """Kafka 4.3.1: each entry for itself, without those that name no partition."""
+    request = deletion(("a", (0, 0)), ("a", (1,)), ("b", ()), ("b", (0,)))
+    allowed, refused = split_delete(request, frozenset({TopicName("a")}))
+    none, subscribed = ErrorCode.NONE, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    assert rows(merge_delete(request, deleted_nothing(allowed), refused).topics) == [
+        ("a", [(0, subscribed), (0, subscribed)]),
+        ("a", [(1, subscribed)]),
+        ("b", [(0, none)]),
+    ]
+
+
+def test_deletion_with_a_partition_that_is_not_there_names_it_first_and_each_topic_once() -> None:
+    """Kafka 4.3.1: its front door begins the answer, and the group's part is merged into it."""
+    request = deletion(("a", (0,)), ("a", (9, 1)), ("b", (0,)))
+    missing, none = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE
+    found = (
+        CommittedTopic(name=TopicName("a"), partitions=(CommittedPartition(9, missing),)),
+        *deleted_nothing(deletion(("a", (0, 1)), ("b", (0,)))).topics,
+    )
+    assert rows(merge_delete(request, OffsetDeleteReply(error=none, topics=found), ()).topics) == [
+        ("a", [(9, missing), (0, none), (1, none)]),
+        ("b", [(0, none)]),
+    ]

@@ -26,3 +26,36 @@ def test_bad_pattern_gives_the_reason(capfd: pytest.CaptureFixture[str]) -> None
 def test_endless_pattern_is_refused() -> None:
     """A pattern has a limit with a name."""
     assert resolve("a" * (PATTERN_CHARACTERS_MAX + 1), NAMES).error is not None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?P<a>x)|(?P<a>y)",
+        r"(?<a>x)(?P<a>y)",
+        r"[]\]](?<a>x)\Q(?<b>\E(?<a>y)",
+        r"\C",
+        r"(?P<é>x)",
+    ],
+)
+def test_what_kafkas_re2_refuses_is_refused(pattern: str) -> None:
+    """Kafka 4.3.1 answers 128 to each of these, which RE2 for C++ reads."""
+    assert resolve(pattern, NAMES).error is not None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?P<a>x)(?P<b>y)?",
+        r"(?<a>x)[(?<a>)]?",
+        r"(?<a>x)(\Q(?<a>\E)?",
+        r"(?<a>x)(\(\?<a>)?",
+        r"(?<a>x)[[:alpha:](?<a>]?",
+        r"(?<a>x)\\?",
+        r"x[\\C]?",
+        r"x(\\C)?",
+    ],
+)
+def test_what_only_looks_like_a_second_group_is_none(pattern: str) -> None:
+    """In a class, in a quotation or behind a backslash a bracket opens no group."""
+    assert resolve(pattern, NAMES) == Resolution(frozenset({TopicName("x")}))

@@ -266,8 +266,8 @@ def _committed(name: TopicName, code: ErrorCode) -> CommittedTopic:
 
 @pytest.mark.parametrize("broker_knows", [True, False])
 async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, autojump_clock: MockClock) -> None:
-    """K5.22, in the order asked; a group that never committed has nothing to delete, which is no error, unless the
-    topic does not exist."""
+    """K5.22; a group that never committed has nothing to delete, which is no error, unless the topic does not exist,
+    which Kafka tells first."""
     other = TopicName("other")
     async with embedded_world() as world:
         await world.form()
@@ -276,13 +276,31 @@ async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, 
         found = OffsetDeleteReply(error=NONE, topics=(_committed(other, NONE),))
         asked = world.via.answer(lambda _: found if broker_knows else OffsetDeleteReply(error=MISSING))
         assert asked == OffsetDelete(group_id=GROUP, topics=topics[1:])
-        assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(
-            error=NONE,
-            topics=(
-                _committed(TOPIC, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),
-                _committed(other, NONE if broker_knows else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-            ),
-        )
+        subscribed = _committed(TOPIC, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+        missing = _committed(other, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        told = (subscribed, _committed(other, NONE)) if broker_knows else (missing, subscribed)
+        assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(error=NONE, topics=told)
+
+
+async def test_offsets_of_no_group_can_not_be_deleted_even_if_none_are_named(autojump_clock: MockClock) -> None:
+    """Kafka 4.3.1 answers 69; its broker is asked, which may know a group of that name."""
+    async with embedded_world() as world:
+        ref = world.send(OffsetDelete(group_id=GROUP, topics=()))
+        assert world.via.answer(lambda _: OffsetDeleteReply(error=MISSING)) == OffsetDelete(group_id=GROUP, topics=())
+        assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(error=MISSING)
+
+
+async def test_member_that_asks_for_its_group_twice_is_judged_each_time(autojump_clock: MockClock) -> None:
+    """One entry under a stale generation does not get the other one's offsets, nor take them from it."""
+    async with embedded_world() as world:
+        await world.form()
+        good = GroupOffsets(group_id=GROUP, topics=None)
+        stale = GroupOffsets(group_id=GROUP, topics=None, member_id=MemberId("stranger"), member_epoch=77)
+        ref = world.send(OffsetFetch(groups=(stale, good)))
+        assert len(_groups(world.via.answer(lambda _: fetched(GROUP)))) == 1
+        answered = await world.answer(ref, OffsetFetchReply)
+        assert [group.error for group in answered.groups] == [ErrorCode.UNKNOWN_MEMBER_ID, NONE]
+        assert answered.groups[1].topics
 
 
 async def test_offsets_of_a_busy_group_that_is_no_consumers_are_not_deleted(autojump_clock: MockClock) -> None:

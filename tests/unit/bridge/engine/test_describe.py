@@ -105,7 +105,7 @@ def test_classic_view_of_unknown_group_is_dead() -> None:
     assert view == DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
 
 
-def test_list_filters_know_neither_case_nor_blanks() -> None:
+def test_list_filters_know_no_case_and_states_no_blanks() -> None:
     """K6.4 with row 6 of 11.4: unknown values match nothing."""
     bench = mixed_group()
     listed = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Reconciling", group_type="consumer")
@@ -114,9 +114,10 @@ def test_list_filters_know_neither_case_nor_blanks() -> None:
         ListGroups(states=(" reconciling",), types=("CONSUMER",)),
         ListGroups(states=("Stable",)),
         ListGroups(types=("classic",)),
+        ListGroups(types=("consumer ",)),
         ListGroups(states=("nonsense",)),
     ]
-    assert [list_groups(bench.state, request) for request in asked] == [(listed,), (listed,), (), (), ()]
+    assert [list_groups(bench.state, request) for request in asked] == [(listed,), (listed,), (), (), (), ()]
 
 
 def test_snapshot_shows_members_with_target_and_what_they_hold() -> None:

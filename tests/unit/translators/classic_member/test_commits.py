@@ -74,7 +74,7 @@ def test_parked_commit_is_admitted_for_what_is_held() -> None:
     [
         (Absent(LIMITS), ErrorCode.UNKNOWN_MEMBER_ID),
         (leaving(DepartReason.LEFT, Asked()), ErrorCode.UNKNOWN_MEMBER_ID),
-        (leaving(DepartReason.REPLACED, Asked()), ErrorCode.FENCED_INSTANCE_ID),
+        (leaving(DepartReason.REPLACED, Asked()), ErrorCode.UNKNOWN_MEMBER_ID),
         (fenced(ErrorCode.ILLEGAL_GENERATION), ErrorCode.ILLEGAL_GENERATION),
     ],
 )
