@@ -4,11 +4,11 @@ It must not decide anything about groups or bytes itself.
 """
 
 import logging
-import secrets
 import signal
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from functools import partial
+from uuid import uuid4
 
 import trio
 
@@ -21,6 +21,7 @@ from bridge.app_settings import embedded_settings, engine_settings, member_limit
 from bridge.app_views import AppSnapshots
 from bridge.config import Config
 from bridge.config_sources import read_environment
+from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import EmbeddedGroups
@@ -45,7 +46,6 @@ from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId
 
 LOG = logging.getLogger("epochbridge.app")
-MEMBER_ID_BYTES = 16
 ADMIN_OFF = "off"
 _NOT_ASKED = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -61,8 +61,15 @@ class AppError(Exception):
 
 
 def fresh_member_id() -> MemberId:
-    """An id that no member has had: 22 characters of URL-safe base64, as Kafka makes them (K4.2)."""
-    return MemberId(urlsafe_b64encode(secrets.token_bytes(MEMBER_ID_BYTES)).decode().rstrip("="))
+    """An id that no member has had, as Kafka gives it to members that bring none: a random UUID in 22 characters of
+    URL-safe base64, never with a leading dash (K2.6).
+    """
+    while (text := urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return MemberId(text)
+
+
+FRESH_IDS = FreshIds(ending=lambda: str(uuid4()), whole=fresh_member_id)
 
 
 async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
@@ -174,7 +181,7 @@ def make_owner(config: Config, now_ms: int) -> GroupOwner:
         assignors=assignors,
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
-    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), fresh_member_id)
+    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

@@ -1,8 +1,10 @@
-"""Whether a JoinGroup may come before a member's machine at all: the front door of a classic client's join.
+"""Whether a JoinGroup may come before a member's machine at all, and under which id: the front door of a classic
+client's join.
 
 It must not know machines, or what becomes of a join that may come in.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bridge.engine.consumer.membership import has_room
@@ -10,7 +12,20 @@ from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.engine.state import Shard
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import NO_MEMBER_ID
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, MemberId, classic_member_id
+
+STRING_BYTES_MAX = 32_767
+"""What fits into a string of the classic protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshIds:
+    """Ids that no member has had: how those of classic members end, which are named after their clients, and whole ones
+    for members of the consumer protocol that bring none.
+    """
+
+    ending: Callable[[], str]
+    whole: Callable[[], MemberId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +44,17 @@ def check_join(request: JoinGroup, bounds: SessionBounds) -> Refusal | None:
         reason = f"session timeout {request.session_timeout_ms} ms is not within {bounds.min_ms} to {bounds.max_ms} ms"
         return Refusal(ErrorCode.INVALID_SESSION_TIMEOUT, reason)
     return None
+
+
+def check_name(request: JoinGroup, client: ClientIdentity, ending: str) -> Refusal | None:
+    """Refuse a newcomer whose id would be longer than an answer can say it; Kafka fails in the same way."""
+    if request.member_id:
+        return None
+    size = len(classic_member_id(client.client_id, request.instance_id, ending).encode())
+    if size <= STRING_BYTES_MAX:
+        return None
+    reason = f"the member id would have {size} bytes, at most {STRING_BYTES_MAX} can be told"
+    return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
 
 
 def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:

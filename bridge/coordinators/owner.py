@@ -4,12 +4,19 @@ It must not know sockets, tasks, the broker or when a turn is due.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
-from bridge.coordinators.admission import SessionBounds, check_join, judge_newcomer, refuse_join
+from bridge.coordinators.admission import (
+    FreshIds,
+    SessionBounds,
+    check_join,
+    check_name,
+    judge_newcomer,
+    refuse_join,
+)
 from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.classic_door import ClassicDoor
+from bridge.coordinators.classic_door import ClassicDoor, ClassicGroupRequest
 from bridge.coordinators.durability import revive
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.facts import BridgeFact
@@ -77,6 +84,7 @@ from translators.dialects.ids import (
     InstanceId,
     MemberId,
     RequestRef,
+    classic_member_id,
 )
 from translators.dialects.offsets import GroupOffsets
 
@@ -91,13 +99,13 @@ class GroupOwner:
         shard: Shard,
         catalog: Catalog,
         machines: Machines,
-        fresh_member_id: Callable[[], MemberId],
+        fresh_ids: FreshIds,
     ) -> None:
         self.classic_door = ClassicDoor(shard)
         self.shard = shard
         self.catalog = catalog
         self.machines = machines
-        self._fresh_member_id = fresh_member_id
+        self._fresh_ids = fresh_ids
         self._bounds = SessionBounds(
             shard.settings.group_min_session_timeout_ms, shard.settings.group_max_session_timeout_ms
         )
@@ -233,7 +241,7 @@ class GroupOwner:
     def _accept(self, arrival: Arrival, now_ms: int) -> None:
         request = arrival.request
         if not isinstance(request, ConsumerGroupHeartbeat) and self.classic_door.takes(request):
-            self._exchange.tell(self.classic_door.command(arrival, request, self._fresh_member_id()))
+            self._pass_door(arrival, request)
             return
         match arrival.request:
             case JoinGroup():
@@ -256,12 +264,28 @@ class GroupOwner:
             request=request,
             identity=arrival.client,
             speaks=Speaks.CONSUMER,
-            fresh_id=self._fresh_member_id(),
+            fresh_id=request.member_id or self._fresh_ids.whole(),
         )
         self._exchange.tell(command)
 
+    def _pass_door(self, arrival: Arrival, request: ClassicGroupRequest) -> None:
+        """Hand a request to a classic group, in which the engine names newcomers."""
+        ending = self._fresh_ids.ending() if isinstance(request, JoinGroup) else ""
+        if isinstance(request, JoinGroup) and check_join(request, self._bounds) is None:
+            refusal = check_name(request, arrival.client, ending)
+            if refusal is not None:
+                self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
+                return
+        self._exchange.tell(self.classic_door.command(arrival, request, MemberId(ending)))
+
     def _join(self, arrival: Arrival, request: JoinGroup, now_ms: int) -> None:
-        refusal = check_join(request, self._bounds) or judge_newcomer(self.shard, request) or check_protocols(request)
+        ending = self._fresh_ids.ending()
+        refusal = (
+            check_join(request, self._bounds)
+            or judge_newcomer(self.shard, request)
+            or check_protocols(request)
+            or check_name(request, arrival.client, ending)
+        )
         if refusal is not None:
             self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
             return
@@ -270,7 +294,7 @@ class GroupOwner:
         if isinstance(found, Refusal):
             self._exchange.reply(arrival.ref, refuse_join(request, found.code))
             return
-        fresh_id = self._fresh_member_id()
+        fresh_id = classic_member_id(arrival.client.client_id, instance_id, ending)
         if isinstance(found, Known):
             key = AskRef(group_id, found.member_id)
             self._exchange.ghosts.forget(key)

@@ -24,7 +24,7 @@ from bridge.ports import BrokerUnreachable, ClusterTopics
 from bridge.session.contracts import OnAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
 from translators.classic_member.states import Limits
 from translators.dialects.admin import DescribedGroup, DescribedMember
 from translators.dialects.classic import (
@@ -278,7 +278,7 @@ async def embedded_world(
         Shard(settings=chosen, assignors=registry),
         Catalog(),
         Machines(Limits()),
-        lambda: MemberId(f"fresh-{next(ids)}"),
+        counted_ids(ids),
     )
     broker = FakeBroker()
     replies: dict[RequestRef, Reply] = {}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import TypeVar
 
+from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.arrivals import Arrival, MembershipRequest
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.exchange import OwnerReply, TurnResult
@@ -48,6 +49,11 @@ CLIENT = ClientIdentity(client_id="client", client_host="/127.0.0.1")
 ReplyT = TypeVar("ReplyT")
 
 
+def counted_ids(numbers: Iterator[int]) -> FreshIds:
+    """Fresh ids in the order of `numbers`."""
+    return FreshIds(lambda: f"fresh-{next(numbers)}", lambda: MemberId(f"fresh-{next(numbers)}"))
+
+
 class OwnedGroup:
     """One owner; `replies` holds every answer by request, `now_ms` only moves by `wait`."""
 
@@ -64,7 +70,7 @@ class OwnedGroup:
             Shard(settings=chosen, assignors=assignors),
             Catalog(),
             Machines(Limits()),
-            lambda: MemberId(f"fresh-{next(fresh)}"),
+            counted_ids(fresh),
         )
         self.now_ms = 0
         self.replies: dict[RequestRef, OwnerReply] = {}

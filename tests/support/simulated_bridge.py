@@ -18,10 +18,11 @@ from bridge.engine.state import Shard
 from bridge.session.contracts import OnAnswer
 from bridge.simulation.subject import Delivery, Surroundings
 from bridge.wire.codec.registry import Request
+from tests.support.owned_group import counted_ids
 from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, RequestRef, Topic
+from translators.dialects.ids import GroupId, RequestRef, Topic
 from translators.dialects.offsets import OffsetCommit
 
 COMMIT_DRAIN_MS = 5_000
@@ -67,7 +68,7 @@ class OwnerSubject:
             assignors=registry,
             no_assignment_before_ms=surroundings.no_assignment_before_ms,
         )
-        self.owner = GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId(f"fresh-{next(ids)}"))
+        self.owner = GroupOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
         ways = Ways(
             begin=lambda ref, request: self.owner.begin_commit(ref, request, surroundings.now_ms()),
             end=lambda commit_id: self._release(self.owner.take_turn([EndCommit(commit_id)], surroundings.now_ms())),

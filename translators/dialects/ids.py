@@ -25,6 +25,11 @@ JOIN_EPOCH = 0
 """Member epoch of a member that joins."""
 
 
+def classic_member_id(client_id: str, instance_id: InstanceId | None, ending: str) -> MemberId:
+    """The id of a newcomer in the classic protocol: named after its instance or else its client (K1.17)."""
+    return MemberId(f"{client_id if instance_id is None else instance_id}-{ending}")
+
+
 class TopicPartition(NamedTuple):
     """One partition of a topic, by the topic's name: the classic protocol's way."""
 

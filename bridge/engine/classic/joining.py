@@ -36,7 +36,7 @@ from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import classic_member_id
 
 
 def take_join(turn: Turn, command: ClassicJoin) -> None:
@@ -138,8 +138,7 @@ def _turn_away(turn: Turn, group: ClassicGroup, command: ClassicJoin) -> None:
 def _take_new(turn: Turn, group: ClassicGroup, command: ClassicJoin) -> None:
     """A newcomer: seated, told its id first (KIP-394), or back on its static seat (K1.17 to K1.21)."""
     request = command.request
-    named_after = command.identity.client_id if request.instance_id is None else request.instance_id
-    member_id = MemberId(f"{named_after}-{command.fresh_id}")
+    member_id = classic_member_id(command.identity.client_id, request.instance_id, command.fresh_id)
     seating = Seating(command.ref, request, command.identity, member_id)
     former_id = None if request.instance_id is None else group.instances.get(request.instance_id)
     if former_id is not None:

@@ -3,11 +3,12 @@
 import re
 import socket
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 import trio
 
-from bridge.app import AppError, closed_reason, fresh_member_id, make_owner, serve
+from bridge.app import FRESH_IDS, AppError, closed_reason, fresh_member_id, make_owner, serve
 from bridge.config import Config
 from bridge.config_keys import Settings
 from bridge.net.cluster import UpstreamCluster
@@ -35,10 +36,18 @@ def config_for(port: int, listen_port: int = 0) -> Config:
 
 
 def test_member_ids_are_kafkas_and_differ() -> None:
-    """K4.2: 22 characters of URL-safe base64."""
+    """22 characters of URL-safe base64, as Kafka's tools can take them: none begins with a dash."""
     ids = {fresh_member_id() for _ in range(100)}
     assert len(ids) == 100
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", member_id) for member_id in ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", member_id) for member_id in ids)
+
+
+def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
+    """K1.17, which tools and filters of logs know."""
+    endings = {FRESH_IDS.ending() for _ in range(100)}
+    assert len(endings) == 100
+    assert {UUID(ending).version for ending in endings} == {4}
+    assert all(str(UUID(ending)) == ending for ending in endings)
 
 
 def test_no_assignment_before_the_grace_after_start() -> None:

@@ -16,6 +16,7 @@ from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, 
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
+from tests.support.owned_group import counted_ids
 from translators.classic_member.states import Limits
 from translators.dialects.classic import (
     Heartbeat,
@@ -52,7 +53,7 @@ def _owner(*, begins_classic: bool) -> GroupOwner:
     ids = count(1)
     settings = EngineSettings(group_initial_rebalance_delay_ms=0, group_begins_classic=begins_classic)
     shard = Shard(settings=settings, assignors=registry)
-    return GroupOwner(shard, Catalog(), Machines(Limits()), lambda: MemberId(f"fresh-{next(ids)}"))
+    return GroupOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
 
 
 def _send(owner: GroupOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> OwnerReply:
