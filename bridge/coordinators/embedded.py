@@ -137,9 +137,11 @@ class EmbeddedGroups:
 
         self.ledger.keep(journal, condense, revive)
         revive()
-        if owner.shard.groups:
-            owner.shard.no_assignment_before_ms = 0
-            LOG.info("%d groups go on with %d classic members", len(owner.shard.groups), len(owner.machines))
+        shard = owner.shard
+        # Of these every member is known; of a group that the journal has never heard of some may live on.
+        shard.resumed = frozenset((*shard.groups, *shard.classic_groups))
+        if shard.resumed:
+            LOG.info("%d groups go on with %d classic members", len(shard.resumed), len(owner.machines))
         for commit_id in hold_commits(owner.shard):
             self.desk.await_over(commit_id)
 

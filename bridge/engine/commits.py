@@ -122,10 +122,11 @@ def _check_member(group: Group, member_id: MemberId, epoch: int) -> ErrorCode:
 def _judge_without_group(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
     if request.generation < 0:
         return ErrorCode.NONE
+    # As with heartbeats: the member may be one of before, and 69 would end it (Kafka's word from version 9 on).
     if now_ms < state.no_assignment_before_ms:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if isinstance(request, OffsetCommit) and request.knows_member_epoch:
-        return ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.UNKNOWN_MEMBER_ID
     return ErrorCode.ILLEGAL_GENERATION
 
 

@@ -73,12 +73,14 @@ class Shard:
     of a kind deletes the other of that name first, which is what a conversion is.
 
     `assignors` are those to choose from by name; the default is the first name in the group's settings. Until
-    `no_assignment_before_ms` no target is computed (decision 9); it is an input like the settings, not state.
+    `no_assignment_before_ms` no target is computed for a group that is not among the `resumed`, whose members are known
+    from before (decision 9); both are inputs like the settings, not state.
     """
 
     settings: EngineSettings
     assignors: Mapping[str, Assignor]
     no_assignment_before_ms: int = 0
+    resumed: frozenset[GroupId] = frozenset()
 
     groups: dict[GroupId, Group] = field(default_factory=dict)
     classic_groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
@@ -95,6 +97,11 @@ class Shard:
     pattern_users: dict[str, set[GroupId]] = field(default_factory=dict)
     in_flight: dict[GroupId, dict[TopicIdPartition, int]] = field(default_factory=dict)
     group_flights: dict[GroupId, set[int]] = field(default_factory=dict)
+
+
+def held_until_ms(state: Shard, group_id: GroupId) -> int:
+    """When a group may get its first assignment: survivors of a lost memory come first, of which some know none."""
+    return 0 if group_id in state.resumed else state.no_assignment_before_ms
 
 
 def topic_names_of(state: Shard, subscription: Subscription) -> frozenset[TopicName]:

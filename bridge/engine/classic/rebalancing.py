@@ -18,6 +18,7 @@ from bridge.engine.model import InitialDelay
 from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun, RemovalCause
 from bridge.engine.records import DeadlineSet
 from bridge.engine.settings import settings_of
+from bridge.engine.state import held_until_ms
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinedMember, SyncGroupReply
 from translators.dialects.errors import ErrorCode
@@ -115,7 +116,7 @@ def _has_everybody(group: ClassicGroup) -> bool:
 def _begin_delay(turn: Turn, group: ClassicGroup) -> None:
     """Wait for more members, and for survivors of a restart without a journal (decision 9)."""
     delay_ms = settings_of(turn.state.settings, group.group_id).group_initial_rebalance_delay_ms
-    delay_ms = max(delay_ms, turn.state.no_assignment_before_ms - turn.now_ms)
+    delay_ms = max(delay_ms, held_until_ms(turn.state, group.group_id) - turn.now_ms)
     if delay_ms <= 0:
         complete_join_phase(turn, group)
         return

@@ -9,7 +9,7 @@ from bridge.engine.commands import Speaks
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, InitialDelay
 from bridge.engine.records import AskParked, DeadlineSet, DelayChanged, Record
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Group, Shard
+from bridge.engine.state import Group, Shard, held_until_ms
 from translators.dialects.ids import GroupId
 
 
@@ -24,7 +24,7 @@ def park(state: Shard, group: Group, ask: Ask, was_empty: bool, now_ms: int) -> 
         return ()
     if group.delay is not None:
         return (*_note_newcomer(group, ask), AskParked(ask))
-    wait_ms = state.no_assignment_before_ms - now_ms
+    wait_ms = held_until_ms(state, group.group_id) - now_ms
     delay_ms = settings_of(state.settings, group.group_id).group_initial_rebalance_delay_ms if was_empty else 0
     if max(wait_ms, delay_ms) <= 0:
         return ()

@@ -89,7 +89,7 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
     request = command.request
     group = turn.state.groups.get(request.group_id)
     if group is None:
-        turn.reply(command.ref, refused(unknown_group(turn.state, request.group_id, turn.now_ms)))
+        turn.reply(command.ref, refused(unknown_group(request.group_id, request.member_epoch)))
         return
     leaver = find_leaver(group, request.member_id, request.instance_id)
     if isinstance(leaver, Refusal):
@@ -104,7 +104,7 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
 
 def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
     group_id = command.request.group_id
-    admission = _convert_classic(turn, command) or admit(turn.state, command, turn.now_ms)
+    admission = _convert_classic(turn, command) or admit(turn.state, command)
     if isinstance(admission, Refusal):
         turn.reply(command.ref, refused(admission))
         return
@@ -136,14 +136,14 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     classic = turn.state.classic_groups.get(group_id)
     if classic is None:
         return None
-    refusal = admit(turn.state, command, turn.now_ms)
+    refusal = admit(turn.state, command)
     if isinstance(refusal, Refusal):
         return refusal
     if not classic.members:
         turn.write(GroupDeleted(group_id))
         return None
     if command.speaks is Speaks.CLASSIC:
-        return unknown_group(turn.state, group_id, turn.now_ms)
+        return unknown_group(group_id, command.request.member_epoch)
     plan = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or plan_upgrade(
         turn.state, group_id, _seats_taken(classic, command)
     )

@@ -43,13 +43,13 @@ class Seat:
     replaced: Member | None = None
 
 
-def admit(state: Shard, command: MemberHeartbeat, now_ms: int) -> Admission | Refusal:
+def admit(state: Shard, command: MemberHeartbeat) -> Admission | Refusal:
     """Decide a heartbeat that doesn't leave (K2.15 to K2.23, K2.30, K4.7 to K4.9)."""
     request = command.request
     group = state.groups.get(request.group_id)
     if group is None:
         if request.member_epoch != JOIN_EPOCH:
-            return unknown_group(state, request.group_id, now_ms)
+            return unknown_group(request.group_id, request.member_epoch)
         group = Group(group_id=request.group_id, epoch=FIRST_GROUP_EPOCH, assignment_epoch=FIRST_GROUP_EPOCH)
     if not has_room(state, group, request.member_id, request.instance_id):
         return Refusal(
@@ -74,12 +74,15 @@ def has_room(state: Shard, group: Group, member_id: MemberId, instance_id: Insta
     return is_seated or len(group.members) < settings_of(state.settings, group.group_id).group_consumer_max_size
 
 
-def unknown_group(state: Shard, group_id: GroupId, now_ms: int) -> Refusal:
-    """69; but while survivors of a lost memory are awaited, 25, which makes clients join again instead of fail
-    (decision 9).
+def unknown_group(group_id: GroupId, member_epoch: int) -> Refusal:
+    """25 for whoever says that it is a member: it joins again, where 69 would end it for good (Java, librdkafka).
+
+    Kafka tells 69 and can: it forgets no group that has members. Here the group may live on at the broker, or in the
+    memory of a bridge that was there before. Who leaves is told 69, and is gone.
     """
-    if now_ms < state.no_assignment_before_ms:
-        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {quote(group_id)} has just been started anew; join again.")
+    if member_epoch > JOIN_EPOCH:
+        reason = f"Consumer group {quote(group_id)} is not known here, the member may be of before; join again."
+        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, reason)
     return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {quote(group_id)} not found.")
 
 

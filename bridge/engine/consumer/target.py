@@ -14,7 +14,7 @@ from bridge.engine.consumer.latest_first import give_up_latest
 from bridge.engine.loads import index_loads
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
 from bridge.engine.settings import settings_of
-from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_ids_of, topic_names_of
+from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, held_until_ms, topic_ids_of, topic_names_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition, TopicName
 
 NO_HINTS: Mapping[MemberId, Partitions] = MappingProxyType({})
@@ -38,7 +38,7 @@ class FailedTarget:
 
 def target_allowed_at(state: Shard, group: Group) -> int:
     """The earliest time at which the group may get a new target, in milliseconds (decision 9; K11.4 on 2.26)."""
-    allowed_ms = state.no_assignment_before_ms
+    allowed_ms = held_until_ms(state, group.group_id)
     if group.computed_at_ms is None:
         return allowed_ms
     interval_ms = settings_of(state.settings, group.group_id).group_consumer_assignment_interval_ms

@@ -1,5 +1,7 @@
 """The embedded coordinator with a journal: what is answered is written, and a full disk loses nothing."""
 
+from dataclasses import replace
+
 import trio
 from trio.testing import MockClock
 
@@ -19,7 +21,7 @@ from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.offsets import OffsetCommitReply
 
 UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -116,3 +118,23 @@ async def test_heartbeat_at_peace_is_answered_at_once_but_not_while_the_journal_
         journal.bytes_max = 0
         assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
         assert not world.groups.beat(calm)
+
+
+async def test_group_that_the_journal_never_heard_of_waits_for_its_survivors(autojump_clock: MockClock) -> None:
+    """The others go on at once. Whoever says it is a member of such a group joins again: 69 would end its client."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        await world.form()
+    async with embedded_world() as world:
+        world.groups.owner.shard.no_assignment_before_ms = world.groups.now_ms() + 6_000
+        world.groups.keep(journal)
+        other = GroupId("other")
+        survivor = replace(native_join("x"), group_id=other, member_epoch=7)
+        newcomer = replace(native_join("y"), group_id=other)
+        answers = [
+            await world.ask(request, ConsumerGroupHeartbeatReply) for request in (survivor, newcomer, native_join("n"))
+        ]
+        assert [answer.error for answer in answers] == [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE, ErrorCode.NONE]
+        waits, goes_on = (world.groups.owner.shard.groups[name] for name in (other, GROUP))
+        assert [waits.epoch > waits.assignment_epoch, goes_on.epoch > goes_on.assignment_epoch] == [True, False]

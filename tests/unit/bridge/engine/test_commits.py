@@ -138,13 +138,13 @@ def test_commit_of_old_version_is_for_classic_members() -> None:
 
 
 def test_commit_to_unknown_group_depends_on_identity_and_version() -> None:
-    """K5.3: simple commits pass, others get what their version knows."""
+    """K5.3: simple commits pass, others get what makes their clients join again."""
     bench = Bench()
     seen = [begin(bench, commit("", -1)), begin(bench, commit("a", 1))]
     seen.append(begin(bench, replace(commit("a", 1), knows_member_epoch=False)))
     seen.append(begin(bench, transaction("a", 1)))
     generation = ErrorCode.ILLEGAL_GENERATION
-    assert seen == [1, ErrorCode.GROUP_ID_NOT_FOUND, generation, generation]
+    assert seen == [1, ErrorCode.UNKNOWN_MEMBER_ID, generation, generation]
 
 
 def test_commit_to_unknown_group_just_after_start_asks_to_rejoin() -> None:
