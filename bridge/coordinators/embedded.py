@@ -19,6 +19,7 @@ from bridge.coordinators.durability import condense, hold_commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.facts import BridgeFact
+from bridge.coordinators.fleets import Fleets
 from bridge.coordinators.gate import Gate
 from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.joins import STARTING, Joins
@@ -97,7 +98,9 @@ class EmbeddedGroups:
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
-        self._views = GroupViews(owner.shard, catalog, owner.check_fetch, self._delete_group)
+        self._views = GroupViews(
+            owner.shard, Fleets(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
+        )
         self._recommit = Recommit(broker, self.desk.queue, settings.recommit_ms)
         self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
 

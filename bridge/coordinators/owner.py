@@ -206,8 +206,10 @@ class GroupOwner:
         return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
 
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
-        """Whether a member may fetch offsets (K5.20)."""
+        """Whether a member may fetch offsets (K5.20); what Kafka has as a classic group asks nothing."""
         member_id = request.member_id
+        if looks_classic(self.shard, request.group_id):
+            return ErrorCode.NONE
         state = None if member_id is None else self.machines.get(AskRef(request.group_id, member_id))
         if state is not None:
             return judge_fetch(state, request.member_epoch)

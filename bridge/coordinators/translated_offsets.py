@@ -33,7 +33,13 @@ def translate_commit(state: State, request: Commit, partitions: Iterable[TopicPa
 
 
 def judge_fetch(state: State, generation: int) -> ErrorCode:
-    """Whether a classic member that names itself may fetch offsets under `generation` (K5.20)."""
+    """Whether a classic member that names itself may fetch offsets under `generation` (K5.20).
+
+    One that tells none knows nothing of epochs: @platformatic/kafka 2 names its member id only. Kafka refuses it in a
+    consumer group, and so it reads nothing during a roll.
+    """
+    if generation < 0 and isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+        return ErrorCode.NONE
     match state:
         case PreparingRebalance() | CompletingRebalance() | Stable():
             is_current = isinstance(state.tenure, Tenure) and generation == state.tenure.generation

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.fleets import Fleets
 from bridge.coordinators.offset_requests import (
     allowed_groups,
     deleted_nothing,
@@ -76,11 +77,13 @@ class GroupViews:
     def __init__(
         self,
         shard: Shard,
+        fleets: Fleets,
         catalog: Catalog,
         check_fetch: Callable[[GroupOffsets], ErrorCode],
         delete: Callable[[GroupId], ErrorCode],
     ) -> None:
         self._shard = shard
+        self._fleets = fleets
         self._catalog = catalog
         self._check_fetch = check_fetch
         self._delete = delete
@@ -150,6 +153,8 @@ class GroupViews:
             merge(None)
 
     def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
+        if self._fleets.is_one(group_id):
+            return self._fleets.described(describe_classic_view(self._shard, group_id, self._blobs))
         if request.errors_when_missing and group_type(self._shard, group_id) is GroupType.CONSUMER:
             return _missing(group_id, request)
         return describe_classic_view(self._shard, group_id, self._blobs)
@@ -189,7 +194,7 @@ class GroupViews:
             )
             ours = tuple(
                 group
-                for group in list_groups(self._shard, request)
+                for group in list_groups(self._shard, request, self._fleets.listed)
                 if self.coordinator_of(group.group_id) in (None, via.broker_id)
             )
             answer(replace(reply, groups=theirs + ours))

@@ -3,7 +3,7 @@
 It must not know API versions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from bridge.engine.classic.views import describe_classic_group
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.consumer.target import choose_assignor
 from bridge.engine.model import Member, MemberState
-from bridge.engine.queries import ASSIGNING, RECONCILING, group_state
+from bridge.engine.queries import ASSIGNING, RECONCILING, group_state, looks_classic
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
@@ -73,13 +73,17 @@ class GroupSnapshot:
 
 
 def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsumerGroup:
-    """One group for ConsumerGroupDescribe; 69 if unknown, 24 without a name (K6.5)."""
+    """One group for ConsumerGroupDescribe; 69 if unknown or if Kafka had it as a classic one, 24 without a name (K6.5).
+
+    A consumer group of classic members alone is none that a tool should find (decision 22).
+    """
     if not group_id:
         return DescribedConsumerGroup(error=ErrorCode.INVALID_GROUP_ID, group_id=group_id)
     group = state.groups.get(group_id)
-    if group is None:
+    if group is None or looks_classic(state, group_id):
+        reason = "not found" if group is None else "is not a consumer group"
         return DescribedConsumerGroup(
-            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {quote(group_id)} not found."
+            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {quote(group_id)} {reason}."
         )
     return DescribedConsumerGroup(
         error=ErrorCode.NONE,
@@ -113,15 +117,17 @@ def describe_classic_view(state: Shard, group_id: GroupId, encoder: ClassicEncod
     )
 
 
-def list_groups(state: Shard, request: ListGroups) -> tuple[ListedGroup, ...]:
-    """The groups that pass the filters, which know no case; blanks around a state count for nothing, around a type they
-    do (K6.4).
+def list_groups(
+    state: Shard, request: ListGroups, shown: Callable[[ListedGroup], ListedGroup]
+) -> tuple[ListedGroup, ...]:
+    """The groups, each as it is `shown`, that pass the filters, which know no case; blanks around a state count for
+    nothing, around a type they do (K6.4).
     """
     states = {wanted.strip().lower() for wanted in request.states}
     types = {wanted.lower() for wanted in request.types}
     return tuple(
         listed
-        for listed in _list_all(state)
+        for listed in map(shown, _list_all(state))
         if (not states or listed.group_state.lower() in states) and (not types or listed.group_type in types)
     )
 

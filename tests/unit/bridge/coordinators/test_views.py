@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import World, embedded_world, join_request, leave_request
+from tests.support.embedded_world import World, embedded_world, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import (
     NO_OPERATIONS,
@@ -22,7 +22,11 @@ from translators.dialects.admin import (
     ListGroupsReply,
 )
 from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
-from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    ConsumerGroupHeartbeatReply,
+)
 from translators.dialects.consumer_protocol import decode_assignment, decode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
@@ -49,17 +53,41 @@ def listed(group_id: GroupId, state: str = "Empty", group_type: str = "Classic")
     return ListedGroup(group_id=group_id, protocol_type="consumer", group_state=state, group_type=group_type)
 
 
-async def test_classic_view_carries_readable_blobs(autojump_clock: MockClock) -> None:
-    """Decision 22: kafka-consumer-groups reads partitions out of the assignment."""
+async def test_fleet_of_classic_members_is_a_classic_group_to_every_tool(autojump_clock: MockClock) -> None:
+    """As Kafka shows one: in every version, with each one's own subscription; no consumer group is there (69).
+
+    Lag monitors ask in version 6 and take Dead for a group without members.
+    """
     async with embedded_world() as world:
         await world.form()
+        newest = DescribeGroups(group_ids=(GROUP,), errors_when_missing=True)
+        for asked in (DescribeGroups(group_ids=(GROUP,)), newest):
+            (group,) = (await world.ask(asked, DescribeGroupsReply)).groups
+            assert (group.error, group.group_state, group.protocol_type) == (NONE, "Stable", "consumer")
+            assert group.protocol_data == "range"
+            (member,) = group.members
+            assert decode_assignment(member.assignment).partitions == {TopicPartition(TOPIC, n) for n in range(6)}
+            assert member.metadata == join_request("a").protocols[0].metadata
+        (unknown,) = (await world.ask(ConsumerGroupDescribe((GROUP,)), ConsumerGroupDescribeReply)).groups
+        assert unknown.error is MISSING
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        (group,) = (await world.ask(newest, DescribeGroupsReply)).groups
+        assert (group.error, group.group_state, group.protocol_data, group.members) == (NONE, "Empty", "", ())
+
+
+async def test_group_with_a_member_of_the_consumer_protocol_is_one_to_tools(autojump_clock: MockClock) -> None:
+    """Decision 22: before version 6 a classic view that kafka-consumer-groups can read, then 69, as in Kafka."""
+    async with embedded_world() as world:
+        await world.form()
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
         (group,) = (await world.ask(DescribeGroups(group_ids=(GROUP,)), DescribeGroupsReply)).groups
-        assert (group.error, group.group_state, group.protocol_type) == (NONE, "Stable", "consumer")
-        (member,) = group.members
-        assert decode_assignment(member.assignment).partitions == {TopicPartition(TOPIC, n) for n in range(6)}
-        assert decode_subscription(member.metadata).topics == (TOPIC,)
+        assert (group.error, group.protocol_type, len(group.members)) == (NONE, "consumer", 2)
+        assert decode_assignment(group.members[0].assignment).partitions
+        assert decode_subscription(group.members[0].metadata).topics == (TOPIC,)
         later = DescribeGroups(group_ids=(GROUP,), errors_when_missing=True)
         assert (await world.ask(later, DescribeGroupsReply)).groups[0].error is MISSING
+        (described,) = (await world.ask(ConsumerGroupDescribe((GROUP,)), ConsumerGroupDescribeReply)).groups
+        assert [member.member_type for member in described.members] == [0, 1]
 
 
 async def test_descriptions_come_in_the_order_asked(autojump_clock: MockClock) -> None:
@@ -95,7 +123,7 @@ async def test_consumer_group_that_the_broker_says_nothing_of(
 ) -> None:
     """69 makes tools ask for a classic group, so it is said only where it is true."""
     async with embedded_world() as world:
-        await world.form()
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
         if has_api:
             world.via.versions[ApiKey.CONSUMER_GROUP_DESCRIBE] = 1
         ref = world.send(ConsumerGroupDescribe((OLD, GROUP)))
@@ -103,7 +131,7 @@ async def test_consumer_group_that_the_broker_says_nothing_of(
             world.via.answer(lambda _: None)
         reply = await world.answer(ref, ConsumerGroupDescribeReply)
         assert [group.error for group in reply.groups] == [expected, NONE]
-        assert reply.groups[1].members[0].member_type == 0
+        assert reply.groups[1].members[0].member_type == 1
 
 
 @pytest.mark.parametrize(
@@ -117,7 +145,7 @@ async def test_who_asks_what_it_may_do_with_our_group_is_told_what_the_broker_sa
 ) -> None:
     """The broker has the authorizer; Kafka 4.3.1 without one answers 3400."""
     async with embedded_world() as world:
-        await world.form()
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
         ref = world.send(ask(group_ids=(GROUP,), include_authorized_operations=True))
         shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
         asked = world.via.answer(lambda _: DescribeGroupsReply(groups=(shown,)))
@@ -131,7 +159,7 @@ async def test_operations_stay_open_where_the_group_is_not_shown_or_the_broker_d
 ) -> None:
     """Version 6 shows no consumer group, so it has none; and a lost broker costs nobody the description."""
     async with embedded_world() as world:
-        await world.form()
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
         request = DescribeGroups(group_ids=(GROUP,), include_authorized_operations=True)
         hidden = world.send(replace(request, errors_when_missing=True))
         shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
@@ -160,8 +188,11 @@ async def test_embedded_group_is_listed_once_on_its_coordinators_listener(autoju
         theirs = (listed(GROUP), listed(OLD, group_type=""))
         assert await list_groups(world, ListGroups(), *theirs) == [(OLD, "Empty"), (GROUP, "Stable")]
         assert await list_groups(world, ListGroups(states=(" STABLE",)), *theirs) == [(GROUP, "Stable")]
-        assert await list_groups(world, ListGroups(types=("classic",)), *theirs) == [(OLD, "Empty")]
-        assert await list_groups(world, ListGroups(types=("consumer",)), *theirs) == [(GROUP, "Stable")]
+        assert await list_groups(world, ListGroups(types=("classic",)), *theirs) == [(OLD, "Empty"), (GROUP, "Stable")]
+        assert await list_groups(world, ListGroups(types=("classic ",)), *theirs) == []
+        assert await list_groups(world, ListGroups(types=("consumer",)), *theirs) == []
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        assert await list_groups(world, ListGroups(types=("Consumer",)), *theirs) == [(GROUP, "Reconciling")]
         world.groups.locate_coordinators(lambda _: 2)
         assert await list_groups(world, ListGroups(), *theirs) == [(OLD, "Empty")]
 
@@ -238,12 +269,20 @@ async def test_fetch_of_a_group_that_is_not_known_yet_has_no_member_either(autoj
 
 
 async def test_fetch_of_a_stale_member_is_refused(autojump_clock: MockClock) -> None:
-    """K5.20: a classic member is known by its generation."""
+    """K5.20: a classic member is known by its generation, and as long as it is among its like nobody asks."""
     async with embedded_world() as world:
         generation = await world.form()
-        reply = await world.ask(fetch("a", generation + 1), OffsetFetchReply)
-        assert reply.groups[0].error is ErrorCode.ILLEGAL_GENERATION
+        stale, silent = fetch("a", generation + 1), fetch("a", -1)
+        for request in (stale, silent):
+            ref = world.send(request)
+            world.via.answer(lambda _: fetched(GROUP))
+            assert (await world.answer(ref, OffsetFetchReply)).groups[0].error is NONE
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        assert (await world.ask(stale, OffsetFetchReply)).groups[0].error is ErrorCode.ILLEGAL_GENERATION
         assert not world.via.open
+        # @platformatic/kafka 2 tells its id and no generation; Kafka lets that pass in classic groups only.
+        world.send(silent)
+        assert world.via.open
 
 
 async def test_fetch_of_a_lost_broker_is_asked_again(autojump_clock: MockClock) -> None:
@@ -294,6 +333,7 @@ async def test_member_that_asks_for_its_group_twice_is_judged_each_time(autojump
     """One entry under a stale generation does not get the other one's offsets, nor take them from it."""
     async with embedded_world() as world:
         await world.form()
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
         good = GroupOffsets(group_id=GROUP, topics=None)
         stale = GroupOffsets(group_id=GROUP, topics=None, member_id=MemberId("stranger"), member_epoch=77)
         ref = world.send(OffsetFetch(groups=(stale, good)))

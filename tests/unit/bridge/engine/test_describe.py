@@ -117,7 +117,14 @@ def test_list_filters_know_no_case_and_states_no_blanks() -> None:
         ListGroups(types=("consumer ",)),
         ListGroups(states=("nonsense",)),
     ]
-    assert [list_groups(bench.state, request) for request in asked] == [(listed,), (listed,), (), (), (), ()]
+    assert [list_groups(bench.state, request, lambda entry: entry) for request in asked] == [
+        (listed,),
+        (listed,),
+        (),
+        (),
+        (),
+        (),
+    ]
 
 
 def test_snapshot_shows_members_with_target_and_what_they_hold() -> None:
@@ -148,5 +155,5 @@ def test_classic_group_listed_by_its_own_type_and_state() -> None:
     state = classic.bench.state
     listed = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Stable", group_type="classic")
     filters = [ListGroups(), ListGroups(types=("Classic",), states=(" stable",)), ListGroups(types=("consumer",))]
-    assert [list_groups(state, one) for one in filters] == [(listed,), (listed,), ()]
+    assert [list_groups(state, one, lambda entry: entry) for one in filters] == [(listed,), (listed,), ()]
     assert describe_consumer_group(state, GROUP).error is ErrorCode.GROUP_ID_NOT_FOUND
