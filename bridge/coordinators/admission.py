@@ -12,7 +12,7 @@ from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.engine.state import Shard
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, MemberId, classic_member_id
+from translators.dialects.ids import NO_MEMBER_ID, MemberId
 
 STRING_BYTES_MAX = 32_767
 """What fits into a string of the classic protocol."""
@@ -46,11 +46,11 @@ def check_join(request: JoinGroup, bounds: SessionBounds) -> Refusal | None:
     return None
 
 
-def check_name(request: JoinGroup, client: ClientIdentity, ending: str) -> Refusal | None:
+def check_name(request: JoinGroup, fresh_id: MemberId) -> Refusal | None:
     """Refuse a newcomer whose id would be longer than an answer can say it; Kafka fails in the same way."""
     if request.member_id:
         return None
-    size = len(classic_member_id(client.client_id, request.instance_id, ending).encode())
+    size = len(fresh_id.encode())
     if size <= STRING_BYTES_MAX:
         return None
     reason = f"the member id would have {size} bytes, at most {STRING_BYTES_MAX} can be told"

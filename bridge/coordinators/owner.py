@@ -43,7 +43,7 @@ from bridge.engine.outcome import (
     CommitAdmitted,
     CommitRefused,
 )
-from bridge.engine.queries import group_type, has_news, looks_classic, next_deadline
+from bridge.engine.queries import group_type, has_members, has_news, looks_classic, next_deadline
 from bridge.engine.state import Shard
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
@@ -80,6 +80,7 @@ from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
     NO_MEMBER_ID,
+    ClientIdentity,
     GroupId,
     InstanceId,
     MemberId,
@@ -274,19 +275,19 @@ class GroupOwner:
         """Hand a request to a classic group, in which the engine names newcomers."""
         ending = self._fresh_ids.ending() if isinstance(request, JoinGroup) else ""
         if isinstance(request, JoinGroup) and check_join(request, self._bounds) is None:
-            refusal = check_name(request, arrival.client, ending)
+            refusal = check_name(request, classic_member_id(arrival.client.client_id, request.instance_id, ending))
             if refusal is not None:
                 self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
                 return
         self._exchange.tell(self.classic_door.command(arrival, request, MemberId(ending)))
 
     def _join(self, arrival: Arrival, request: JoinGroup, now_ms: int) -> None:
-        ending = self._fresh_ids.ending()
+        fresh_id = self._newcomer_id(arrival.client, request)
         refusal = (
             check_join(request, self._bounds)
             or judge_newcomer(self.shard, request)
             or check_protocols(request)
-            or check_name(request, arrival.client, ending)
+            or check_name(request, fresh_id)
         )
         if refusal is not None:
             self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
@@ -296,7 +297,6 @@ class GroupOwner:
         if isinstance(found, Refusal):
             self._exchange.reply(arrival.ref, refuse_join(request, found.code))
             return
-        fresh_id = classic_member_id(arrival.client.client_id, instance_id, ending)
         if isinstance(found, Known):
             key = AskRef(group_id, found.member_id)
             self._exchange.ghosts.forget(key)
@@ -308,6 +308,15 @@ class GroupOwner:
         self._exchange.feed(
             key, JoinReceived(arrival.ref, request, fresh_id), now_ms, lambda: self.machines.meet(key, arrival.client)
         )
+
+    def _newcomer_id(self, client: ClientIdentity, request: JoinGroup) -> MemberId:
+        """The id of whoever has none, as Kafka forms it: named after the client in a classic group, and what it gives
+        to all newcomers of a consumer group that has members (K1.17, K4.2).
+        """
+        group_id = request.group_id
+        if has_members(self.shard, group_id) and not looks_classic(self.shard, group_id):
+            return self._fresh_ids.whole()
+        return classic_member_id(client.client_id, request.instance_id, self._fresh_ids.ending())
 
     def _lay_ghost(self, arrival: Arrival, now_ms: int) -> None:
         """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""

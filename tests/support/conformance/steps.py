@@ -119,6 +119,7 @@ class Scenario:
 PROFILES: Mapping[str, Mapping[str, str]] = {
     "plain": {},
     "newest": {},
+    "everywhere": {},
     "small": {"group.max.size": "2", "group.consumer.max.size": "2"},
     "delay": {"group.initial.rebalance.delay.ms": "1500"},
     "upgrade": {"group.consumer.migration.policy": "upgrade"},

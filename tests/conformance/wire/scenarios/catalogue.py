@@ -16,6 +16,7 @@ from tests.conformance.wire.scenarios import (
     staying,
     timers,
     translated,
+    twice,
     versions,
     views,
 )
@@ -36,4 +37,5 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "versions": versions.SCENARIOS,
     "translated": translated.SCENARIOS,
     "timers": timers.SCENARIOS,
+    "twice": twice.SCENARIOS,
 }

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine.settings import EngineSettings
-from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from translators.dialects.classic import Heartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicPartition
@@ -199,3 +199,25 @@ def test_heartbeat_with_something_to_say_takes_a_turn() -> None:
     assert client.beat() is ErrorCode.REBALANCE_IN_PROGRESS
     taken = replace(calm, member_id=other.member_id, instance_id=client.instance_id)
     assert not group.owner.beat_calmly(taken, group.now_ms)
+
+
+def test_newcomers_are_named_after_their_client_or_instance_unless_they_meet_the_consumer_protocol() -> None:
+    """K1.17 in a classic group, also in one that Kafka would have as classic; K4.2 in a consumer group, static or not.
+
+    The second client comes back with the id that it was promised.
+    """
+    group = OwnedGroup()
+    static, dynamic = ClassicClient(group, instance_id="seat"), ClassicClient(group)
+    for client in (static, dynamic):
+        client.begin_join()
+    group.wait(6_000)
+    static.end_join()
+    assert (static.member_id, dynamic.member_id) == ("seat-fresh-1", f"{CLIENT.client_id}-fresh-2")
+    assert ConsumerClient(group, "n").beat() is ErrorCode.NONE
+    late, other = ClassicClient(group), ClassicClient(group, instance_id="other")
+    for client in (late, other):
+        client.begin_join()
+    group.wait(60_000)
+    assert late.member_id.startswith("fresh-")
+    ids = set(group.owner.shard.groups[GROUP].members)
+    assert not any(name.startswith("other-") for name in ids)
