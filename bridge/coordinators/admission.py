@@ -50,10 +50,9 @@ def check_name(request: JoinGroup, fresh_id: MemberId) -> Refusal | None:
     """Refuse a newcomer whose id would be longer than an answer can say it; Kafka fails in the same way."""
     if request.member_id:
         return None
-    size = len(fresh_id.encode())
-    if size <= STRING_BYTES_MAX:
+    if len(fresh_id.encode()) <= STRING_BYTES_MAX:
         return None
-    reason = f"the member id would have {size} bytes, at most {STRING_BYTES_MAX} can be told"
+    reason = f"the member id would have {len(fresh_id.encode())} bytes, at most {STRING_BYTES_MAX} can be told"
     return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
 
 

@@ -81,10 +81,8 @@ def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsume
         return DescribedConsumerGroup(error=ErrorCode.INVALID_GROUP_ID, group_id=group_id)
     group = state.groups.get(group_id)
     if group is None or looks_classic(state, group_id):
-        reason = "not found" if group is None else "is not a consumer group"
-        return DescribedConsumerGroup(
-            error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=f"Group {quote(group_id)} {reason}."
-        )
+        message = f"Group {quote(group_id)} not found." if group is None else f"Group {quote(group_id)} is classic."
+        return DescribedConsumerGroup(error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=message)
     return DescribedConsumerGroup(
         error=ErrorCode.NONE,
         group_id=group_id,
