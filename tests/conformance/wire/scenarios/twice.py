@@ -215,7 +215,7 @@ DELETIONS = (
         *(delete_topics(*topics) for topics in (NONE, NOTHING, [("wire-none", [9])])),
     ),
     twice(
-        "offsets of no group are deleted",
+        "offsets are deleted where there is no group",
         "K5.22",
         *(delete_topics(*topics) for topics in (NONE, NOTHING, [(SIX, [0])], [("wire-none", [0])])),
         delete_topics(group=""),
