@@ -16,6 +16,7 @@ from bridge.app import AppError, make_owner, serve
 from bridge.app_settings import parse_address, proxy_settings
 from bridge.config import Config
 from bridge.config_faults import ConfigError, Fault
+from bridge.net.descriptors import raise_limit
 from bridge.net.listener import CannotListen
 from bridge.telemetry.logs import LogFormat, configure_logs
 
@@ -51,6 +52,7 @@ def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) ->
         raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
     calm_collector()
+    raise_limit()
     give_memory_back()
     try:
         trio.run(partial(serve, config, ready=ready))

@@ -72,7 +72,10 @@ class Settings(KafkaSettings):
 
     # ------------------------------------------------------------------ limits of the net room
     limits_connections_max: int = key(
-        "limits.connections.max", 10_000, "Client connections at once; further ones are closed at once.", within()
+        "limits.connections.max",
+        10_000,
+        "Client connections at once, as far as file descriptors go (2 each, 128 are kept); others are closed at once.",
+        within(),
     )
     limits_requests_in_flight_max: int = key(
         "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", within()

@@ -7,6 +7,7 @@ import socket
 
 import trio
 
+from bridge.net.descriptors import ADVICE, is_used_up
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
 from bridge.session.directory import Address
@@ -29,7 +30,8 @@ async def connect(address: Address, timeout_s: float) -> SocketTransport:
     except trio.TooSlowError as error:
         raise BrokerUnreachable(f"{address} did not take a connection within {timeout_s} s") from error
     except OSError as error:
-        raise BrokerUnreachable(f"{address}: {error}") from error
+        why = f"no file descriptor is left for it (EB-NET-025); {ADVICE}" if is_used_up(error) else error
+        raise BrokerUnreachable(f"{address}: {why}") from error
     return SocketTransport(socket.socket(fileno=stream.socket.detach()))
 
 

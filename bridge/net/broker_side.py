@@ -177,6 +177,8 @@ class BrokerSide:
             self._house.counters.bytes_from_clients += count
             client.session.requests.pass_on(count)
 
+        if not self._house.pipes.can_lend():
+            return
         try:
             is_whole = await splice(self._house.pipes, client.transport, transport, left, progressed)
         except PeerGone:
@@ -301,6 +303,8 @@ class BrokerSide:
             self._house.counters.bytes_to_clients += count
             self._answers.pass_on(count)
 
+        if not self._house.pipes.can_lend():
+            return True
         if not await splice(self._house.pipes, transport, client.transport, left, progressed):
             self._lost("the broker closed the connection in the middle of an answer")
             return False

@@ -19,6 +19,7 @@ from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
 from bridge.session.client_session import Offered
 from bridge.session.directory import Address, Directory
+from bridge.telling import Teller
 from bridge.wire.api_versions import (
     VERSION_ASKED_FIRST,
     ApiVersionsAnswer,
@@ -56,7 +57,14 @@ _SIGNS_OF_LIFE = frozenset(
 class UpstreamCluster:
     """Knows the brokers as last heard; `listen_for` opens a listener for a node and returns whether it could."""
 
-    def __init__(self, settings: ProxySettings, directory: Directory, listen_for: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        settings: ProxySettings,
+        directory: Directory,
+        listen_for: Callable[[int], bool],
+        teller: Teller | None = None,
+    ) -> None:
+        self._teller = teller or Teller(LOG)
         self.directory = directory
         self.is_reachable = False
         self.entrance = Entrance.UNKNOWN
@@ -95,7 +103,8 @@ class UpstreamCluster:
                 try:
                     return await self._connect_once(broker_id)
                 except BrokerUnreachable as error:
-                    LOG.info("EB-NET-012: %s; tried again in %.2f s", error, backoff_s)
+                    told = "EB-NET-012: %s; tried again in %.2f s"
+                    self._teller.tell(now_ms(), (12, broker_id), logging.INFO, told, error, backoff_s)
                 await trio.sleep(backoff_s)
                 backoff_s = max(backoff_s, min(BACKOFF_MAX_S, backoff_s * 2))
         return None
@@ -168,7 +177,8 @@ class UpstreamCluster:
                 answer = await self._ask_version(transport, version)
             except (BrokerUnreachable, MalformedFrame) as error:
                 # Brokers of before 0.10.2 close the connection at a version they don't know.
-                LOG.info("EB-NET-018: ApiVersions v%d got no readable answer: %s", version, error)
+                told = "EB-NET-018: ApiVersions v%d got no readable answer: %s"
+                self._teller.tell(now_ms(), (18, broker_id), logging.INFO, told, version, error)
                 answer = None
             finally:
                 transport.close()

@@ -13,6 +13,7 @@ from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.supervision import Failures
+from bridge.telling import Teller
 
 RECEIVE_BYTES = 256 * 1024
 
@@ -28,6 +29,7 @@ class House:
     passing: Passing
     counters: Counters = field(default_factory=Counters)
     failures: Failures = field(default_factory=Failures)
+    teller: Teller = field(default_factory=lambda: Teller(LOG))
     pipes: Pipes = field(default_factory=Pipes)
     doorman: Doorman = field(default_factory=Doorman)
     in_flight: InFlight

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import trio
 
-from bridge.net.house import LOG
 from bridge.session.directory import Address
 
 BACKLOG = 4096
@@ -58,8 +57,13 @@ def bound_port(sock: socket.socket) -> int:
     return port
 
 
-async def accept_from(sock: socket.socket, take: Callable[[socket.socket, str], None]) -> None:
-    """Hand every new connection with its peer's host to `take`, until cancelled; the socket is the caller's."""
+async def accept_from(
+    sock: socket.socket, take: Callable[[socket.socket, str], None], refuse: Callable[[socket.socket, OSError], bool]
+) -> None:
+    """Hand every new connection with its peer's host to `take`, until cancelled; the socket is the caller's.
+
+    `refuse` hears of a connection that could not be accepted, and says whether it has dealt with it.
+    """
     while True:
         await trio.lowlevel.wait_readable(sock)
         for _ in range(ACCEPTS_PER_TURN):
@@ -67,8 +71,12 @@ async def accept_from(sock: socket.socket, take: Callable[[socket.socket, str], 
                 client, peer = sock.accept()
             except BlockingIOError:
                 break
+            except ConnectionError:
+                # It was reset before its turn came.
+                continue
             except OSError as error:
-                LOG.warning("EB-NET-021: a connection could not be accepted: %s; raise the limit of open files", error)
+                if refuse(sock, error):
+                    continue
                 await trio.sleep(PAUSE_S)
                 break
             try:

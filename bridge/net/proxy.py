@@ -3,6 +3,7 @@
 It must not know what a group is; whoever answers for groups is given to it.
 """
 
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from bridge.migration.route import Router
 from bridge.net.client_connection import ClientConnection
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, limit
 from bridge.net.house import LOG, House
 from bridge.net.in_flight import InFlight
 from bridge.net.listener import CannotListen, accept_from, bound_port, listen
@@ -38,6 +40,7 @@ from bridge.supervision import (
     start_guarded,
     start_job,
 )
+from bridge.telling import REPEAT_MS, Teller
 
 PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
@@ -78,6 +81,14 @@ class Proxy:
         self._connections: dict[int, ClientConnection] = {}
         self._next_connection = 0
         self._accepting: list[trio.CancelScope] = []
+        self._admitted = 0
+        self._spare = Spare()
+        self._clients_max = clients_max(settings.limits.connections_max)
+        if self._clients_max < settings.limits.connections_max:
+            LOG.info(
+                "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s",
+                *(self._clients_max, settings.limits.connections_max, limit(), ADVICE),
+            )
         first = listen(settings.listen)
         self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
         next_port = self.bootstrap.port + 1 if settings.listen.port else 0
@@ -85,7 +96,7 @@ class Proxy:
         self._directory = Directory(
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
-        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for)
+        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.teller)
         start_job(nursery, self._house.failures, DOORMAN, self._house.doorman.run)
         self._start_accepting(first, None)
 
@@ -122,7 +133,8 @@ class Proxy:
             try:
                 sock = listen(address)
             except CannotListen as error:
-                LOG.warning("%s (for broker %d)", error, node_id)
+                told = "%s (for broker %d)"
+                self._house.teller.tell(now_ms(), ("listen", address), logging.WARNING, told, error, node_id)
                 continue
             directory.settle(node_id, bound_port(sock))
             LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
@@ -131,7 +143,7 @@ class Proxy:
         return False
 
     def _start_accepting(self, sock: socket.socket, broker_id: int | None) -> None:
-        accept = partial(accept_from, sock, lambda client, host: self._take(client, host, broker_id))
+        accept = partial(accept_from, sock, partial(self._take, broker_id=broker_id), self._cannot_accept)
         start_guarded(self._nursery, self._house.failures, ACCEPT, partial(self._accept, sock, accept))
 
     async def _accept(self, sock: socket.socket, accept: Callable[[], Awaitable[None]]) -> None:
@@ -143,15 +155,30 @@ class Proxy:
     # -------- connections
 
     def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
-        counters = self._house.counters
-        counters.connections_accepted += 1
-        if len(self._connections) >= self._settings.limits.connections_max:
+        self._house.counters.connections_accepted += 1
+        if self._admitted >= self._clients_max:
             client.close()
-            counters.count_close(CloseReason.TOO_MANY_CONNECTIONS)
-            LOG.warning("%s: %s", CloseReason.TOO_MANY_CONNECTIONS.code, CloseReason.TOO_MANY_CONNECTIONS.sentence)
+            wanted = self._settings.limits.connections_max
+            self._refused(CloseReason.TOO_MANY_CONNECTIONS if self._admitted >= wanted else CloseReason.NO_DESCRIPTORS)
             return
+        self._admitted += 1
         serve = partial(self._serve, SocketTransport(client), host, broker_id)
         start_guarded(self._nursery, self._house.failures, CONNECTION, serve)
+
+    def _cannot_accept(self, sock: socket.socket, error: OSError) -> bool:
+        """No descriptor is left: somebody is refused at once who would else wait for nothing."""
+        if is_used_up(error) and self._spare.refuse_one(sock) is not None:
+            self._house.counters.connections_accepted += 1
+            self._refused(CloseReason.NO_DESCRIPTORS)
+            return True
+        told = "EB-NET-021: a connection could not be accepted: %s; " + ADVICE
+        self._house.teller.tell(now_ms(), "accept", logging.WARNING, told, error)
+        return False
+
+    def _refused(self, reason: CloseReason) -> None:
+        self._house.counters.count_close(reason)
+        told = "%s: a client was refused, %d are served: %s"
+        self._house.teller.tell(now_ms(), reason, logging.WARNING, told, reason.code, self._admitted, reason.sentence)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
@@ -172,11 +199,12 @@ class Proxy:
             await connection.linger()
         finally:
             connection.leave_broker()
+            self._admitted -= 1
 
     def _ended(self, connection: ClientConnection) -> None:
         reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
         self._house.counters.count_close(reason)
-        _log_end(connection)
+        _tell_end(self._house.teller, connection)
         if not self._house.is_draining:
             self._house.groups.disconnected(connection.connection)
 
@@ -194,6 +222,7 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now)
                 if reason is not None:
                     connection.close(reason, "")
+            self._house.teller.catch_up(now)
             await trio.sleep(pause_s)
 
     async def keep_refreshing(self, answered: bool) -> None:
@@ -221,6 +250,8 @@ class Proxy:
         """Give back what outlives connections."""
         self._house.pipes.close()
         self._house.doorman.close()
+        self._spare.close()
+        self._house.teller.catch_up(now_ms() + REPEAT_MS)
 
 
 async def serve_proxy(
@@ -246,12 +277,16 @@ async def serve_proxy(
             proxy.close()
 
 
-def _log_end(connection: ClientConnection) -> None:
-    """One line about why a connection ended."""
+def _tell_end(teller: Teller, connection: ClientConnection) -> None:
+    """One line about why a connection ended; one a minute for each reason and host."""
     reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
     client = connection.session.identity
-    tell = LOG.debug if reason in ORDINARY else LOG.warning
-    tell(
+    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
+        return
+    teller.tell(
+        now_ms(),
+        (reason, client.client_host),
+        logging.DEBUG if reason in ORDINARY else logging.WARNING,
         "%s: connection %d of %s (client id %r) closed: %s%s",
         reason.code,
         connection.connection,

@@ -44,6 +44,15 @@ class Pipes:
         """An empty pipe."""
         return self._spare.pop() if self._spare else Pipe()
 
+    def can_lend(self) -> bool:
+        """Whether there is a pipe to borrow; without a file descriptor for one, bytes are copied instead."""
+        if not self._spare:
+            try:
+                self._spare.append(Pipe())
+            except OSError:
+                return False
+        return True
+
     def give_back(self, pipe: Pipe, *, is_empty: bool) -> None:
         """Return a pipe; one that still holds bytes is closed."""
         if is_empty and len(self._spare) < _SPARE_PIPES_MAX:
@@ -91,7 +100,8 @@ async def _fill(source: Transport, pipe: Pipe, count: int) -> int:
             )
         except BlockingIOError:
             await source.wait_readable()
-        except ConnectionError:
+        except OSError:
+            # Reset, or timed out: as with recv_into, an end.
             return 0
 
 

@@ -56,6 +56,10 @@ class CloseReason(Enum):
         "EB-NET-022",
         "a group request came before its client logged in, as the cluster wants; set its security.protocol and sasl.*",
     )
+    NO_DESCRIPTORS = (
+        "EB-NET-023",
+        "no file descriptors are left for another client; raise the limit of open files (ulimit -n, LimitNOFILE)",
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

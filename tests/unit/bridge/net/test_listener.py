@@ -10,6 +10,11 @@ from bridge.session.directory import Address
 from tests.support.scripted_broker import LOOPBACK
 
 
+def never(_sock: socket.socket, error: OSError) -> bool:
+    """Every connection can be accepted."""
+    raise AssertionError(error)
+
+
 async def test_connections_are_handed_over_with_their_host() -> None:
     """Several that came at once are all taken."""
     listening = listen(Address(LOOPBACK, 0))
@@ -22,7 +27,7 @@ async def test_connections_are_handed_over_with_their_host() -> None:
 
     clients = [socket.create_connection((LOOPBACK, port)) for _ in range(5)]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(accept_from, listening, take)
+        nursery.start_soon(accept_from, listening, take, never)
         await all_taken.wait()
         nursery.cancel_scope.cancel()
     assert [host for _, host in taken] == [LOOPBACK] * 5
@@ -54,6 +59,6 @@ async def test_connection_that_nobody_takes_is_closed() -> None:
 
     with listening, socket.create_connection((LOOPBACK, bound_port(listening))) as client:
         with pytest.raises(ValueError, match="a bug"):
-            await accept_from(listening, take)
+            await accept_from(listening, take, never)
         assert listening.fileno() >= 0
         assert await trio.to_thread.run_sync(client.recv, 1) == b""
