@@ -20,6 +20,7 @@ from bridge.migration.route import Road
 from translators.dialects.versioned import UnreadableRecord
 
 LOG = logging.getLogger("epochbridge.app")
+PRIVATE = 0o700
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -69,9 +70,10 @@ def keep_journal(
 
 
 def _make_folder(folder: Path) -> None:
-    """Nobody else has to read what members are called."""
+    """Nobody else has to read what members are called, whatever the umask and whoever made the folder."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        folder.chmod(PRIVATE)
     except OSError as problem:
         raise JournalRefused(
             f"the folder {folder} for the journal can't be made: {problem}; name a file in journal.path, "

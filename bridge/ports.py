@@ -5,7 +5,7 @@ It must not know any room that offers or uses them.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
@@ -54,6 +54,16 @@ class JournalUnavailable(Exception):
 
 class JournalFull(JournalUnavailable):
     """There is no room for the entries; what was written before is safe."""
+
+
+@runtime_checkable
+class TellsGroups(Protocol):
+    """Entries that tell which groups they concern, so that a journal can name what it lost."""
+
+    @property
+    def groups(self) -> Collection[GroupId]:
+        """Each of them once."""
+        ...
 
 
 class Journal(Protocol):

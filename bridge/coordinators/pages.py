@@ -3,9 +3,12 @@
 It must not know what entries mean, nor where they are kept.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
+
+from bridge.ports import TellsGroups
+from translators.dialects.ids import GroupId
 
 AT_ONCE_MAX = 500
 """Encoding more than this keeps everybody waiting for longer than a thread costs: thousands of members converted."""
@@ -25,6 +28,11 @@ class Pages(Collection[bytes]):
     def __init__(self, pages: Iterable[Page]) -> None:
         self._pages = tuple(pages)
 
+    @property
+    def groups(self) -> frozenset[GroupId]:
+        """Which groups they concern."""
+        return _groups_of(self._pages)
+
     def __len__(self) -> int:
         """How many entries there are."""
         return len(self._pages)
@@ -38,11 +46,36 @@ class Pages(Collection[bytes]):
         return any(one == entry for one in self)
 
 
+class Encoded(Collection[bytes]):
+    """Entries that are encoded already, and which groups they concern."""
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        self.groups = _groups_of(pages)
+        self._entries = tuple(Pages(pages))
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The entries in their order."""
+        return iter(self._entries)
+
+    def __contains__(self, entry: object) -> bool:
+        """Whether this entry is among them."""
+        return entry in self._entries
+
+
 class Blocks(Collection[bytes]):
     """Several collections of entries, one behind the other, not read before they are wanted."""
 
     def __init__(self, blocks: Iterable[Collection[bytes]]) -> None:
         self._blocks = tuple(blocks)
+
+    @property
+    def groups(self) -> frozenset[GroupId]:
+        """Which groups they concern, as far as they tell."""
+        return frozenset[GroupId]().union(*(block.groups for block in self._blocks if isinstance(block, TellsGroups)))
 
     def __len__(self) -> int:
         """How many entries there are in all of them."""
@@ -59,5 +92,15 @@ class Blocks(Collection[bytes]):
 
 def bind(pages: list[Page]) -> Collection[bytes]:
     """The entries of a turn: encoded now, or when they are read if they are many."""
-    bound = Pages(pages)
-    return bound if len(pages) > AT_ONCE_MAX else tuple(bound)
+    if not pages:
+        return ()
+    return Pages(pages) if len(pages) > AT_ONCE_MAX else Encoded(pages)
+
+
+def _groups_of(pages: Iterable[Page]) -> frozenset[GroupId]:
+    named: set[GroupId] = set()
+    for page in pages:
+        group_id: object = getattr(page.value, "group_id", None)
+        if isinstance(group_id, str):
+            named.add(GroupId(group_id))
+    return frozenset(named)

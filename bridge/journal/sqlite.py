@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import trio
 
-from bridge.journal.sqlite_file import FileSettings, JournalFile, open_file, recover_file
-from bridge.ports import Condense
+from bridge.journal.sqlite_file import FileSettings, JournalFile, Opened, open_file
+from bridge.journal.sqlite_recovery import recover_file
+from bridge.ports import Condense, TellsGroups
 
 OVERGROWN_BYTES = 16_777_216
 """Below this size compaction does not pay."""
@@ -48,7 +49,8 @@ class SqliteJournal:
     async def write(self, entries: Collection[bytes]) -> None:
         """Write one block and wait for the disk."""
         async with self._one_at_a_time:
-            self._bytes += await trio.to_thread.run_sync(self._file.append, entries)
+            groups = entries.groups if isinstance(entries, TellsGroups) else ()
+            self._bytes += await trio.to_thread.run_sync(self._file.append, entries, groups)
 
     def replay(self) -> Iterator[bytes]:
         """Every entry; raises JournalDamaged where one is not whole."""
@@ -88,9 +90,33 @@ def open_journal(settings: FileSettings, *, recovers: bool = False) -> SqliteJou
     if damaged is not None:
         LOG.error("EB-JOURNAL-005: the journal was damaged and is kept as %s; members it lost join anew", damaged)
     file = open_file(settings)
-    if file.cut_frames:
+    _tell(settings, file.opened)
+    return SqliteJournal(file)
+
+
+def _tell(settings: FileSettings, opened: Opened) -> None:
+    """What the operator should know of a journal that can be used."""
+    if opened.is_upgraded:
+        LOG.info(
+            "the journal %s is of a release that kept no number beside it: what it lost before today can't be known",
+            settings.path,
+        )
+    if opened.lost is not None:
+        LOG.error(
+            "EB-JOURNAL-008: of the journal %s %s; the machine went down, and journal.sync is normal: members of these "
+            "groups join anew",
+            settings.path,
+            opened.lost,
+        )
+    elif opened.cut_frames:
         LOG.warning(
             "EB-JOURNAL-006: the last append was cut off (%d pages dropped); nobody had been told of it",
-            file.cut_frames,
+            opened.cut_frames,
         )
-    return SqliteJournal(file)
+    if opened.behind > 1:
+        LOG.warning(
+            "EB-JOURNAL-009: the number beside the journal %s lacked its last %d blocks: it was exchanged for an older "
+            "copy, or lost its end with the machine; nothing is missing",
+            settings.path,
+            opened.behind,
+        )

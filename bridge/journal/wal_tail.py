@@ -4,7 +4,6 @@ It must not know tables or entries; the format is section 4 of sqlite.org/filefo
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from struct import Struct
 
 _HEADER = Struct(">8I")
@@ -31,12 +30,8 @@ class WalScan:
         return sum(1 for number in self.commits if number > valid)
 
 
-def scan_wal(path: Path) -> WalScan:
-    """Look at a write-ahead log before SQLite opens it; a missing or empty one has no frames."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return WalScan()
+def scan_log(data: bytes) -> WalScan:
+    """Look at a write-ahead log as it was before SQLite opened it; a missing or empty one has no frames."""
     if len(data) < _HEADER.size:
         return WalScan(odd_bytes=len(data))
     if not _is_whole_header(data):

@@ -5,17 +5,20 @@ It must not know what records mean.
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import trio
 
 from bridge.coordinators.ledger import Ledger
+from bridge.journal import sqlite_file
+from bridge.journal.acknowledged import AcknowledgedFile, Counts
 from bridge.journal.memory import MemoryJournal
 from bridge.journal.sqlite import open_journal
-from bridge.journal.sqlite_file import FileSettings
+from bridge.journal.sqlite_file import FileSettings, open_file
 from tests.benchmarks.engine import settled_group
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.support.owned_group import ClassicClient
@@ -28,6 +31,7 @@ ROUNDS = 5
 SECONDS = 2.0
 CLIENTS = 1_000
 """Who waits at most for the disk at one time, each for the records of one turn."""
+LONE_APPENDS = 200
 RECORDS_PER_S = Target(bound=20_000, at_least=True)
 DONE = SyncGroupReply(error=ErrorCode.NONE)
 """An answer that waits for the disk, as those to signs of life don't."""
@@ -71,9 +75,12 @@ def measure_journal(directory: Path) -> list[Figure]:
     """The journal and a plain file that is flushed as often, in turns."""
     turns = list(_turns())
     durable_per_s: list[float] = []
+    bare_per_s: list[float] = []
     per_cpu_s: list[float] = []
     plain_per_s: list[float] = []
     for number in range(ROUNDS):
+        with unguarded():
+            bare_per_s.append(trio.run(_write, Load(turns), directory / f"bare-{number}.db"))
         before_s = time.process_time()
         load = Load(turns)
         durable_per_s.append(trio.run(_write, load, directory / f"journal-{number}.db"))
@@ -93,6 +100,14 @@ def measure_journal(directory: Path) -> list[Figure]:
             baseline=plain,
             note=note,
         ),
+        Figure(
+            name="the same, what the number beside the journal leaves",
+            value=middle([guarded / bare for guarded, bare in zip(durable_per_s, bare_per_s, strict=True)]),
+            unit="x",
+            baseline=Baseline(name="the journal without its number, /s", value=1.0),
+            note=f"without: {spread(bare_per_s)}",
+        ),
+        *_lone_appends(turns[0], directory),
         Figure(name="the same per CPU second", value=middle(per_cpu_s), unit="/CPU s", note=spread(per_cpu_s)),
     ]
 
@@ -108,6 +123,43 @@ def _turns() -> Iterator[tuple[bytes, ...]]:
         if client.is_joined:
             client.end_join()
             yield tuple(group.owner.entries())
+
+
+class _Unwritten(AcknowledgedFile):
+    """The number as releases kept it that had none: nowhere."""
+
+    def note(self, counts: Counts, groups: Collection[str]) -> None:
+        """Keep nothing."""
+
+    def settle(self, counts: Counts) -> None:
+        """Keep nothing."""
+
+
+@contextmanager
+def unguarded() -> Iterator[None]:
+    """Journals opened meanwhile write no number beside them."""
+    with patch.object(sqlite_file, "AcknowledgedFile", _Unwritten):
+        yield
+
+
+def _lone_appends(entries: Sequence[bytes], directory: Path) -> Iterator[Figure]:
+    """How long one append takes that nobody shares, with and without the number, in turns."""
+    for sync in ("full", "normal"):
+        took_ms: dict[str, list[float]] = {"with": [], "without": []}
+        for number in range(ROUNDS):
+            for kind, guard in (("without", unguarded()), ("with", nullcontext())):
+                path = directory / f"lone-{sync}-{kind}-{number}.db"
+                with guard, closing(open_file(FileSettings(path=path, sync=sync))) as file:
+                    for _ in range(LONE_APPENDS):
+                        begin = time.perf_counter()
+                        file.append(entries, ("group",))
+                        took_ms[kind].append((time.perf_counter() - begin) * 1000)
+        yield Figure(
+            name=f"one append alone, journal.sync {sync}",
+            value=middle(took_ms["with"]),
+            unit="ms",
+            baseline=Baseline(name="without its number, ms", value=middle(took_ms["without"])),
+        )
 
 
 async def _write(load: Load, path: Path) -> float:

@@ -59,6 +59,7 @@ async def test_journal_that_nobody_names_is_the_bridge_s_own(tmp_path: Path) -> 
     environment = {"XDG_STATE_HOME": str(tmp_path)}
     config = Config(Settings(bootstrap=("kafka-1:9092", "kafka-2:9092"), listen="[::1]:9192"), RULES)
     path = tmp_path / "epochbridge" / "_1_9192-kafka-1_9092.db"
+    path.parent.mkdir(mode=0o777)
     assert own_path(config, environment) == path
     with keep_journal(config, groups_of(config), environment):
         assert path.exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from bridge.journal.acknowledged import path_beside
 from bridge.journal.refusals import JournalDamaged
 from bridge.journal.sqlite import SqliteJournal, open_journal
 from bridge.journal.sqlite_file import FileSettings, open_file
@@ -86,11 +87,14 @@ async def test_damaged_journal_opens_with_recovery_only(tmp_path: Path, caplog: 
 async def test_torn_tail_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """An append that was cut off is named in the log."""
     settings = settings_in(tmp_path)
+    beside = path_beside(settings.path)
     with closing(open_journal(settings)) as journal:
+        number = beside.read_bytes()
         await journal.append([b"a"])
         wal = settings.path.with_name("journal.db-wal")
         log, database = wal.read_bytes(), settings.path.read_bytes()
     settings.path.write_bytes(database)
     wal.write_bytes(log[:-1])
+    beside.write_bytes(number)
     with caplog.at_level(logging.WARNING), closing(open_journal(settings)):
         assert "EB-JOURNAL-006" in caplog.text

@@ -1,5 +1,6 @@
 """The journal's file: what was acknowledged is there after any death, and damage is never read over."""
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -10,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from bridge.journal.refusals import JournalDamaged, JournalForeign, JournalInUse, JournalRefused
-from bridge.journal.sqlite_file import FileSettings, open_file, recover_file
-from bridge.ports import JournalFull
+from bridge.journal import sqlite_file
+from bridge.journal.acknowledged import SUFFIX, path_beside, read
+from bridge.journal.refusals import JournalDamaged, JournalForeign, JournalIncomplete, JournalInUse, JournalRefused
+from bridge.journal.sqlite_file import FileSettings, Opened, open_file
+from bridge.journal.sqlite_recovery import recover_file
+from bridge.ports import JournalFull, JournalUnavailable
 
 BLOCKS = [[b"a", b"b"], [b"c" * 10_000], [b"d"]]
 ENTRIES = [entry for block in BLOCKS for entry in block]
+
+
+SUFFIXED = "journal.db" + SUFFIX
 
 
 def settings_in(folder: Path) -> FileSettings:
@@ -33,7 +40,7 @@ def write(settings: FileSettings) -> None:
 def killed_copy(settings: FileSettings, folder: Path) -> FileSettings:
     """What a kill -9 leaves of a journal that is open and written to: the files as they are at this moment."""
     folder.mkdir()
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", SUFFIX):
         shutil.copy(settings.path.with_name(settings.path.name + suffix), folder)
     return settings_in(folder)
 
@@ -49,6 +56,11 @@ def spoil(path: Path, needle: bytes) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(needle)] ^= 1
     path.write_bytes(data)
+
+
+def beside(settings: FileSettings) -> Path:
+    """The file that says up to where a journal was acknowledged."""
+    return path_beside(settings.path)
 
 
 def wal_of(settings: FileSettings) -> Path:
@@ -76,22 +88,25 @@ def test_entries_outlive_a_kill(tmp_path: Path, sync: str) -> None:
             copy = killed_copy(settings, tmp_path / f"copy-{number}")
             with closing(open_file(copy)) as found:
                 assert list(found.replay()) == [entry for written in BLOCKS[: number + 1] for entry in written]
-                assert found.cut_frames == 0
+                assert found.opened == Opened()
 
 
 @pytest.mark.parametrize("cut_bytes", [1, 24, 4_000, 4_119])
 def test_torn_tail_is_cut_and_reported(tmp_path: Path, cut_bytes: int) -> None:
-    """An append that was cut off is dropped whole, everything before it stays."""
+    """An append that was cut off before anybody was told of it is dropped whole, everything before it stays."""
     settings = settings_in(tmp_path)
     with closing(open_file(settings)) as file:
-        for block in BLOCKS:
+        for block in BLOCKS[:-1]:
             file.append(block)
+        number = beside(settings).read_bytes()
+        file.append(BLOCKS[-1])
         copy = killed_copy(settings, tmp_path / "copy")
     wal = wal_of(copy)
     wal.write_bytes(wal.read_bytes()[:-cut_bytes])
+    beside(copy).write_bytes(number)
     with closing(open_file(copy)) as found:
         assert list(found.replay()) == ENTRIES[:-1]
-        assert found.cut_frames > 0
+        assert found.opened.cut_frames > 0
         found.append([b"e"])
     assert entries_of(copy) == [*ENTRIES[:-1], b"e"]
 
@@ -116,7 +131,7 @@ def test_damaged_log_refuses_to_open(tmp_path: Path) -> None:
             file.append(block)
         copy = killed_copy(settings, tmp_path / "copy")
     spoil(wal_of(copy), b"c" * 100)
-    with pytest.raises(JournalDamaged, match="2 appends behind frame"):
+    with pytest.raises(JournalIncomplete, match="2 entries that had been acknowledged are missing"):
         open_file(copy)
 
 
@@ -129,7 +144,7 @@ def test_damaged_log_header_refuses_to_open(tmp_path: Path) -> None:
     data = bytearray(wal_of(copy).read_bytes())
     data[16] ^= 1
     wal_of(copy).write_bytes(data)
-    with pytest.raises(JournalDamaged, match="its write-ahead log is not whole"):
+    with pytest.raises(JournalIncomplete, match="1 entries that had been acknowledged are missing"):
         open_file(copy)
 
 
@@ -139,30 +154,8 @@ def test_missing_block_refuses_to_open(tmp_path: Path) -> None:
     write(settings)
     with closing(sqlite3.connect(settings.path, isolation_level=None)) as other:
         other.execute("DELETE FROM block WHERE number = 1")
-    with closing(open_file(settings)) as file, pytest.raises(JournalDamaged, match="block 1 of 3"):
-        list(file.replay())
-
-
-def test_recovery_keeps_what_is_whole_and_the_damaged_file(tmp_path: Path) -> None:
-    """The way out: blocks before the damage go on, the damaged file stays for whoever wants to look."""
-    settings = settings_in(tmp_path)
-    write(settings)
-    spoil(settings.path, b"c" * 100)
-    assert recover_file(settings) == tmp_path / "journal.db.damaged-1"
-    assert entries_of(settings) == [b"a", b"b"]
-    assert b"c" * 99 in (tmp_path / "journal.db.damaged-1").read_bytes()
-    assert recover_file(settings) is None
-
-
-def test_recovery_of_a_spoiled_header_begins_anew(tmp_path: Path) -> None:
-    """A file that is not SQLite any more holds nothing that could go on."""
-    settings = settings_in(tmp_path)
-    write(settings)
-    spoil(settings.path, b"SQLite format 3")
-    with pytest.raises(JournalDamaged, match="is no SQLite file"):
+    with pytest.raises(JournalDamaged, match="block 1 is to be the first, block 2 is"):
         open_file(settings)
-    assert recover_file(settings) == tmp_path / "journal.db.damaged-1"
-    assert entries_of(settings) == []
 
 
 def test_full_journal_takes_all_or_nothing(tmp_path: Path) -> None:
@@ -220,8 +213,8 @@ def test_newer_schema_is_refused(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     write(settings)
     with closing(sqlite3.connect(settings.path)) as other:
-        other.execute("PRAGMA user_version = 2")
-    with pytest.raises(JournalForeign, match="has schema 2, this release reads 1"):
+        other.execute("PRAGMA user_version = 3")
+    with pytest.raises(JournalForeign, match="has schema 3, this release reads 2"):
         open_file(settings)
 
 
@@ -229,3 +222,59 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
     """The error shows the path and what to look at."""
     with pytest.raises(JournalRefused, match=r"nowhere/journal\.db can't be opened.*check journal\.path"):
         open_file(settings_in(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_files_are_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    """Database, log and number, also those that were open to others before; and what is kept of a damaged one."""
+    before = os.umask(mask)
+    try:
+        settings = settings_in(tmp_path)
+        write(settings)
+        settings.path.chmod(0o666)
+        with closing(open_file(settings)) as file:
+            file.append([b"e"])
+            assert rights_in(tmp_path) == {"journal.db": 0o600, "journal.db-wal": 0o600, SUFFIXED: 0o600}
+        spoil(settings.path, b"c" * 100)
+        recover_file(settings)
+        rights = rights_in(tmp_path)
+        assert set(rights) == {"journal.db", SUFFIXED, "journal.db.damaged-1", "journal.db.damaged-1.acknowledged"}
+        assert set(rights.values()) == {0o600}
+    finally:
+        os.umask(before)
+
+
+def rights_in(folder: Path) -> dict[str, int]:
+    """Who may do what with each file."""
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+def test_number_that_can_t_be_written_tells_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fails between the append and its number: it counts as not written, and the next one as both."""
+    settings = settings_in(tmp_path)
+    with closing(open_file(settings)) as file:
+        file.append([b"a"])
+        monkeypatch.setattr(os, "fdatasync", broken_disk)
+        with pytest.raises(JournalUnavailable, match="EB-JOURNAL-011: the number beside the journal"):
+            file.append([b"b"])
+        monkeypatch.undo()
+        file.append([b"c"])
+    assert entries_of(settings) == [b"a", b"b", b"c"]
+
+
+def broken_disk(_: int) -> None:
+    """What a disk that fails says."""
+    raise OSError(5, "Input/output error")
+
+
+def test_log_is_settled_every_few_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`normal`: from then on it is known what power can't take; the log does not grow for ever."""
+    monkeypatch.setattr(sqlite_file, "CHECKPOINT_BYTES", 100_000)
+    settings = replace(settings_in(tmp_path), sync="normal")
+    with closing(open_file(settings)) as file:
+        for _ in range(60):
+            file.append([b"x" * 10_000])
+        reading = read(beside(settings))
+        assert reading is not None
+        assert 50 < reading.acknowledged.durable < reading.acknowledged.last == 60
+        assert wal_of(settings).stat().st_size < 300_000

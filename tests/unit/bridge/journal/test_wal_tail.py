@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from bridge.journal.wal_tail import WalScan, scan_wal
+from bridge.journal.wal_tail import WalScan, scan_log
 
 
 def write_log(path: Path, rows: int) -> bytes:
@@ -16,16 +16,14 @@ def write_log(path: Path, rows: int) -> bytes:
         return path.with_name(path.name + "-wal").read_bytes()
 
 
-def test_missing_log_has_no_frames(tmp_path: Path) -> None:
+def test_missing_log_has_no_frames() -> None:
     """After a proper end there is none."""
-    assert scan_wal(tmp_path / "none") == WalScan()
+    assert scan_log(b"") == WalScan()
 
 
 def test_frames_and_commits_are_counted(tmp_path: Path) -> None:
     """Each transaction ends with one commit frame; SQLite counts the same frames."""
-    log = tmp_path / "log"
-    log.write_bytes(write_log(tmp_path / "a.db", 3))
-    scan = scan_wal(log)
+    scan = scan_log(write_log(tmp_path / "a.db", 3))
     assert len(scan.commits) == 3
     assert scan.commits[-1] == scan.frames
     assert (scan.odd_bytes, scan.has_broken_header) == (0, False)
@@ -35,9 +33,7 @@ def test_frames_and_commits_are_counted(tmp_path: Path) -> None:
 
 def test_half_a_frame_is_odd(tmp_path: Path) -> None:
     """What was cut in the middle of a frame is seen."""
-    log = tmp_path / "log"
-    log.write_bytes(write_log(tmp_path / "a.db", 2)[:-100])
-    whole = scan_wal(log)
+    whole = scan_log(write_log(tmp_path / "a.db", 2)[:-100])
     assert whole.odd_bytes > 0
     assert len(whole.commits) == 1
 
@@ -51,16 +47,13 @@ def test_frames_of_an_older_log_do_not_count(tmp_path: Path) -> None:
             connection.execute(f"CREATE TABLE t{number} (x)")
         connection.execute("PRAGMA wal_checkpoint(RESTART)")
         connection.execute("CREATE TABLE anew (x)")
-        scan = scan_wal(path.with_name("a.db-wal"))
+        scan = scan_log(path.with_name("a.db-wal").read_bytes())
     assert len(scan.commits) == 1
 
 
 def test_broken_header_is_seen(tmp_path: Path) -> None:
     """Its checksum tells."""
-    log = tmp_path / "log"
     data = bytearray(write_log(tmp_path / "a.db", 1))
     data[17] ^= 1
-    log.write_bytes(data)
-    assert scan_wal(log).has_broken_header
-    log.write_bytes(b"\0" * 10)
-    assert scan_wal(log) == WalScan(odd_bytes=10)
+    assert scan_log(bytes(data)).has_broken_header
+    assert scan_log(b"\0" * 10) == WalScan(odd_bytes=10)
