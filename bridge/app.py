@@ -127,7 +127,12 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
     observed = watch.over_requests(groups)
     failures = groups.supervised
     backstage = Backstage(
-        groups=observed, passing=passing, switchboard=switchboard, counters=counters, failures=failures
+        groups=observed,
+        passing=passing,
+        switchboard=switchboard,
+        counters=counters,
+        failures=failures,
+        holds=groups.holds,
     )
     try:
         journal = keep_journal(config, groups, read_environment())

@@ -36,7 +36,10 @@ class Broker(Protocol):
         ...
 
     async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
-        """The group as its broker knows it: a consumer group where the broker has one of that name, else classic."""
+        """The group as its broker knows it: a consumer group where the broker has one of that name, else classic.
+
+        A share or streams group of that name is a classic one without members, whose protocol type is its kind.
+        """
         ...
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:

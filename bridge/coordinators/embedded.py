@@ -44,6 +44,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
+from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
 from bridge.supervision import LEDGER, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
@@ -112,6 +113,10 @@ class EmbeddedGroups:
         """Have the engine know the topics that the cluster has now; raises BrokerUnreachable."""
         await self._topics.look()
         self._catch_up()
+
+    def holds(self, group_id: GroupId) -> bool:
+        """Whether there is a group of that name here, with members or without."""
+        return group_type(self.owner.shard, group_id) is not None
 
     def now_ms(self) -> int:
         """The time that deadlines of groups are counted in."""

@@ -1,10 +1,10 @@
-"""What has to be known before a join may be decided: that the broker has no members of the group, and its topics.
+"""What has to be known before a join may be decided: that the broker has nobody in the group, and its topics.
 
 It must not know members, machines or the engine's state.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -12,7 +12,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.topics import TopicWatcher
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import Profile, read_profile
-from translators.dialects.admin import DescribedGroup
+from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -48,6 +48,7 @@ class Questions:
     asks_topics: bool
     names: frozenset[TopicName] = frozenset()
     worth_a_look: bool = False
+    is_classic: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
@@ -78,13 +79,15 @@ class Gate:
 
         A member that joins again although nobody called it (`is_uncalled`) has most likely seen topics change.
         """
-        asks_members = request.group_id not in self._cleared
+        asks_members, is_classic = request.group_id not in self._cleared, isinstance(request, JoinGroup)
         if _has_new_pattern(request):
-            return Questions(request.group_id, asks_members, asks_topics=True)
+            return Questions(request.group_id, asks_members, asks_topics=True, is_classic=is_classic)
         names = frozenset(wanted_topics(request))
         if self._catalog.knows(names):
-            return Questions(request.group_id, asks_members, asks_topics=is_uncalled, worth_a_look=is_uncalled)
-        return Questions(request.group_id, asks_members, asks_topics=True, names=names)
+            return Questions(
+                request.group_id, asks_members, is_uncalled, worth_a_look=is_uncalled, is_classic=is_classic
+            )
+        return Questions(request.group_id, asks_members, asks_topics=True, names=names, is_classic=is_classic)
 
     def forget(self, group_id: GroupId) -> None:
         """The group is empty: ask again before its next first member."""
@@ -108,7 +111,7 @@ class Gate:
                 elif questions.asks_topics:
                     await self._look_at_topics(questions.names)
                 if questions.asks_members:
-                    return await self._ask_members(questions.group_id)
+                    return _in_words_of(questions, await self._ask_members(questions.group_id))
         except BrokerUnreachable as problem:
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         except trio.TooSlowError:
@@ -144,6 +147,13 @@ class Gate:
         if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
             reason = f"the broker describes the group with {described.error.name}; the client tries again"
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+        if isinstance(described, DescribedGroup) and described.protocol_type in OTHER_KINDS:
+            reason = (
+                f"the broker has a {described.protocol_type} group of that name ({described.group_state}), and one "
+                "name is one group; take another name, or delete that group"
+            )
+            self.bypassed[group_id] = reason
+            return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         if described.members:
             names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
             reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
@@ -161,6 +171,13 @@ class Gate:
             await trio.sleep(DESCRIBE_PAUSE_MS / 1000)
             described = await self._broker.describe_group(group_id)
         return described
+
+
+def _in_words_of(questions: Questions, refusal: Refusal | None) -> Refusal | None:
+    """Kafka tells a classic client of a group of another kind by another code (4.3.1)."""
+    if refusal is not None and refusal.code is ErrorCode.GROUP_ID_NOT_FOUND and questions.is_classic:
+        return replace(refusal, code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return refusal
 
 
 def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[TopicName]:

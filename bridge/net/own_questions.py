@@ -19,7 +19,15 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
 from bridge.wire.metadata import all_topics_request, metadata_version, read_metadata
 from bridge.wire.versions import VersionTable
-from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
+from translators.dialects.admin import (
+    SHARE_GROUP,
+    STREAMS_GROUP,
+    DescribedGroup,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListGroups,
+    ListGroupsReply,
+)
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -38,6 +46,7 @@ COORDINATOR_TRIES = 20
 COORDINATOR_PAUSE_S = 0.25
 FIND_COORDINATOR_VERSION_MAX = 3
 OFFSET_COMMIT_VERSION_MAX = 9
+FIRST_LIST_GROUPS_BY_TYPE = 5
 OFFSET_FETCH_VERSION_MAX = 9
 """Version 10 names topics by id alone; what is fetched here is shown and committed by name."""
 _NOT_YET = frozenset(
@@ -91,7 +100,21 @@ class OwnQuestions:
             consumers = await self._ask(node_id, ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
             if consumers.groups and consumers.groups[0].error not in _KNOWS_NO_CONSUMER_GROUP:
                 return consumers.groups[0]
-        return found
+        return found if found.members else await self._with_other_kind(node_id, found)
+
+    async def _with_other_kind(self, node_id: int, found: DescribedGroup) -> DescribedGroup:
+        """The same, with the kind and state of a share or streams group of that name: they have a list in common only.
+
+        Only brokers that have such groups are asked, since others may refuse a filter that they don't know.
+        """
+        versions = await self._versions(node_id)
+        kinds = tuple(kind for key, kind in _OTHER_KINDS.items() if key in versions)
+        listing = versions.get(ApiKey.LIST_GROUPS)
+        if not kinds or listing is None or listing.highest < FIRST_LIST_GROUPS_BY_TYPE:
+            return found
+        listed = await self._ask(node_id, ListGroups(types=kinds), ListGroupsReply)
+        same = [group for group in listed.groups if group.group_id == found.group_id and group.group_type in kinds]
+        return replace(found, group_state=same[0].group_state, protocol_type=same[0].group_type) if same else found
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
@@ -183,7 +206,9 @@ class OwnQuestions:
 _API_KEYS: dict[type[object], ApiKey] = {
     DescribeGroups: ApiKey.DESCRIBE_GROUPS,
     ConsumerGroupDescribe: ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ListGroups: ApiKey.LIST_GROUPS,
     OffsetFetch: ApiKey.OFFSET_FETCH,
     OffsetCommit: ApiKey.OFFSET_COMMIT,
 }
+_OTHER_KINDS = {ApiKey.SHARE_GROUP_HEARTBEAT: SHARE_GROUP, ApiKey.STREAMS_GROUP_HEARTBEAT: STREAMS_GROUP}
 _VERSIONS_MAX = {ApiKey.OFFSET_COMMIT: OFFSET_COMMIT_VERSION_MAX, ApiKey.OFFSET_FETCH: OFFSET_FETCH_VERSION_MAX}

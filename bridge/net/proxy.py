@@ -41,6 +41,7 @@ from bridge.supervision import (
     start_job,
 )
 from bridge.telling import REPEAT_MS, Teller
+from translators.dialects.ids import GroupId
 
 PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
@@ -60,6 +61,8 @@ class Backstage:
     switchboard: Switchboard
     counters: Counters
     failures: Failures = field(default_factory=Failures)
+    holds: Callable[[GroupId], bool] = lambda _: False
+    """Whether there is a group of that name behind `groups`."""
 
 
 class Proxy:
@@ -69,7 +72,8 @@ class Proxy:
         self._settings = settings
         self._nursery = nursery
         self._switchboard = backstage.switchboard
-        rules = Rules(limits=settings.limits, router=Router(settings.rules), node=settings.node)
+        router = Router(settings.rules)
+        rules = Rules(limits=settings.limits, router=router, node=settings.node, holds=backstage.holds)
         self._house = House(
             rules=rules,
             groups=backstage.groups,

@@ -3,6 +3,7 @@
 It must not know sockets, tasks or the other connections.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,11 +23,12 @@ from bridge.wire.codec.registry import SUPPORTED, Reply, Request, encode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
+from bridge.wire.other_kinds import group_of, is_of_other_kind, refuse_other_kind
 from bridge.wire.rewrite import carries_addresses
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity
+from translators.dialects.ids import ClientIdentity, GroupId
 
 SPARE_PART = 4
 """Of what is held of an answer, one such part is kept for all in it that is no record."""
@@ -47,6 +49,8 @@ class Rules:
     limits: Limits
     router: Router
     node: int = 0
+    holds: Callable[[GroupId], bool] = lambda _: False
+    """Whether the bridge has a group of that name."""
 
 
 class Relayed(NamedTuple):
@@ -97,6 +101,7 @@ class ClientSession:
         self.limits = rules.limits
         self._groups = GroupRequests(rules.router, rules.limits.elements_max)
         self._passing = passing
+        self._holds = rules.holds
 
     @property
     def bytes_held(self) -> int:
@@ -136,6 +141,8 @@ class ClientSession:
             return Relayed(None)
         if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
             self._passing.fetched(header, head.data, self.identity)
+        if is_of_other_kind(header.api_key):
+            return self._other_kind(head)
         if carries_addresses(header.api_key, header.api_version):
             return self._rewritten(head)
         if header.api_key == ApiKey.SASL_HANDSHAKE:
@@ -226,6 +233,21 @@ class ClientSession:
             return Rewritten(slot, hear)
         slot.streams = True
         return Relayed(slot)
+
+    def _other_kind(self, head: Head) -> Decision:
+        """A share or streams group is the broker's, unless the bridge has the name: one name is one group."""
+        header = head.header
+        if head.left:
+            return Relayed(self._reserve_stream(header))
+        try:
+            group_id = group_of(header, head.data)
+        except MalformedFrame as error:
+            return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
+        if not self._holds(group_id):
+            return Relayed(self._reserve_stream(header))
+        slot = self._reserve(header)
+        self.outbox.fill(slot, refuse_other_kind(header, group_id))
+        return Answered(slot)
 
     def _reads_fetch(self) -> bool:
         return self._passing.awaits_fetch(self.identity)

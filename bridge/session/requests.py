@@ -13,6 +13,7 @@ from bridge.wire.answer_sizes import asks_for_records, size_end
 from bridge.wire.apis import ApiKey, Treatment, treatment
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
+from bridge.wire.other_kinds import is_of_other_kind
 from bridge.wire.skim import carries_node_endpoints
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
@@ -194,6 +195,8 @@ class RequestCutter:
                 return Rejected(CloseReason.MALFORMED_REQUEST, f"no acks in the first {len(data)} bytes of PRODUCE")
             return min(header.frame_bytes, len(data) + 256)
         if key == ApiKey.FETCH and header.frame_bytes <= self._limits.group_frame_bytes_max and self._reads_fetch():
+            return header.frame_bytes
+        if is_of_other_kind(key) and header.frame_bytes <= self._limits.group_frame_bytes_max:
             return header.frame_bytes
         if carries_node_endpoints(key, header.api_version) and asks_for_records(key, header.api_version):
             return _to_size(header, data)

@@ -10,6 +10,9 @@ from translators.dialects.ids import GroupId, InstanceId, MemberId
 
 NO_OPERATIONS = -2147483648
 """Authorized operations were not asked for."""
+SHARE_GROUP, STREAMS_GROUP = "share", "streams"
+"""Kinds of groups beside classic and consumer, as ListGroups names them."""
+OTHER_KINDS = frozenset({SHARE_GROUP, STREAMS_GROUP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

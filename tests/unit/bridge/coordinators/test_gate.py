@@ -30,12 +30,12 @@ def gate_of(broker: FakeBroker) -> Gate:
 async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:
     """Until the group is empty again."""
     gate = gate_of(FakeBroker())
-    asked = Questions(GROUP, asks_members=True, asks_topics=True, names=frozenset({TOPIC}))
+    asked = Questions(GROUP, asks_members=True, asks_topics=True, names=frozenset({TOPIC}), is_classic=True)
     assert gate.questions(join_request("a")) == asked
     assert await gate.ask(gate.questions(join_request("a"))) is None
     assert not gate.questions(join_request("a"))
     gate.forget(GROUP)
-    assert gate.questions(join_request("a")) == Questions(GROUP, asks_members=True, asks_topics=False)
+    assert gate.questions(join_request("a")) == Questions(GROUP, asks_members=True, asks_topics=False, is_classic=True)
 
 
 async def test_joins_that_wait_for_one_look_share_its_refusal(autojump_clock: MockClock) -> None:
@@ -136,3 +136,22 @@ def test_joins_are_told_from_other_requests() -> None:
     assert not is_join(leave_request("a"))
     assert set(wanted_topics(join_request("a"))) == set(wanted_topics(beat)) == {TOPIC}
     assert not set(wanted_topics(replace(join_request("a"), protocols=())))
+
+
+@pytest.mark.parametrize("kind", ["share", "streams"])
+async def test_group_of_another_kind_closes_its_name(kind: str, autojump_clock: MockClock) -> None:
+    """Kafka 4.3.1 says GROUP_ID_NOT_FOUND to a KIP-848 member and INCONSISTENT_GROUP_PROTOCOL to a classic one."""
+    other = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", protocol_type=kind)
+    broker = FakeBroker(described=other)
+    gate = gate_of(broker)
+    for join, code in (
+        (join_request("a"), ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        (native_join("n"), ErrorCode.GROUP_ID_NOT_FOUND),
+    ):
+        refusal = await gate.ask(gate.questions(join))
+        assert refusal is not None
+        assert (refusal.code, kind in refusal.reason) == (code, True)
+    assert kind in gate.bypassed[GROUP]
+    broker.described = replace(other, error=ErrorCode.GROUP_ID_NOT_FOUND, protocol_type="")
+    assert await gate.ask(gate.questions(join_request("a"))) is None
+    assert not gate.bypassed

@@ -1,7 +1,7 @@
 """The bridge's own questions to the cluster, answered by a broker in memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 import trio
@@ -21,7 +21,13 @@ from bridge.wire.codec.registry import Reply, encode_reply
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.frames import read_request_header
 from bridge.wire.versions import KNOWN, VersionRange, VersionTable
-from translators.dialects.admin import DescribedGroup, DescribedMember, DescribeGroupsReply
+from translators.dialects.admin import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroupsReply,
+)
 from translators.dialects.consumer import ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -130,7 +136,11 @@ DEAD = DescribeGroupsReply(groups=(DescribedGroup(error=ErrorCode.NONE, group_id
 MEMBER = DescribedMember(
     member_id=MemberId("m"), instance_id=None, client_id="c", client_host="h", metadata=b"", assignment=b""
 )
-FOUND: Answers = {ApiKey.FIND_COORDINATOR: coordinator(ErrorCode.NONE)}
+NO_GROUPS = ListGroupsReply(error=ErrorCode.NONE, groups=())
+FOUND: Answers = {
+    ApiKey.FIND_COORDINATOR: coordinator(ErrorCode.NONE),
+    ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, NO_GROUPS),
+}
 
 
 def no_consumer_group(code: ErrorCode) -> Reply:
@@ -219,3 +229,43 @@ async def test_bad_or_missing_answers_are_told(autojump_clock: MockClock) -> Non
         with pytest.raises(BrokerUnreachable, match=code):
             await cluster.questions().describe_group(GROUP)
     assert trio.current_time() >= ANSWER_TIMEOUT_S
+
+
+LISTED = ListedGroup(group_id=GROUP, protocol_type="share", group_state="Empty", group_type="share")
+
+
+@pytest.mark.parametrize(
+    ("listed", "kind"),
+    [
+        ((replace(LISTED, group_id=GroupId("other")), LISTED), "share"),
+        ((replace(LISTED, protocol_type="streams", group_type="streams"),), "streams"),
+        ((replace(LISTED, protocol_type="consumer", group_type="classic"),), ""),
+        ((), ""),
+    ],
+)
+async def test_group_of_another_kind_is_found(listed: tuple[ListedGroup, ...], kind: str) -> None:
+    """DescribeGroups and ConsumerGroupDescribe say nothing of a share or streams group but that it is not theirs."""
+    listing = replies(ApiKey.LIST_GROUPS, ListGroupsReply(error=ErrorCode.NONE, groups=listed))
+    answers = {
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: replies(
+            ApiKey.CONSUMER_GROUP_DESCRIBE, no_consumer_group(ErrorCode.GROUP_ID_NOT_FOUND)
+        ),
+        ApiKey.LIST_GROUPS: listing,
+    }
+    described = await MemoryCluster(FOUND | answers).questions().describe_group(GROUP)
+    assert isinstance(described, DescribedGroup)
+    assert described.protocol_type == kind
+
+
+async def test_broker_without_other_kinds_is_not_asked_for_them() -> None:
+    """It may refuse a filter that it does not know."""
+    versions: VersionTable = {
+        key: KNOWN[key] for key in (ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS)
+    }
+    answers: Answers = {
+        ApiKey.FIND_COORDINATOR: coordinator(ErrorCode.NONE),
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+    }
+    cluster = MemoryCluster(answers, versions)
+    assert not (await cluster.questions().describe_group(GROUP)).members

@@ -1,5 +1,7 @@
 """What is decided about each request of a connection."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.migration.route import Road, Router, Rule
@@ -206,3 +208,27 @@ def test_fetch_is_shown_while_somebody_waits_for_it() -> None:
     passing.listens = True
     assert isinstance(decide(session(passing), frame), Relayed)
     assert passing.fetches == [frame]
+
+
+@pytest.mark.parametrize("api_key", [ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT])
+def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_name(api_key: ApiKey) -> None:
+    """One name is one group: Kafka refuses the second kind, and the broker knows nothing of our groups."""
+    held: set[GroupId] = set()
+    one = ClientSession(replace(RULES, holds=held.__contains__), 1, "10.0.0.9", SeenGroups())
+    answer = ApiVersionsAnswer(versions=offer(KNOWN, rewrites_node_endpoints=False, has_embedded_rule=True))
+    frame = request(api_key, KNOWN[api_key].highest, 7, b"\x0bembedded-x" + bytes(9))
+
+    def decided(data: bytes) -> Decision:
+        head = one.requests.cut(memoryview(data), 0)
+        assert isinstance(head, Head)
+        one.requests.pass_on(head.left)
+        return one.decide(head, Offered(broker=dict(KNOWN), answer=answer))
+
+    assert isinstance(decided(frame), Relayed)
+    held.add(OURS)
+    refused = decided(frame)
+    assert isinstance(refused, Answered)
+    assert isinstance(decided(frame.replace(b"embedded-x", b"embedded-y")), Relayed)
+    assert isinstance(decided(request(api_key, KNOWN[api_key].highest, 7, b"\x7fshort")), Rejected)
+    huge = request(api_key, KNOWN[api_key].highest, 7, b"\x0bembedded-x" + bytes(RULES.limits.group_frame_bytes_max))
+    assert isinstance(decided(huge[:200]), Relayed)

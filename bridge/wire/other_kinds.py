@@ -1,0 +1,60 @@
+"""Heartbeats of share and streams groups (KIP-932, KIP-1071): which group they are of, and Kafka's refusal of them.
+
+It must not know which groups there are, nor anything else of these protocols: they are the broker's.
+"""
+
+from collections.abc import Callable
+
+from bridge.wire.apis import ApiKey, api_name
+from bridge.wire.codec.primitives import Fault, string_reader
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import RequestHeader, response_frame
+from bridge.wire.packing import INT16, INT32, nullable_string
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+
+_NOTHING = INT32.pack(0)
+_NULL_ID, _EMPTY_ID, _NO_TAGS = b"\x00", b"\x01", b"\x00"
+_NO_STRUCT = b"\xff"
+
+_read_group_id = string_reader(compact=True, nullable=False)
+
+
+def _share_tail() -> bytes:
+    """Member id, epoch, heartbeat interval, assignment."""
+    return _NULL_ID + _NOTHING + _NOTHING + _NO_STRUCT + _NO_TAGS
+
+
+def _streams_tail() -> bytes:
+    """Member id, epoch, three intervals, the status; active, standby and warm-up tasks; endpoints and their epoch."""
+    return _EMPTY_ID + _NOTHING * 4 + b"\x01" + b"\x00" * 3 + _NOTHING + b"\x00" + _NO_TAGS
+
+
+_TAILS: dict[int, tuple[str, Callable[[], bytes]]] = {
+    ApiKey.SHARE_GROUP_HEARTBEAT: ("share", _share_tail),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: ("streams", _streams_tail),
+}
+
+
+def is_of_other_kind(api_key: int) -> bool:
+    """Whether a request keeps somebody in a share or streams group."""
+    return api_key in _TAILS
+
+
+def group_of(header: RequestHeader, data: bytes | memoryview) -> GroupId:
+    """The group of such a heartbeat, its first field in every version. Raises MalformedFrame."""
+    start = header.body_offset
+    try:
+        group_id, _ = _read_group_id(bytes(data[start:]), 0)
+    except Fault as fault:
+        api = api_name(header.api_key)
+        raise MalformedFrame(api, header.api_version, "group_id", start + fault.offset, fault.reason) from fault
+    return GroupId(str(group_id))
+
+
+def refuse_other_kind(header: RequestHeader, group_id: GroupId) -> bytes:
+    """GROUP_ID_NOT_FOUND as Kafka 4.3.1 says it where a group of that name is of another kind, as a whole frame."""
+    kind, tail = _TAILS[header.api_key]
+    message = nullable_string(f"Group {group_id} is not a {kind} group.", flexible=True)
+    body = _NOTHING + INT16.pack(ErrorCode.GROUP_ID_NOT_FOUND) + message + tail()
+    return response_frame(header.api_key, header.api_version, header.correlation_id, body)
