@@ -153,6 +153,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 groups=snapshots.counts,
                 passing=passing,
                 conversions=lambda: groups.log.conversions,
+                offsets_changed=lambda: groups.offsets.changes,
                 events=watch.event_counts,
                 failures=lambda: failures.counts,
                 rebalances=watch.figures.rebalances,

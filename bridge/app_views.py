@@ -100,6 +100,9 @@ class AppSnapshots:
             if snapshot is not None:
                 yield snapshot
 
+    def _reason(self, group_id: GroupId) -> str | None:
+        return self._groups.gate.bypassed.get(group_id) or self._groups.offsets.told.get(group_id)
+
     def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
         return GroupSummary(
             group_id=snapshot.group_id,
@@ -110,7 +113,7 @@ class AppSnapshots:
             assignment_epoch=snapshot.assignment_epoch,
             assignor=snapshot.assignor,
             member_count=len(snapshot.members),
-            reason=self._groups.gate.bypassed.get(snapshot.group_id),
+            reason=self._reason(snapshot.group_id),
             not_convertible=_text(find_departure_fault(self._owner.shard, snapshot.group_id)),
         )
 
@@ -124,7 +127,7 @@ class AppSnapshots:
             assignment_epoch=group.synced.generation,
             assignor=group.roster.protocol_name or "",
             member_count=len(group.members),
-            reason=self._groups.gate.bypassed.get(group.group_id),
+            reason=self._reason(group.group_id),
             not_convertible=self._upgrade_fault(group),
         )
 

@@ -41,8 +41,8 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSummary:
-    """One group in the list; `reason` says why it is refused or bypassed, None if it is served, and `not_convertible`
-    why it can't become one of the other kind at this moment, None if it can.
+    """One group in the list; `reason` says why it is refused or bypassed, or what is wrong with its offsets, None if
+    nothing is, and `not_convertible` why it can't become one of the other kind at this moment, None if it can.
 
     `type` is "classic" or "consumer"; a classic group's epochs are its generations, and its assignor the protocol that
     its members agreed on.

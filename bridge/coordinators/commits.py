@@ -43,6 +43,8 @@ class Ways:
     deliver: Callable[[RequestRef, GroupReply], None]
     report_foreign: Callable[[GroupId], None]
     hurry: Callable[[], None]
+    committed: Callable[[Commit, OffsetCommitReply | None], None] = lambda _commit, _reply: None
+    """Hears the broker's word on every commit, None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class CommitDesk:
 
         def take(reply: GroupReply | None) -> None:
             whole = reply
+            self._ways.committed(simple, reply if isinstance(reply, OffsetCommitReply) else None)
             if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
                 whole = merge_commit(simple, complete_commit_reply(reply, self._catalog), refused, self._metadata_max)
             self._take_answer(pending, commit_id, whole)

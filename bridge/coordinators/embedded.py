@@ -25,6 +25,7 @@ from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.joins import STARTING, Joins
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
+from bridge.coordinators.offset_watch import OffsetWatch
 from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
@@ -47,16 +48,16 @@ from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, Grou
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
-from bridge.supervision import LEDGER, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
+from bridge.supervision import LEDGER, OFFSETS, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
-from translators.dialects.admin import ListGroups
+from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
-from translators.dialects.messages import GroupRequest
-from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
@@ -90,12 +91,14 @@ class EmbeddedGroups:
         self.gate = Gate(broker, catalog, self._topics)
         self.joins = Joins(owner, self.gate, self.supervised, self._admit, self._refuse)
         self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
+        self.offsets = OffsetWatch(broker, lambda one: self.desk.queue.places_of({one}), settings.topics_refresh_ms)
         ways = Ways(
             begin=self._begin_commit,
             end=self._end_commit,
             deliver=self.ledger.deliver_at_once,
             report_foreign=self._report_foreign,
             hurry=self._alarm.hurry,
+            committed=self.offsets.committed,
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
@@ -233,9 +236,15 @@ class EmbeddedGroups:
 
     def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
         queue = self.desk.queue
-        turn = Turn(queue, places_deleted(request, queue), lambda reply: self._deliver(ref, reply))
+        turn = Turn(queue, places_deleted(request, queue), partial(self._end_view, ref, request))
         if not take_turn(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
             self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+
+    def _end_view(self, ref: RequestRef, request: ViewRequest, reply: GroupReply) -> None:
+        if isinstance(request, OffsetDelete | DeleteGroups):
+            for group_id in group_ids(request):
+                self.offsets.forget(group_id)
+        self._deliver(ref, reply)
 
     def _answer_view(self, ref: RequestRef, via: Via, request: ViewRequest, turn: Turn) -> None:
         try:
@@ -273,6 +282,7 @@ class EmbeddedGroups:
             start(LEDGER, self.ledger.run)
             start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))
             start(RECOMMIT, partial(self._recommit.run, lambda: live_groups(shard)))
+            start(OFFSETS, partial(self.offsets.run, lambda: live_groups(shard)))
             start(RETENTION, partial(self._retention.run, lambda: idle_groups(shard), partial(is_idle, shard)))
             start(OWNER, self._own)
             task_status.started()
@@ -318,6 +328,7 @@ class EmbeddedGroups:
         for notice in result.notices:
             if isinstance(notice, GroupEmptied):
                 self.gate.forget(notice.group_id)
+                self.offsets.forget(notice.group_id)
             self.log.hear(notice, self._clock.now_ms())
         self._alarm.hurry()
 

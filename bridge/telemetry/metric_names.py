@@ -74,6 +74,9 @@ GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
 PASSED = _counter("group_requests_passed", "Group requests that went through untouched.", "group", "api_key")
 CONVERSIONS = _counter("conversions", "Changes of a group's kind, by the kind and how it ended.", "to", "outcome")
+OFFSETS_CHANGED = _counter(
+    "offsets_changed_elsewhere", "Committed offsets of groups in use that were changed at the broker by somebody else."
+)
 
 DURATION = _histogram("rebalance_duration_seconds", "How long rebalances took.", "group", "protocol")
 STALL = _histogram(
@@ -120,7 +123,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
-        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS),
+        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),

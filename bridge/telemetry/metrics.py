@@ -59,6 +59,7 @@ class Readings:
     conversions: Callable[[], Mapping[tuple[str, str], int]] = dict
     events: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
+    offsets_changed: Callable[[], int] = int
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
     times: RequestTimes = field(default_factory=RequestTimes)
 
@@ -103,6 +104,7 @@ class BridgeCollector(Collector):
         yield from _of_groups(counts)
         yield from _as_kafka(counts)
         yield _of_conversions(readings.conversions())
+        yield _counter(names.OFFSETS_CHANGED, {(): readings.offsets_changed()})
         yield _of_passing(readings.passing)
         yield _counter(names.EVENTS, {(fate,): count for fate, count in readings.events().items()})
         yield _gauge(names.HELD, {(): readings.times.held})

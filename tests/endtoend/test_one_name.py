@@ -27,7 +27,7 @@ PATIENCE_S = 60.0
 CLIENT_ID = "second"
 NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 ERROR_AT, ERROR_END = 13, 15
-"""Where the code stands in the answer to a share or streams heartbeat: behind size, correlation id, tags, throttling."""
+"""Where the code stands in the answer to a share or streams heartbeat."""
 
 
 class Talker:

@@ -24,9 +24,15 @@ class _Gate:
 
 
 @dataclass
+class _Offsets:
+    told: dict[GroupId, str] = field(default_factory=dict)
+
+
+@dataclass
 class _Groups:
     owner: GroupOwner
     gate: _Gate
+    offsets: _Offsets = field(default_factory=_Offsets)
 
 
 @dataclass
@@ -155,3 +161,16 @@ def test_readiness_names_the_cause() -> None:
     assert _snapshots(group).readiness() == ()
     assert _snapshots(group, ready=False).readiness() == ("the bridge is draining",)
     assert _snapshots(group, ready=False, reachable=False).readiness() == ("no broker of the bootstrap list answers",)
+
+
+def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
+    """Unless the group is refused, which says more."""
+    group = OwnedGroup(partitions=2)
+    ConsumerClient(group, "native").beat()
+    gate, offsets = _Gate({}), _Offsets({GroupId("g"): "somebody reset them"})
+    snapshots = AppSnapshots(
+        cast(EmbeddedGroups, _Groups(group.owner, gate, offsets)), cast(Proxy, _Proxy(True, _Cluster(True)))
+    )
+    assert [summary.reason for summary in snapshots.groups()] == ["somebody reset them"]
+    gate.bypassed = {GroupId("g"): "foreign members"}
+    assert [summary.reason for summary in snapshots.groups()] == ["foreign members"]
