@@ -148,10 +148,10 @@ class Gate:
             reason = f"the broker describes the group with {described.error.name}; the client tries again"
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         if isinstance(described, DescribedGroup) and described.protocol_type in OTHER_KINDS:
-            reason = (
-                f"the broker has a {described.protocol_type} group of that name ({described.group_state}), and one "
-                "name is one group; take another name, or delete that group"
+            whose = (
+                f"the broker has a {quote(described.protocol_type)} group of that name ({quote(described.group_state)})"
             )
+            reason = f"{whose}, and one name is one group; take another name, or delete that group"
             self.bypassed[group_id] = reason
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         if described.members:

@@ -178,20 +178,20 @@ class OffsetWatch:
 
     def _tell_changed(self, group_id: GroupId, changes: list[Change]) -> None:
         self.changes += len(changes)
-        text = (
+        news = (
             f"committed offsets were changed at the broker, not through the bridge: {_list(changes)}; its members "
             "go on where they are and will commit over that: stop them first"
         )
-        self.told[group_id] = text
-        LOG.warning("EB-OFFSETS-007: group %r is in use, and its %s", group_id, text)
+        self.told[group_id] = news
+        LOG.warning("EB-OFFSETS-007: group %r is in use, and its %s", group_id, news)
 
     def _tell_overwritten(self, group_id: GroupId, group: _Watched) -> None:
         if not group.overwritten:
             return
         overwritten, group.overwritten = group.overwritten, []
-        text = f"offsets that were changed at the broker have been committed over by its members: {_list(overwritten)}"
-        self.told[group_id] = text
-        LOG.warning("EB-OFFSETS-008: group %r: %s", group_id, text)
+        news = f"offsets that were changed at the broker have been committed over by its members: {_list(overwritten)}"
+        self.told[group_id] = news
+        LOG.warning("EB-OFFSETS-008: group %r: %s", group_id, news)
 
 
 def _note_commit(group: _Watched, partition: TopicPartition, offset: int | None) -> None:
