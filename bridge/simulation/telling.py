@@ -123,10 +123,12 @@ class Telling:
 
     def _calls_allowed(self, actor: Actor, had: Partitions) -> int:
         """Decision 12: one, and one more after an expiry of 10 or 11; a cooperative client that loses and gains is
-        called for each, for what it loses others wait, and what it gains another may still be using.
+        called for each, for what it loses others wait, and what it gains another may still be using. One that doesn't
+        join by itself when it has let go is called once more for that.
         """
-        swaps = bool(had - actor.owned and actor.owned - had)
-        return 1 + self._is_slow + (actor.role.temper.is_cooperative and swaps)
+        temper = actor.role.temper
+        loses, gains = bool(had - actor.owned), bool(actor.owned - had)
+        return 1 + self._is_slow + (temper.is_cooperative and loses and gains) + (temper.waits_for_call and loses)
 
     def _joins_allowed(self, actor: Actor, had: Partitions) -> int:
         """Decision 12: one of the eager, two of the cooperative, three if they lose and gain; one more after an

@@ -47,7 +47,7 @@ class Size:
 
 SIZES = (
     Size(members=5, restarts=5, partitions=20, kinds_at_once=4),
-    Size(members=50, restarts=50, partitions=200, kinds_at_once=4),
+    Size(members=50, restarts=20, partitions=200, kinds_at_once=4),
     Size(members=200, restarts=20, partitions=400, kinds_at_once=2),
 )
 

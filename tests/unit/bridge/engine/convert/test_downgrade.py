@@ -79,6 +79,24 @@ def test_group_is_due_only_when_everybody_has_reached_the_target() -> None:
     assert due(bench) == [DowngradeDue(GROUP)]
 
 
+def test_group_is_not_due_while_a_departure_waits() -> None:
+    """A KIP-848 member that is restarted finds the group as it was; who doesn't come back leaves a classic one."""
+    waiting = replace(BEGINS_CLASSIC, departure_wait_ms=1_000)
+    bench, members = mixed(waiting)
+    heard(bench, members)
+    bench.pass_time(999)
+    heard(bench, members)
+    assert due(bench) == []
+    bench.pass_time(1)
+    heard(bench, members)
+    assert due(bench) == [DowngradeDue(GROUP)]
+    back, members = mixed(waiting)
+    assert back.native_join("again") is ErrorCode.NONE
+    back.pass_time(1_000)
+    heard(back, members)
+    assert due(back) == []
+
+
 @pytest.mark.parametrize(
     "settings",
     [
