@@ -1,0 +1,1 @@
+"""A mutation score of the rooms that decide, by the suites that judge them."""
