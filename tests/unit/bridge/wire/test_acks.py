@@ -52,5 +52,6 @@ def test_impossible_transactional_id_is_refused() -> None:
     """A negative length, or one longer than any string."""
     with pytest.raises(MalformedFrame, match="length -2 is negative"):
         expects_answer(3, b"\xff\xfe\x00\x00")
-    with pytest.raises(MalformedFrame, match="longer than"):
+    with pytest.raises(MalformedFrame, match="longer than") as refused:
         expects_answer(9, b"\xff\xff\xff\x01\x00\x00")
+    assert (refused.value.field, refused.value.offset) == ("transactional_id", 0)

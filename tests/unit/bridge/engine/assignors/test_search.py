@@ -18,3 +18,11 @@ def test_member_nobody_can_feed_is_not_reached() -> None:
     question = spec({"a": 1, "b": 1}, {"m1": "a", "m2": "ab"}, {"m1": "a0", "m2": "b0"})
     reach = search(flow(question))
     assert reach.costs[0] == reach.costs[1] > reach.load_price
+
+
+def test_giver_has_two_more_than_who_has_least() -> None:
+    """With one more, giving would only turn the difference round."""
+    two = search(flow(spec({"a": 2}, {"m1": "a", "m2": "a"}, {"m1": "a0 a1"})))
+    assert two.costs[:2] == [-2 * two.load_price, -2 * two.load_price + two.move_price + 1]
+    one = search(flow(spec({"a": 1}, {"m1": "a", "m2": "a"}, {"m1": "a0"})))
+    assert one.costs[0] == one.costs[1] > one.load_price

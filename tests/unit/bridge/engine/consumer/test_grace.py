@@ -83,6 +83,14 @@ def test_replacement_takes_the_share_and_nobody_else_is_told() -> None:
     assert others_told(bench) == set()
 
 
+def test_nothing_is_kept_where_both_waits_are_off() -> None:
+    """Not even until the same millisecond: the journal would be told of a seat that nobody can take."""
+    bench = trio_of_hosts(NOTHING_KEPT)
+    leave(bench, "b")
+    assert not bench.group.kept
+    assert kept_until_ms(bench.group) == 0
+
+
 def test_share_that_nobody_comes_for_is_shared_when_the_time_is_over() -> None:
     """The grace is a bound."""
     bench = trio_of_hosts()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.convert.holdings import Holding, Unreadable, read_holdings, read_words, translatable_offer
 from tests.support.classic_bench import offer
-from tests.support.converted_group import ConversionBench, consumer_join, named, says
+from tests.support.converted_group import COOPERATIVE, ConversionBench, consumer_join, named, says
 from translators.dialects.classic import Protocol
 
 
@@ -32,6 +32,16 @@ def test_newcomer_of_a_running_rebalance_holds_nothing() -> None:
     holdings = {holding.member.member_id == first: holding for holding in holdings_of(bench.group)}
     assert (holdings[True].is_newcomer, holdings[True].using) == (False, named(*range(6)))
     assert (holdings[False].is_newcomer, holdings[False].using) == (True, frozenset())
+
+
+def test_newcomer_holds_nothing_whatever_it_says_of_an_earlier_life() -> None:
+    """It was never in this group: what it names may be in use by whoever comes to it next."""
+    bench = ConversionBench()
+    (first,) = bench.join_all(None, name=COOPERATIVE)
+    bench.hand_out({first: named(0, 1)})
+    bench.join(replace(consumer_join(name=COOPERATIVE), protocols=says(COOPERATIVE, named(5))))
+    newcomer = next(holding for holding in holdings_of(bench.group) if holding.member.member_id != first)
+    assert (newcomer.is_newcomer, newcomer.using) == (True, frozenset())
 
 
 def test_translatable_offer_is_the_first_known_protocol() -> None:
