@@ -128,9 +128,15 @@ class CommitDesk:
 
         def take(reply: GroupReply | None) -> None:
             whole = reply
-            self._ways.committed(simple, reply if isinstance(reply, OffsetCommitReply) else None)
-            if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
-                whole = merge_commit(simple, complete_commit_reply(reply, self._catalog), refused, self._metadata_max)
+            try:
+                self._ways.committed(simple, reply if isinstance(reply, OffsetCommitReply) else None)
+                if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
+                    complete = complete_commit_reply(reply, self._catalog)
+                    whole = merge_commit(simple, complete, refused, self._metadata_max)
+            except Exception:
+                # Not to end it would keep its partitions from their next owner for ever.
+                LOG.exception("EB-GROUP-002: the answer to commit %r makes no sense; please report this", pending)
+                whole = None
             self._take_answer(pending, commit_id, whole)
 
         if asked.topics or not refused:

@@ -121,6 +121,8 @@ class OwnQuestions:
         wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),), require_stable=True)
         reply = await self._ask(await self._find_coordinator(group_id), wanted, OffsetFetchReply)
         # Before version 8 the answer does not name its only group.
+        if not reply.groups:
+            raise BrokerUnreachable(f"EB-NET-031: OffsetFetch of {group_id!r} got no answer; asked again later")
         found = replace(reply.groups[0], group_id=group_id)
         if found.error is not ErrorCode.NONE:
             raise BrokerUnreachable(

@@ -271,8 +271,13 @@ async def serve_proxy(
         proxy = Proxy(settings, backstage, nursery)
         try:
             answered = False
-            with trio.move_on_after(FIRST_REFRESH_S):
+
+            async def look() -> None:
+                nonlocal answered
                 answered = await proxy.cluster.refresh()
+
+            with trio.move_on_after(FIRST_REFRESH_S):
+                await guarded(backstage.failures, REFRESH, look)
             start_job(nursery, backstage.failures, SWEEP, proxy.sweep)
             start_job(nursery, backstage.failures, REFRESH, partial(proxy.keep_refreshing, answered))
             task_status.started(proxy)

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.event_log.sinks import Line, Sink
@@ -141,7 +142,7 @@ class Recorder:
             threading.Event().wait(LINGER_S)
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """A bug costs a batch, not the log."""
+        """A bug costs one place one batch, not the log, nor other places anything."""
         try:
             work()
         except Exception:
@@ -151,13 +152,21 @@ class Recorder:
         queue = self._queue
         while queue:
             events = [_made(queue.popleft()) for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
-            lines = [Line(event, encode_event(event)) for event in events if event is not None]
+            lines = [line for line in map(_line, events) if line is not None]
             for sink in self._sinks:
-                sink.write(lines)
+                self._guarded(partial(sink.write, lines))
 
     def _tend(self) -> None:
         for sink in self._sinks:
-            sink.tend()
+            self._guarded(sink.tend)
+
+
+def _line(event: Event | None) -> Line | None:
+    try:
+        return None if event is None else Line(event, encode_event(event))
+    except Exception:
+        LOG.exception("EB-EVENTS-005: an event could not be written down; please report this")
+        return None
 
 
 def _made(event: Event | Pending) -> Event | None:

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators import commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.place_queue import PlaceQueue
 from bridge.engine.settings import EngineSettings
@@ -95,6 +97,26 @@ async def test_lost_answer_drains_and_the_client_comes_again(autojump_clock: Moc
         await trio.sleep(0.2)
         world.via.answer(committed)
         assert await code_of(world, waiting) is NONE
+        assert flights(world) == 0
+
+
+async def test_answer_that_cannot_be_understood_counts_as_none(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug there would else keep the partitions from their next owner for ever."""
+
+    def fail(*_: object) -> OffsetCommitReply:
+        raise ValueError("a bug")
+
+    async with embedded_world(settings=EmbeddedSettings(commit_drain_ms=5_000)) as world:
+        generation = await world.form()
+        ref = world.send(commit_request(generation, "a"))
+        with monkeypatch.context() as context:
+            context.setattr(commits, "merge_commit", fail)
+            world.via.answer(committed)
+        assert await code_of(world, ref) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert flights(world) == 1
+        await trio.sleep(5.1)
         assert flights(world) == 0
 
 

@@ -94,3 +94,15 @@ def test_a_place_that_is_away_does_not_hide_what_others_keep() -> None:
     recorder.say(BridgeStopped(reason="x"))
     recorder.close()
     assert (files.fate.written, topic.fate.written, recorder.written) == (1, 0, 1)
+
+
+def test_bug_of_one_place_costs_the_others_nothing() -> None:
+    """Whichever of them is asked first; and who can't tend what it has does not keep others from it."""
+    broken, sound = Memory(), Memory()
+    broken.is_broken = True
+    recorder = Recorder("7f", CLOCKS, [broken, sound], 10)
+    recorder.say(BridgeStopped(reason="x"))
+    recorder.close()
+    assert (len(broken.lines), len(sound.lines)) == (0, 1)
+    assert broken.is_closed
+    assert sound.is_closed
