@@ -7,6 +7,7 @@ import logging
 import signal
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from uuid import uuid4
 
@@ -36,6 +37,7 @@ from bridge.net.entrance import Entrance
 from bridge.net.listener import CannotListen
 from bridge.net.own_questions import OwnQuestions
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.recollection import FACT
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
@@ -138,6 +140,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
         journal = keep_journal(config, groups, read_environment())
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
+    backstage = replace(backstage, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
     watch.begin()
     with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
@@ -146,7 +149,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
-            groups.guard(lambda: closed_reason(config, proxy.cluster))
+            groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             readings = Readings(
                 statistics=proxy.statistics,
@@ -219,6 +222,16 @@ def _login_fault(config: Config, cluster: UpstreamCluster) -> Refusal | None:
         )
         return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
     return None
+
+
+def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
+    """Why joins and commits are told to come again, None if they need not: no broker was heard since the start."""
+    if cluster.has_answered:
+        return None
+    return Refusal(
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them",
+    )
 
 
 async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources, failures: Failures) -> str:

@@ -125,9 +125,12 @@ class EmbeddedGroups:
         """The time that deadlines of groups are counted in."""
         return self._clock.now_ms()
 
-    def guard(self, closed: Callable[[], Refusal | None]) -> None:
-        """Learn who says why nothing may be served now; None means that everything may."""
-        self._closed = closed
+    def guard(self, closed: Callable[[], Refusal | None], waits: Callable[[], Refusal | None] = lambda: None) -> None:
+        """Learn who says why nothing may be served now, and why nothing that the broker has a say in; None means none.
+
+        While the broker is waited for, members go on: heartbeats and what else their state alone decides is answered.
+        """
+        self._closed, self.joins.waits = closed, waits
 
     def keep(self, journal: Journal) -> None:
         """Go on with what a journal holds, and answer nothing any more that is not in it.
@@ -175,6 +178,8 @@ class EmbeddedGroups:
         self.ledger.expect(ref, request)
         is_commit = isinstance(request, OffsetCommit | TxnOffsetCommit)
         closed = self._closed() or (None if is_commit else self.ledger.closed)
+        if closed is None and is_commit:
+            closed = self.joins.waits()
         if closed is not None and not isinstance(request, ListGroups):
             self._refuse(ref, client, request, closed)
             return

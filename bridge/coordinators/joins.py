@@ -45,6 +45,8 @@ class Joins:
         self._admit = admit
         self._refuse = refuse
         self._nursery: trio.Nursery | None = None
+        self.waits: Callable[[], Refusal | None] = lambda: None
+        """Says why nothing can be asked of the broker now; None where it can."""
 
     def begin(self, nursery: trio.Nursery) -> None:
         """Looks at the broker run here from now on."""
@@ -62,6 +64,10 @@ class Joins:
                 self.held.follow(leader, arrival)
             return
         if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
+            waits = self.waits()
+            if waits is not None:
+                self._take_without_broker(arrival, request, waits)
+                return
             key = AskRef(request.group_id, request.member_id)
             is_uncalled = isinstance(request, JoinGroup) and self._owner.machines.is_at_rest(key)
             questions = self._gate.questions(request, is_uncalled=is_uncalled)
@@ -69,6 +75,24 @@ class Joins:
                 self._begin_look(arrival, questions)
                 return
         self._let_in(arrival)
+
+    def _take_without_broker(
+        self, arrival: Arrival, request: JoinGroup | ConsumerGroupHeartbeat, waits: Refusal
+    ) -> None:
+        """A client that lost its connection says all over again what it subscribes to (Java's): that is no join."""
+        if isinstance(request, ConsumerGroupHeartbeat) and self._says_nothing_new(request):
+            self._let_in(arrival)
+        else:
+            self._refuse(arrival.ref, arrival.client, arrival.request, waits)
+
+    def _says_nothing_new(self, request: ConsumerGroupHeartbeat) -> bool:
+        group = self._owner.shard.groups.get(request.group_id)
+        member = None if group is None else group.members.get(request.member_id)
+        if member is None or request.member_epoch <= JOIN_EPOCH:
+            return False
+        known, names = member.subscription, request.subscribed_topic_names
+        has_same_names = names is None or frozenset(names) == known.names
+        return has_same_names and (request.subscribed_topic_regex or None) in {None, known.pattern}
 
     def _begin_look(self, arrival: Arrival, questions: Questions) -> None:
         if self._nursery is None:

@@ -14,6 +14,7 @@ from bridge.net.clock import now_ms
 from bridge.net.entrance import Entrance, Finding, after, handshake_finding, refusal_finding
 from bridge.net.house import LOG
 from bridge.net.login import LoginRefused, log_in
+from bridge.net.recollection import Recollection, recollect
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
@@ -75,6 +76,47 @@ class UpstreamCluster:
         self._offered: dict[int | None, tuple[int, Offered]] = {}
         self._asking: dict[int | None, trio.Lock] = {}
         self._bootstrap_turn = 0
+        self._recollection: Recollection | None = None
+        self._recalled_offer: Offered | None = None
+        self.has_answered = False
+        """Whether a broker was heard in this life."""
+        self.keep: Callable[[str], None] = lambda _: None
+        """Takes what the next life shall know, whenever that may have changed."""
+
+    # -------- what an earlier life knew
+
+    def resume(self, text: str) -> None:
+        """Begin with what an earlier life knew of the same cluster: until a broker answers in this one, it counts.
+
+        Listeners are opened for the brokers that had some, so that clients find them where they were.
+        """
+        recollection = recollect(text)
+        if recollection is None or recollection.bootstrap != self._bootstrap_names():
+            return
+        self._recollection = recollection
+        self._recalled_offer = self._offer(ApiVersionsAnswer(versions=recollection.versions))
+        self.recall(recollection.entrance)
+        for broker in recollection.brokers:
+            self.learn((broker,))
+
+    def _remember(self) -> None:
+        """Let the next life know; without a word of a broker's versions there is nothing to begin with."""
+        _, offered = next(iter(self._offered.values()), (0, None))
+        if offered is not None:
+            versions = offered.broker
+        elif self._recollection is not None:
+            versions = self._recollection.versions
+        else:
+            return
+        ports = sorted((ours.port, node_id) for node_id, ours in self.directory.ours.items())
+        brokers = tuple(Endpoint(node_id, *self.directory.brokers[node_id]) for _, node_id in ports)
+        known = Recollection(
+            bootstrap=self._bootstrap_names(), entrance=self.entrance, brokers=brokers, versions=versions
+        )
+        self.keep(known.text())
+
+    def _bootstrap_names(self) -> tuple[str, ...]:
+        return tuple(map(str, self._settings.bootstrap))
 
     # -------- addresses
 
@@ -135,7 +177,9 @@ class UpstreamCluster:
     # -------- versions
 
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
-        """What the broker speaks, where that is known and fresh."""
+        """What the broker speaks, where that is known and fresh; before any has answered, what an earlier life knew."""
+        if self._recalled_offer is not None and not self.has_answered:
+            return self._recalled_offer
         known = self._offered.get(broker_id)
         if known is None or now_ms() - known[0] > self._settings.versions_max_age_ms:
             return None
@@ -154,6 +198,7 @@ class UpstreamCluster:
                 answer = await self._ask_versions(broker_id, wait_max_s)
                 if answer is not None:
                     self._offered[broker_id] = (now_ms(), self._offer(answer))
+                    self._remember()
                     return self._offered[broker_id][1]
             return None if stale is None else stale[1]
 
@@ -215,6 +260,9 @@ class UpstreamCluster:
             self._is_known_away = False
             LOG.info("the cluster answers again")
         self.is_reachable = is_heard
+        if is_heard:
+            self.has_answered = True
+            self._remember()
         return is_heard
 
     def _note(self, finding: Finding) -> None:

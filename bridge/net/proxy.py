@@ -63,6 +63,9 @@ class Backstage:
     failures: Failures = field(default_factory=Failures)
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether there is a group of that name behind `groups`."""
+    recalled: str | None = None
+    """What an earlier life knew of the cluster, see `recollection`; `keep` takes what the next one shall know."""
+    keep: Callable[[str], None] = lambda _: None
 
 
 class Proxy:
@@ -101,6 +104,9 @@ class Proxy:
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.teller)
+        self.cluster.keep = backstage.keep
+        if backstage.recalled is not None:
+            self.cluster.resume(backstage.recalled)
         start_job(nursery, self._house.failures, DOORMAN, self._house.doorman.run)
         self._start_accepting(first, None)
 

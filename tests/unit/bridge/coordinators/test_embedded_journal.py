@@ -21,7 +21,7 @@ from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, TopicName
 from translators.dialects.offsets import OffsetCommitReply
 
 UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -138,3 +138,28 @@ async def test_group_that_the_journal_never_heard_of_waits_for_its_survivors(aut
         assert [answer.error for answer in answers] == [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE, ErrorCode.NONE]
         waits, goes_on = (world.groups.owner.shard.groups[name] for name in (other, GROUP))
         assert [waits.epoch > waits.assignment_epoch, goes_on.epoch > goes_on.assignment_epoch] == [True, False]
+
+
+async def test_members_go_on_while_the_broker_is_waited_for(autojump_clock: MockClock) -> None:
+    """Heartbeats are answered, also one that says all over again what is known; joins and commits come again."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        generation = await world.form()
+        native = await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)
+        assert native.error is ErrorCode.NONE
+    async with embedded_world() as world:
+        world.broker.is_down = True
+        world.groups.keep(journal)
+        world.groups.guard(lambda: None, lambda: STARTING)
+        # What it would hear from the life before: the newcomer is to get some of its partitions.
+        assert await world.beat(generation) is ErrorCode.REBALANCE_IN_PROGRESS
+        again = replace(native_join("n"), member_epoch=native.member_epoch)
+        assert (await world.ask(again, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        other = replace(again, subscribed_topic_names=(TopicName("other"),))
+        assert (await world.ask(other, ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        assert (await world.ask(native_join("new"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        assert (await world.ask(join_request("a"), JoinGroupReply)).error is UNAVAILABLE
+        refused = await world.ask(commit_request(generation, "a"), OffsetCommitReply)
+        assert refused.topics[0].partitions[0].error is UNAVAILABLE
+        assert world.broker.asked == []

@@ -1,0 +1,156 @@
+"""The bridge is started while its broker is down: members that its journal knows go on at once."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Request, decode_reply, encode_request
+from bridge.wire.frames import LENGTH_BYTES
+from tests.support.bridge_process import QUICK_SETTINGS, ROOT
+from tests.support.mortal_bridge import MortalBridge
+from tests.support.scripted_broker import LOOPBACK, free_port
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName
+
+CLASSIC, NATIVE = GroupId("classic"), GroupId("native")
+TOPIC = TopicName("t")
+ID = MemberId("native-member-id-000000")
+AT_ONCE_S = 2.0
+"""Much less than the ten seconds that a request waits for a broker, and enough for a machine that is busy."""
+ReplyT = TypeVar("ReplyT")
+
+
+class Client:
+    """One connection that asks and waits for its answer."""
+
+    def __init__(self, place: str) -> None:
+        host, _, port = place.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=30)
+
+    def ask(self, api_key: ApiKey, version: int, request: Request, kind: type[ReplyT]) -> ReplyT:
+        """The answer to one request."""
+        self._socket.sendall(encode_request(api_key, version, 1, "client", request))
+        size = int.from_bytes(self._take(LENGTH_BYTES))
+        _, reply = decode_reply(api_key, version, self._take(size))
+        assert isinstance(reply, kind)
+        return reply
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _take(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            chunk = self._socket.recv(size - len(data))
+            assert chunk, "the bridge closed the connection"
+            data += chunk
+        return data
+
+
+def join(client: Client, member_id: MemberId) -> JoinGroupReply:
+    """A classic member's JoinGroup."""
+    metadata = encode_subscription(Subscription(version=0, topics=(TOPIC,)))
+    request = JoinGroup(
+        group_id=CLASSIC,
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        member_id=member_id,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", metadata),),
+    )
+    return client.ask(ApiKey.JOIN_GROUP, 5, request, JoinGroupReply)
+
+
+def beat_natively(client: Client, epoch: int, topics: tuple[TopicName, ...] | None) -> ConsumerGroupHeartbeatReply:
+    """A KIP-848 member's heartbeat."""
+    request = ConsumerGroupHeartbeat(
+        group_id=NATIVE,
+        member_id=ID,
+        member_epoch=epoch,
+        instance_id=None,
+        rack_id=None,
+        rebalance_timeout_ms=30_000 if topics else -1,
+        subscribed_topic_names=topics,
+        subscribed_topic_regex=None,
+        server_assignor=None,
+        owned=frozenset() if topics else None,
+    )
+    return client.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, request, ConsumerGroupHeartbeatReply)
+
+
+@contextmanager
+def broker(port: int) -> Iterator[None]:
+    """A broker that has one topic and no group."""
+    command = [sys.executable, "-m", "tests.benchmarks.topic_server", f"{LOOPBACK}:{port}", TOPIC, "4"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield
+        process.kill()
+
+
+@pytest.fixture
+def bridge(tmp_path: Path) -> Iterator[tuple[MortalBridge, int]]:
+    """A bridge that is not started yet, and where its broker shall be."""
+    port = free_port()
+    settings = {**QUICK_SETTINGS, "group.consumer.session.timeout.ms": "45000"}
+    mortal = MortalBridge(f"{LOOPBACK}:{port}", "*", tmp_path, settings)
+    yield mortal, port
+    mortal.kill()
+
+
+def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) -> None:
+    """Heartbeats of both protocols are answered 0 at once, at the broker's own listener too; joins get 15."""
+    mortal, port = bridge
+    with broker(port):
+        mortal.start()
+        with closing(Client(mortal.bootstrap)) as client:
+            member_id = join(client, NO_MEMBER_ID).member_id
+            joined = join(client, member_id)
+            assert joined.error is ErrorCode.NONE
+            sync = SyncGroup(
+                group_id=CLASSIC, generation=joined.generation, member_id=member_id, instance_id=None, assignments=()
+            )
+            assert client.ask(ApiKey.SYNC_GROUP, 3, sync, SyncGroupReply).error is ErrorCode.NONE
+            native = beat_natively(client, 0, (TOPIC,))
+            assert native.error is ErrorCode.NONE
+        mortal.kill()
+    mortal.start()
+    host, _, first = mortal.bootstrap.rpartition(":")
+    for place in (mortal.bootstrap, f"{host}:{int(first) + 1}"):
+        with closing(Client(place)) as client:
+            begin = time.monotonic()
+            beat = Heartbeat(CLASSIC, joined.generation, member_id, None)
+            assert client.ask(ApiKey.HEARTBEAT, 3, beat, HeartbeatReply).error is ErrorCode.NONE
+            assert beat_natively(client, native.member_epoch, None).error is ErrorCode.NONE
+            # As Java's consumer says it after its connection was lost.
+            assert beat_natively(client, native.member_epoch, (TOPIC,)).error is ErrorCode.NONE
+            assert join(client, member_id).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert time.monotonic() - begin < AT_ONCE_S
+    with broker(port), closing(Client(mortal.bootstrap)) as client:
+        deadline = time.monotonic() + 30
+        while (answer := join(client, member_id)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert answer.error is ErrorCode.NONE
