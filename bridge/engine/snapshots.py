@@ -127,6 +127,7 @@ def _copy(group: ClassicGroup) -> ClassicGroup:
         unsynced=dict(group.unsynced),
         newcomers=set(group.newcomers),
         pending=dict(group.pending),
+        succeeding=set(group.succeeding),
         aliases=dict(group.aliases),
         instances=dict(group.instances),
         offers=dict(group.offers),

@@ -9,14 +9,14 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
     (
         "bridge/engine/classic/syncing.py",
         "judge_sync",
-        "group is None or group.phase is Phase.EMPTY",
+        "boolean: group is None or group.phase is Phase.EMPTY",
         "group is None",
     ): "an Empty group has neither members nor instances, and `judge_identity` says UNKNOWN_MEMBER_ID, too",
     (
         "bridge/engine/recovery.py",
         "_deadlines",
-        "0",
+        "constant: 0",
         "1",
     ): "only who is joining is at epoch 0, and that is in no journal: members that joined are at 1 or above",
 }
-"""By path, function, and how the piece reads before and after."""
+"""By path, function, kind of change and how the piece reads before, and after."""

@@ -55,8 +55,8 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What stays when lines move."""
-        return self.path, self.function, self.before, self.after
+        """What stays when lines move; the kind tells texts apart that are too long to be kept whole."""
+        return self.path, self.function, f"{self.kind}: {self.before}", self.after
 
     def __str__(self) -> str:
         """One line of a report."""
@@ -260,7 +260,7 @@ def _of_call(node: ast.Call) -> Iterator[_Change]:
         for number in range(len(node.keywords)):
             kept = copy.deepcopy(node)
             del kept.keywords[number]
-            yield _Change(node, "field not replaced", kept)
+            yield _Change(node, f"field {node.keywords[number].arg} not replaced", kept)
 
 
 def _of_comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[_Change]:

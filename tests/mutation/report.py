@@ -83,4 +83,4 @@ def _lines(mutants: Sequence[Mutant], judged: Mapping[Mutant, Judged]) -> Sequen
 
 
 def _told(mutant: Mutant) -> str:
-    return f"`{mutant.path}:{mutant.line}` {mutant.function}: `{mutant.before}` → `{mutant.after}`"
+    return f"`{mutant.path}:{mutant.line}` {mutant.function}, {mutant.kind}: `{mutant.before}` → `{mutant.after}`"

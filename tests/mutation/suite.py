@@ -47,7 +47,7 @@ GIVEN_SETTINGS = "_hypothesis_internal_use_settings"
 CALM_CALLS = 40
 """After so many calls of a function in which no line was new to a test, the test's calls of it are not followed."""
 MEMORY_BYTES = 6 << 30
-SECONDS_MIN, SECONDS_TIMES = 8.0, 10.0
+SECONDS_MIN, SECONDS_TIMES, PATIENCE_TIMES = 8.0, 10.0, 20.0
 """A test may take this long, or so many times what it took with sound code: then it hangs, which kills, too."""
 
 
@@ -237,7 +237,7 @@ class Suite:
             os.write(tell, f"{item.nodeid}\n".encode())
             allowed_s = max(SECONDS_MIN, SECONDS_TIMES * self.reach[item.nodeid].cpu_s)
             signal.setitimer(signal.ITIMER_PROF, allowed_s)
-            signal.setitimer(signal.ITIMER_REAL, 5 * allowed_s)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE_TIMES * allowed_s)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._failed:
                 return Verdict.KILLED

@@ -107,5 +107,5 @@ def test_score_leaves_out_one_equivalent_in_twenty_and_counts_the_others_as_surv
     assert score == pytest.approx(100 * 30 / 38)
     assert line == "| translators | 40 | 30 | 0 | 7 | 3 | 78.9 % | ≥ 90 % |"
     text = page("`a command`", judged, equivalent)
-    assert "- `translators/a.py:30` f: `30` → `x`" in text
-    assert "- `translators/a.py:39` f: `39` → `x`: no one can see it" in text
+    assert "- `translators/a.py:30` f, constant: `30` → `x`" in text
+    assert "- `translators/a.py:39` f, constant: `39` → `x`: no one can see it" in text
