@@ -13,6 +13,12 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "group is None",
     ): "an Empty group has neither members nor instances, and `judge_identity` says UNKNOWN_MEMBER_ID, too",
     (
+        "bridge/engine/convert/downgrade.py",
+        "take_seats",
+        "boolean: fault is not None or group is None",
+        "fault is not None",
+    ): "`find_departure_fault` has a fault for a group that is not there; the second half tells the type checker so",
+    (
         "bridge/engine/recovery.py",
         "_deadlines",
         "constant: 0",

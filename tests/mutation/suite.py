@@ -264,12 +264,19 @@ def _key(code: CodeType) -> FunctionKey:
 
 
 def put(code: CodeType, functions: Mapping[FunctionKey, Sequence[FunctionType]]) -> None:
-    """Put the spoiled code in the place of the sound one, wherever the function is known. Raises LookupError."""
-    found = functions.get(_key(code), ())
-    if not found:
+    """Put the spoiled code in the place of the sound one, wherever the function is known. Raises LookupError.
+
+    Functions made inside it before, as tables of closures are at import, get theirs, too.
+    """
+    if not functions.get(_key(code), ()):
         raise LookupError(f"{code.co_qualname} of {code.co_filename} was not imported")
-    for function in found:
-        function.__code__ = code
+    waiting = [code]
+    while waiting:
+        one = waiting.pop()
+        for function in functions.get(_key(one), ()):
+            if function.__code__.co_freevars == one.co_freevars:
+                function.__code__ = one
+        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
 
 
 def _children_cpu_s() -> float:

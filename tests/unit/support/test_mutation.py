@@ -88,6 +88,32 @@ def test_spoiled_code_takes_the_place_of_the_sound_one(
     assert pick(numbers) == spoiled
 
 
+NESTED = """
+def adder(by):
+    def add(number):
+        return number + by
+    return add
+
+add_two = adder(2)
+"""
+
+
+def test_function_that_another_made_at_import_is_spoiled_with_it(tmp_path: Path) -> None:
+    """Codecs are tables of such functions."""
+    (tmp_path / "sample.py").write_text(NESTED)
+    (mutant,) = (one for one in mutants_of(tmp_path, "sample.py") if one.kind == "arithmetic")
+    names: dict[str, FunctionType] = {}
+    exec(compile(NESTED, str(tmp_path / "sample.py"), "exec", dont_inherit=True), names)
+    add_two = names["add_two"]
+    known = {
+        (one.__code__.co_filename, one.__code__.co_qualname, one.__code__.co_firstlineno): [one]
+        for one in (names["adder"], add_two)
+    }
+    assert add_two(5) == 7
+    put(spoiled_code(tmp_path, mutant), known)
+    assert add_two(5) == 3
+
+
 def test_mutant_of_other_sources_is_refused(tmp_path: Path) -> None:
     """A run that goes on while somebody edits would judge something else."""
     mutant = _spoiled(tmp_path)["Counter.add: 1 -> 2"]

@@ -173,6 +173,19 @@ async def test_operations_stay_open_where_the_group_is_not_shown_or_the_broker_d
         ]
 
 
+async def test_broker_that_knows_no_operations_is_not_asked_for_them(autojump_clock: MockClock) -> None:
+    """DescribeGroups has the question from version 3 on; an older one would be refused, or answered without."""
+    async with embedded_world() as world:
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        request = DescribeGroups(group_ids=(GROUP,), include_authorized_operations=True)
+        world.via.versions[ApiKey.DESCRIBE_GROUPS] = 2
+        (group,) = (await world.answer(world.send(request), DescribeGroupsReply)).groups
+        assert (world.via.open, group.authorized_operations) == ([], NO_OPERATIONS)
+        world.via.versions[ApiKey.DESCRIBE_GROUPS] = 3
+        world.send(request)
+        assert len(world.via.open) == 1
+
+
 async def list_groups(world: World, request: ListGroups, *theirs: ListedGroup) -> list[tuple[str, str]]:
     """Names and states of what a client is shown; the broker is asked without the client's filters."""
     ref = world.send(request)

@@ -8,7 +8,7 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import read_request_header
 from tests.support.oracle_frames import request_bytes
 
-TRANSACTIONAL_IDS = [None, "", "tx", "t" * 200]
+TRANSACTIONAL_IDS = [None, "", "tx", "t" * 127, "t" * 200]
 
 
 def _body(version: int, acks: int, transactional_id: str | None) -> bytes:

@@ -93,8 +93,9 @@ def test_only_newcomers_and_their_topics_count() -> None:
         claimed=parts(0, 1) | parts(0, of="bar") | parts(0, of="none"),
     )
     assert find_hints(bench.state, bench.group, [ask]) == {}
-    del bench.group.target[B]
     bench.group.target_owners.clear()
+    assert find_hints(bench.state, bench.group, [ask]) == {}, "it has a target, and is no newcomer"
+    del bench.group.target[B]
     assert find_hints(bench.state, bench.group, [ask]) == {B: parts(0, 1)}
     assert find_hints(bench.state, bench.group, [replace(ask, member_id=MemberId("gone"))]) == {}
     assert gather_claims([ask, replace(ask, claimed=frozenset())]) == {GROUP: [ask]}
