@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tests.conformance.random.recording import RESTING, load
 from tests.conformance.wire.kafka_tests import kafka_tests
 from tests.conformance.wire.rules import NOT_ON_THE_WIRE, RESTATED, RULES, TESTED
 from tests.conformance.wire.scenarios.catalogue import THEMES
@@ -39,15 +40,33 @@ Beside the scenarios stands chance: `python -m tests.conformance.random --seeds 
 from each seed (classic and KIP-848 members, all versions, static seats, wrong ids and epochs, parked requests,
 dropped connections, sessions that end, topics that grow, admins), plays it on Kafka 4.3.1 and through the bridge,
 and compares every answer and, after every step, the group's descriptions. What differs is made as short as it can
-be and printed in the form of a scenario; what differs on purpose is recognised by rules
-(`tests/conformance/random/judging.py`), which are counted. `--kind mixed` draws groups that speak both protocols:
-there the clients are let go on by themselves from time to time, and what the group has become is compared, for who
-is called when is what the bridge does otherwise; `--kind regex` adds subscriptions by pattern. `--profile` chooses
-the settings of both sides, `--kafka 3.9.1` plays classic groups on the older one, `--pipelined` sends behind parked
-requests on the same connection, where both sides are compared by where their clients come to rest and every request
-has to be answered in its turn, `--restarts` compares the bridge with itself, killed with `kill -9` in the middle.
-What is looked at again and how far it all is goes to standard error. By default the tests play a few seeds against
-recorded answers (`--record`, kept in `tests/conformance/data/random/`).
+be and printed in the form of a scenario; what differs on purpose is recognised by rules (`rules.py`, `commit_rules.py`,
+`settled_rules.py` and `probe_rules.py` in `tests/conformance/random/`), which are counted. A rule names the field and
+both values and looks itself whether what it rests on is so on both sides (that another member has the partition, that
+the seat was its own, that the old view shows what the new one does, ...); for each there are tests of what it forgives,
+and of what it does not when its premise is broken. After a difference that is explained the comparison goes on. Where
+one may lead the group another way (a member that Kafka refuses is in, two protocols had as many votes), answers that
+differ are laid to it as long as both sides describe different groups, and are counted; from the step on in which they
+describe the same again, everything is held to be equal, with epochs that may count on from where they moved apart. What
+clients come to when they are let go on by themselves is compared whatever was before. Where Kafka's own clients wait
+for a timeout, the bridge's have to be at rest: everything answered, nothing owned twice, nobody told otherwise.
+
+`--kind mixed` draws groups that speak both protocols, `--kind regex` adds subscriptions by pattern. There each step is
+compared until the other protocol or a pattern comes; from then on who is called when is what the bridge does
+otherwise, and what single calls meet is not compared, but for codes that classic clients may not hear. Instead clients
+go on by themselves from time to time, and when all is quiet the group is asked all round: who owns how much; commits
+of each member for each partition, its own, each other's and nobody's, in several versions, and with something wrong in
+who it is; fetches under all sorts of identities; heartbeats and syncs; descriptions and lists in all versions, with
+filters; deletions; and that asking changed nothing. There partitions are told apart by who has them, as chance deals.
+`--kind resting` draws short sequences that are about nothing else. Not asked there is a commit under the epoch just
+before the present one: whether that counts depends on when a partition came to its member (scenarios have it).
+
+`--profile` chooses the settings of both sides, `--kafka 3.9.1` plays classic groups on the older one, `--pipelined`
+sends behind parked requests on the same connection, where both sides are compared by where their clients come to rest
+and every request has to be answered in its turn, `--restarts` compares the bridge with itself, killed with `kill -9` in
+the middle. What is looked at again and how far it all is goes to standard error. By default the tests play a few seeds
+of each, {resting} groups of both kinds among them, against recorded answers (`--record`, kept in
+`tests/conformance/data/random/`).
 
 This page is written by `python -m tests.conformance.page`.
 """
@@ -128,7 +147,7 @@ def counts() -> str:
 
 def page() -> str:
     """The page of deviations and rules."""
-    head = HEAD.format(versions=" and ".join(BOTH), counts=counts())
+    head = HEAD.format(versions=" and ".join(BOTH), counts=counts(), resting=len(load(RESTING)))
     return head + "\n" + "\n".join([*deviation_lines(), *rule_lines()]) + "\n"
 
 

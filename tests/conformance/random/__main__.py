@@ -17,7 +17,7 @@ from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict
 from tests.conformance.random.older import readable
 from tests.conformance.random.playing import CAREFUL
-from tests.conformance.random.recording import chosen, save
+from tests.conformance.random.recording import SELECTIONS, chosen, save
 from tests.conformance.random.restarts import restart_all
 from tests.conformance.random.sequences import KINDS, PROFILES, Course, Drawn, Kind
 from tests.conformance.random.shrinking import shrink, signature
@@ -26,7 +26,7 @@ from tests.conformance.random.writing import scenario_of, written
 from tests.support.conformance.steps import BOTH, NEWEST
 
 LINES_SHOWN = 12
-RECORDED_AT_ONCE = 6
+RECORDED_AT_ONCE = 12
 PROGRESS_S = 10.0
 
 
@@ -112,9 +112,11 @@ def show(drawn: Drawn, found: Sequence[Found]) -> None:
 
 def record(drawns: Sequence[Drawn], directory: Path) -> Sequence[tuple[Drawn, Course]]:
     """What Kafka shows of these; those that do not come to rest there are left out."""
+    directory.mkdir(exist_ok=True)
     with both_sides("plain", directory) as sides, ThreadPoolExecutor(RECORDED_AT_ONCE) as pool:
         courses = list(pool.map(lambda one: sides.course_of_kafka(one, CAREFUL), drawns))
-    return [(drawn, course) for drawn, course in zip(drawns, courses, strict=True) if course[-1].settled["quiet"]]
+    pairs = zip(drawns, courses, strict=True)
+    return [(drawn, course) for drawn, course in pairs if all(one.settled.get("quiet", True) for one in course)]
 
 
 def main() -> int:
@@ -133,7 +135,8 @@ def main() -> int:
             print(f"{len(drawns)} sequences with a kill, {len(bad)} differ")
             return 1 if bad else 0
         if options.record:
-            save(record(chosen(), Path(directory)))
+            for selection in SELECTIONS:
+                save(selection, record(chosen(selection), Path(directory) / selection.name))
             return 0
         with both_sides(options.profile, Path(directory), options.kafka) as sides:
             sides.pipelined = options.pipelined

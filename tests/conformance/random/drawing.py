@@ -12,7 +12,7 @@ from tests.conformance.random import native_moves as native
 from tests.conformance.random import shared_moves as shared
 from tests.conformance.random.cast import NAMES, PATTERNS, draw_member
 from tests.conformance.random.members import Member
-from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move, Settle
+from tests.conformance.random.sequences import KINDS, Drawn, Kind, Move, Probe, Settle
 from tests.support.conformance.steps import Call
 
 Alone = Callable[[Random, Member], list[Move]]
@@ -20,7 +20,7 @@ Together = Callable[[Random, list[Member]], list[Move]]
 SPOILT, SETTLED, PATTERNED = 0.08, 0.25, 0.7
 MOVES_MIN, MOVES_MAX = 8, 22
 OWN_TOPIC_SHARE, PARTITIONS_MAX = 0.2, 6
-NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8}
+NATIVE_SHARE = {"classic": 0.0, "consumer": 1.0, "mixed": 0.5, "regex": 0.8, "resting": 0.5}
 
 OF_CLASSIC: Sequence[tuple[int, Alone]] = (
     (14, classic.entered),
@@ -54,6 +54,8 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
     """The sequence of a seed."""
     rng = Random(seed)
     kind = kind or KINDS[seed % 2]
+    if kind == "resting":
+        return draw_resting(seed)
     share = NATIVE_SHARE[kind]
     has_own_topic = share > 0 and rng.random() < OWN_TOPIC_SHARE
     members = [
@@ -74,8 +76,55 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
         else:
             moves += draw_moves(rng, members)
         if kind in {"mixed", "regex"} and rng.random() < SETTLED:
-            moves.append(settled(members))
-    return Drawn(seed=seed, kind=kind, moves=(*moves, settled(members)))
+            moves += at_rest(members)
+    last = at_rest(members) if kind in {"mixed", "regex"} else [settled(members)]
+    return Drawn(seed=seed, kind=kind, moves=(*moves, *last))
+
+
+CHANGES: Sequence[tuple[int, Alone]] = (
+    (3, classic.left),
+    (3, classic.restarted),
+    (3, classic.rejoined),
+    (1, classic.dropped),
+)
+NATIVE_CHANGES: Sequence[tuple[int, Alone]] = ((3, native.went), (3, native.came_back), (3, native.changed))
+CHANGES_MAX = 3
+
+
+def draw_resting(seed: int) -> Drawn:
+    """Members of both protocols come, rest and are asked; then something happens, and they rest and are asked again."""
+    rng = Random(seed)
+    count = rng.randint(2, len(NAMES))
+    natives = rng.randint(1, count - 1)
+    members = [
+        draw_member(rng, name, native=number < natives, has_own_topic=False)
+        for number, name in enumerate(rng.sample(NAMES[:count], count))
+    ]
+    late = rng.sample(members, rng.randint(0, count - 2)) if rng.random() < LATE else []
+    moves = [one for member in rng.sample(members, count) if member not in late for one in came(rng, member)]
+    moves += at_rest(members)
+    moves += [one for member in late for one in came(rng, member)]
+    for _ in range(rng.randint(0 if late else 1, CHANGES_MAX)):
+        inside = [one for one in members if one.inside]
+        if inside:
+            member = rng.choice(inside)
+            table = NATIVE_CHANGES if member.native else CHANGES
+            moves += rng.choices([one for _, one in table], [weight for weight, _ in table])[0](rng, member)
+    return Drawn(seed=seed, kind="resting", moves=(*moves, *at_rest(members)))
+
+
+LATE = 0.4
+
+
+def came(rng: Random, member: Member) -> list[Move]:
+    """A member joins as its protocol wants it."""
+    return (native.appeared if member.native else classic.entered)(rng, member)
+
+
+def at_rest(members: list[Member]) -> list[Move]:
+    """Who is in goes on by itself, and when all is quiet the group is asked all round."""
+    move = settled(members)
+    return [move, Probe(members=move.members)]
 
 
 def give_pattern(rng: Random, member: Member) -> None:
@@ -84,7 +133,7 @@ def give_pattern(rng: Random, member: Member) -> None:
         member.fields |= {"subscribed_topic_regex": rng.choice(PATTERNS[:4]), "subscribed_topic_names": []}
 
 
-def settled(members: list[Member]) -> Move:
+def settled(members: list[Member]) -> Settle:
     """Who is in, as of now, goes on by itself."""
     return Settle(members=tuple(replace(one, fields=dict(one.fields)) for one in members if one.inside))
 

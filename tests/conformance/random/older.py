@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.conformance.random.comparing import Found
-from tests.conformance.random.scenes import Rule, Scene
+from tests.conformance.random.rules import IN_REBALANCE
+from tests.conformance.random.scenes import Rule, Scene, rows_of
 from tests.conformance.random.sequences import Drawn, Move
 from tests.support.conformance.steps import Call
+from tests.support.conformance.transcripts import ABSENT
 
 VERSIONS_MAX: Mapping[str, int] = {"OffsetCommit": 9, "OffsetFetch": 9, "DescribeGroups": 5}
 UNKNOWN = {"ConsumerGroupDescribe", "ConsumerGroupHeartbeat"}
@@ -30,7 +32,8 @@ def shows_no_assignment(scene: Scene, one: Found) -> bool:
     """Row 1: outside Stable nothing is shown."""
     call = scene.call(one.asked)
     views = one.path.startswith("classic view") or (call is not None and call.api == "DescribeGroups")
-    return views and "assignment" in one.leaf() and scene.group(scene.kafka, "classic").get("state") != "Stable"
+    hidden = views and "assignment" in one.leaf() and one.kafka in {"", ABSENT}
+    return hidden and scene.states("classic")[0] in IN_REBALANCE
 
 
 def other_code_for_nobody(scene: Scene, one: Found) -> bool:
@@ -41,29 +44,48 @@ def other_code_for_nobody(scene: Scene, one: Found) -> bool:
 
 
 def forgets_simple_group(scene: Scene, one: Found) -> bool:
-    """Row 5: a group of offsets only goes with its last one."""
-    states = scene.group(scene.kafka, "classic").get("state"), scene.group(scene.ours, "classic").get("state")
-    apis = {call.api for at in range(1, scene.step + 1) if (call := scene.call(at)) is not None}
-    return states == ("Dead", "Empty") and "OffsetDelete" in apis
+    """Row 5: a group of offsets only goes with its last one: both deleted some of it, and nobody is in it."""
+    deleted = any(
+        scene.answer(scene.kafka, at).get("error") == scene.answer(scene.ours, at).get("error") == "NONE"
+        for at, _ in scene.calls("OffsetDelete")
+    )
+    is_left = not scene.inside(scene.kafka) and not scene.inside(scene.ours)
+    return scene.states("classic") == ("Dead", "Empty") and deleted and is_left
 
 
 def does_not_trim(scene: Scene, one: Found) -> bool:
     """Row 6: a state with a space before it is none."""
     call = scene.call(one.asked)
     states = call.fields.get("states_filter") if call is not None and call.api == "ListGroups" else None
-    return isinstance(states, list) and any(str(state) != str(state).strip() for state in states)
+    if not isinstance(states, list) or not one.path.startswith("answer.groups"):
+        return False
+    blank = {str(state).strip().lower() for state in states if str(state) != str(state).strip()}
+    others = {str(state).lower() for state in states if str(state) == str(state).strip()}
+    shown = str(scene.group(scene.ours, "classic").get("state")).lower()
+    listed = [bool(rows_of(scene.answer(course, one.asked).get("groups"))) for course in (scene.kafka, scene.ours)]
+    return shown in blank - others and listed == [False, True]
 
 
 def never_answers(scene: Scene, one: Found) -> bool:
     """Row 7: an OffsetFetch of no group."""
     call = scene.call(one.asked)
-    return call is not None and call.api == "OffsetFetch" and not call.fields.get("groups", "some")
+    fetches_nothing = call is not None and call.api == "OffsetFetch" and not call.fields.get("groups", "some")
+    answer = scene.answer(scene.ours, one.asked)
+    return fetches_nothing and not scene.answer(scene.kafka, one.asked) and not rows_of(answer.get("groups"))
+
+
+def fewer_operations(scene: Scene, one: Found) -> bool:
+    """What one may do with a group where nothing is forbidden: its settings came with 4.0."""
+    call = scene.call(one.asked)
+    asked = call is not None and call.api == "DescribeGroups" and call.fields.get("operations") is True
+    return asked and one.leaf() == "answer.groups.operations" and (one.kafka, one.ours) == (328, 3400)
 
 
 OLDER_RULES: tuple[Rule, ...] = (
     Rule(title="3.9 shows assignments of stable groups only (K11.4)", applies=shows_no_assignment),
     Rule(title="3.9 has another code for commits to unknown groups (K11.4)", applies=other_code_for_nobody),
     Rule(title="3.9 forgets a simple group with its last offset (K11.4)", applies=forgets_simple_group, parts=True),
+    Rule(title="3.9 knows nothing of settings of groups (K11.4)", applies=fewer_operations),
     Rule(title="3.9 does not trim states (K11.4)", applies=does_not_trim),
     Rule(title="3.9 never answers an OffsetFetch of no group (K11.4)", applies=never_answers, parts=True),
 )

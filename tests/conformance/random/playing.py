@@ -97,6 +97,7 @@ class RandomPlay(Play):
     restart: Callable[[], None] = _nothing
     waiting: list[Asked] = field(default_factory=list)
     unsynced: set[str] = field(default_factory=set)
+    protocols: dict[str, str] = field(default_factory=dict)
 
     def course(self, drawn: Drawn) -> Course:
         """Play all steps and return what was seen in each."""
@@ -109,18 +110,21 @@ class RandomPlay(Play):
         return [self._comparable_seen(raw) for raw in raws]
 
     def _name_ids(self, raws: Sequence[RawSeen]) -> None:
-        """Ids that were made for members, in the order in which they show, whether their owner was told or not."""
-        counts: dict[str, int] = {}
+        """Ids that were made for members by the step in which they show first, whether their owner was told or not.
+
+        Courses that parted for a while then call later ids alike again.
+        """
         named: set[str] = set()
-        for value in [
-            one for raw in raws for one in (*(each.answer for each in raw.answers), raw.classic, raw.consumer)
-        ]:
-            for member in member_ids(value):
-                match = MADE_ID.fullmatch(member)
-                if match is not None and member not in named:
-                    named.add(member)
-                    counts[match[1]] = counts.get(match[1], 0) + 1
-                    self.told.words[member] = f"<{match[1]} {counts[match[1]]}>"
+        for step, raw in enumerate(raws, 1):
+            fresh: dict[str, int] = {}
+            for value in (*(each.answer for each in raw.answers), raw.classic, raw.consumer):
+                for member in member_ids(value):
+                    match = MADE_ID.fullmatch(member)
+                    if match is not None and member not in named:
+                        named.add(member)
+                        fresh[match[1]] = fresh.get(match[1], 0) + 1
+                        which = f".{fresh[match[1]]}" if fresh[match[1]] > 1 else ""
+                        self.told.words[member] = f"<{match[1]} of step {step}{which}>"
 
     def _end_all(self) -> None:
         """All connections end."""
@@ -317,7 +321,7 @@ class RandomPlay(Play):
                 sent, answer = asked.connection.receive(0.005)
                 if answer.get("error", 0) in HEARD:
                     self.told.hear(asked.who, sent.api, answer, self._names())
-                    self._note_sync(asked.who, sent.api)
+                    self._note_sync(asked.who, sent.api, answer)
                 taken.append(Raw(asked=asked.steps.pop(0), api=sent.api, answer=answer))
         except NoAnswer as nothing:
             if str(nothing) == "closed":
@@ -326,9 +330,10 @@ class RandomPlay(Play):
                 asked.connection.close()
         return taken
 
-    def _note_sync(self, who: str, api: str) -> None:
+    def _note_sync(self, who: str, api: str, answer: Answer) -> None:
         if api == "JoinGroup":
             self.unsynced.add(who)
+            self.protocols[who] = str(answer["protocol_name"])
         elif api == "SyncGroup":
             self.unsynced.discard(who)
 

@@ -10,12 +10,32 @@ from pathlib import Path
 from typing import cast
 
 from tests.conformance.random.drawing import draw
-from tests.conformance.random.sequences import Answered, Course, Drawn, Seen
+from tests.conformance.random.sequences import Answered, Course, Drawn, Kind, Seen
 from tests.support.conformance.schema import Value
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "random" / "4.3.1.json"
-SEEDS = range(9001, 9061)
+DATA = Path(__file__).resolve().parents[1] / "data" / "random"
 MOVES_MAX = 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Sequences that are kept: their file, the kind that their seeds are drawn as, and the seeds."""
+
+    name: str
+    kind: Kind | None
+    seeds: range
+
+    @property
+    def file(self) -> Path:
+        """Where Kafka's courses of them are."""
+        return DATA / f"{self.name}.json"
+
+
+BY_TURNS = Selection(name="4.3.1", kind=None, seeds=range(9001, 9061))
+"""Classic and consumer groups, compared step by step."""
+RESTING = Selection(name="4.3.1-resting", kind="resting", seeds=range(7001, 7085))
+"""Groups of both kinds, asked all round where they rest."""
+SELECTIONS = (BY_TURNS, RESTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +47,9 @@ class Recorded:
     kafka: Course
 
 
-def chosen() -> tuple[Drawn, ...]:
+def chosen(selection: Selection) -> tuple[Drawn, ...]:
     """The short ones of the seeds that are played by default; none of them waits for a timeout."""
-    drawns = (draw(seed) for seed in SEEDS)
+    drawns = (draw(seed, selection.kind) for seed in selection.seeds)
     return tuple(one for one in drawns if len(one.moves) <= MOVES_MAX and "Pause" not in steps_of(one))
 
 
@@ -38,22 +58,24 @@ def steps_of(drawn: Drawn) -> str:
     return repr(drawn.moves)
 
 
-def save(courses: Iterable[tuple[Drawn, Course]]) -> None:
+def save(selection: Selection, courses: Iterable[tuple[Drawn, Course]]) -> None:
     """Keep what Kafka showed, a line a step."""
     entries = []
     for drawn, course in courses:
         rows = ",\n    ".join(json.dumps(_written(seen), sort_keys=True) for seen in course)
         steps = json.dumps(steps_of(drawn))
         entries.append(f'  "{drawn.seed}": {{"steps": {steps}, "course": [\n    {rows}\n  ]}}')
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    FILE.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
+    selection.file.parent.mkdir(parents=True, exist_ok=True)
+    selection.file.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
 
 
-def load() -> tuple[Recorded, ...]:
+def load(selection: Selection) -> tuple[Recorded, ...]:
     """All that is kept, with the sequences as they are drawn now."""
-    document = cast("Mapping[str, Mapping[str, Value]]", json.loads(FILE.read_text(encoding="utf-8")))
+    document = cast("Mapping[str, Mapping[str, Value]]", json.loads(selection.file.read_text(encoding="utf-8")))
     return tuple(
-        Recorded(draw(int(seed)), str(entry["steps"]), tuple(_read(row) for row in _rows(entry["course"])))
+        Recorded(
+            draw(int(seed), selection.kind), str(entry["steps"]), tuple(_read(row) for row in _rows(entry["course"]))
+        )
         for seed, entry in document.items()
     )
 

@@ -3,18 +3,21 @@
 It knows the forms of courses, and must not know any rule.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.conformance.random.comparing import Found
 from tests.conformance.random.sequences import Course, Drawn
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import Call
+from tests.support.conformance.steps import Call, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What a rule may look at: the sequence, both courses, all that differs at the step, and how it was sent."""
+    """What a rule may look at: the sequence, both courses, all that differs at the step, and how it was sent.
+
+    `shifts` is by how much our epochs may be ahead since courses parted and met again.
+    """
 
     drawn: Drawn
     kafka: Course
@@ -22,22 +25,87 @@ class Scene:
     step: int
     found: Sequence[Found]
     pipelined: bool = False
+    shifts: frozenset[int] = frozenset()
 
     def call(self, step: int) -> Call | None:
         """The call of a step, if it is one."""
         move = self.drawn.moves[step - 1]
         return move if isinstance(move, Call) else None
 
+    def calls(self, *apis: str) -> Iterator[tuple[int, Call]]:
+        """The calls of these APIs up to this step, with their steps."""
+        for step in range(1, self.step + 1):
+            call = self.call(step)
+            if call is not None and call.api in apis:
+                yield step, call
+
     def answer(self, course: Course, asked: int) -> Mapping[str, Value]:
         """What was answered to a step's call, empty if nothing."""
         return next((one.answer for seen in course for one in seen.answers if one.asked == asked), {})
 
-    def group(self, course: Course, view: str) -> Mapping[str, Value]:
-        """The group as described after this step."""
-        seen = course[self.step - 1]
-        rows = (seen.classic if view == "classic" else seen.consumer)["groups"]
-        assert isinstance(rows, list)
-        return next((row for row in rows if isinstance(row, Mapping)), {})
+    def group(self, course: Course, view: str, before: int = 0) -> Mapping[str, Value]:
+        """The group as described after this step, or so many steps before; empty before the first."""
+        if self.step - 1 - before < 0:
+            return {}
+        seen = course[self.step - 1 - before]
+        return next(iter(rows_of((seen.classic if view == "classic" else seen.consumer)["groups"])), {})
+
+    def states(self, view: str) -> tuple[Value, Value]:
+        """The group's state on both sides."""
+        return self.group(self.kafka, view).get("state"), self.group(self.ours, view).get("state")
+
+    def inside(self, course: Course, before: int = 0) -> set[str]:
+        """The ids of the group's members, of whichever kind it is."""
+        views = self.group(course, "classic", before), self.group(course, "consumer", before)
+        return {str(row["member_id"]) for view in views for row in rows_of(view.get("members"))}
+
+    def told(self, course: Course, who: str) -> str:
+        """The id that a member had been told last, by the time of this step."""
+        ids = [
+            str(one.answer["member_id"])
+            for seen in course[: self.step]
+            for one in seen.answers
+            if (call := self.call(one.asked)) is not None and call.who == who and one.answer.get("member_id")
+        ]
+        return ids[-1] if ids else ""
+
+    def named(self, course: Course, text: Part) -> str:
+        """The id that a call's field stands for."""
+        return self.told(course, text[1:]) if isinstance(text, str) and text.startswith("@") else str(text)
+
+    def all_owners(self) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
+        """Who has what on both sides."""
+        return self.owners(self.kafka), self.owners(self.ours)
+
+    def owners(self, course: Course) -> Mapping[str, set[str]]:
+        """The members of a consumer group that have each partition now, or are still to give it up."""
+        owners: dict[str, set[str]] = {}
+        for row in rows_of(self.group(course, "consumer").get("members")):
+            for partition in partitions_of(row["assignment"]):
+                owners.setdefault(partition, set()).add(str(row["member_id"]))
+        return owners
+
+
+def rows_of(value: Value) -> list[Mapping[str, Value]]:
+    """The entries of a list."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def parts_of(value: Part) -> list[Mapping[str, Part]]:
+    """The entries of a list in a request."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def partitions_of(assignment: Value) -> list[str]:
+    """Topics and numbers of an assignment as it is described, of a consumer group or in a classic member's blob; where
+    partitions were counted, how many."""
+    found: list[str] = []
+    rows = assignment if isinstance(assignment, Mapping) else {}
+    for row in [*rows_of(rows.get("topic_partitions")), *rows_of(rows.get("partitions"))]:
+        numbers = row["partitions"]
+        name = row.get("topic_name", row.get("topic"))
+        found += [f"{name} {one}" for one in (numbers if isinstance(numbers, list) else [f"x {numbers}"])]
+    return sorted(found)
 
 
 Applies = Callable[[Scene, Found], bool]
@@ -45,7 +113,10 @@ Applies = Callable[[Scene, Found], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One deviation: what it is, when it applies to a difference, and whether the courses part for good there."""
+    """One deviation: what it is, when it applies to a difference, and whether the group may go another way from there.
+
+    Where it `parts`, what differs is laid to it for as long as both sides show different groups, and no longer.
+    """
 
     title: str
     applies: Applies

@@ -11,8 +11,8 @@ from tests.conformance.random.members import Member
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Close, Pause
 
-Kind = Literal["classic", "consumer", "mixed", "regex"]
-KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex")
+Kind = Literal["classic", "consumer", "mixed", "regex", "resting"]
+KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex", "resting")
 LEFT = "left unanswered"
 """The steps of pipelined requests without an answer when all has come to rest."""
 OWN_TOPIC = "$g-t"
@@ -35,11 +35,18 @@ class Settle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """The group at rest is asked all round, as these members and as an admin."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restart:
     """All connections end; of two runs on the bridge one is killed and started again there."""
 
 
-Move: TypeAlias = Call | Close | Pause | Grow | Settle | Restart
+Move: TypeAlias = Call | Close | Pause | Grow | Settle | Probe | Restart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

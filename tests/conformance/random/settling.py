@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from tests.conformance.random.members import Member
 from tests.conformance.random.playing import Asked, RandomPlay, Raw, RawSeen, errors
-from tests.conformance.random.sequences import LEFT, Move, Settle
+from tests.conformance.random.probing import Probing
+from tests.conformance.random.sequences import LEFT, Move, Probe, Settle
 from tests.support.conformance import protocol
 from tests.support.conformance.calls import beat, chb, join, leave_all, rejoin, sync
 from tests.support.conformance.schema import Value
@@ -232,9 +233,13 @@ class SettlingPlay(RandomPlay):
     """A sequence on one side whose clients may be let go on by themselves."""
 
     def _seen(self, number: int, move: Move) -> RawSeen:
-        if not isinstance(move, Settle):
-            return super()._seen(number, move)
-        settled = Settling(self, move.members).run()
+        match move:
+            case Settle():
+                settled = Settling(self, move.members).run()
+            case Probe():
+                settled = {"probes": Probing(self, move.members).run()}
+            case _:
+                return super()._seen(number, move)
         return RawSeen(answers=(), classic=NOTHING, consumer=NOTHING, settled=settled)
 
 

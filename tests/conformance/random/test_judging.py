@@ -2,34 +2,15 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict, judge
-from tests.conformance.random.sequences import KINDS, Answered, Course, Drawn, Move, Seen
+from tests.conformance.random.plots import answered, consumer, drawn, native, seen, share
+from tests.conformance.random.sequences import KINDS, OWN_TOPIC, Course, Drawn, Grow, Seen
 from tests.conformance.random.shrinking import shrink
 from tests.conformance.random.writing import scenario_of
 from tests.support.conformance.calls import beat, chb, join
-from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Pause
-
-NOBODY: Value = {"error": "GROUP_ID_NOT_FOUND", "state": "Dead"}
-
-
-def seen(*answers: Answered) -> Seen:
-    """A step after which the group is unknown."""
-    return Seen(answers=answers, classic={"groups": [NOBODY]}, consumer={"groups": [NOBODY]})
-
-
-def answered(asked: int, error: str) -> Answered:
-    """An answer that is an error and nothing else."""
-    return Answered(asked=asked, answer={"error": error})
-
-
-def drawn(*moves: Move) -> Drawn:
-    """A sequence of classic members."""
-    return Drawn(seed=0, kind="classic", moves=moves)
 
 
 def lines(verdict: Verdict) -> list[str]:
@@ -66,36 +47,93 @@ def test_superseded_request_is_explained_and_nothing_else_with_it() -> None:
     assert "answer.error: '(absent)' -> 'ILLEGAL_GENERATION'" in " ".join(lines(wrong))
 
 
-@pytest.mark.parametrize(
-    ("assignor", "share", "left"), [("uniform", [0], 0), ("range", [0], 1), ("uniform", [0, 1], 1)]
-)
-def test_other_partitions_of_uniform_are_explained_and_other_sizes_are_not(
-    assignor: str, share: list[Value], left: int
-) -> None:
-    """K9.4: hash order decides which, never how many."""
-
-    def course(partitions: list[Value]) -> Course:
-        row: Value = {"target_assignment": {"topic_partitions": [{"partitions": partitions}]}}
-        group: Value = {"error": "NONE", "state": "Stable", "assignor": assignor, "members": [row]}
-        return [Seen(answers=(), classic={"groups": [NOBODY]}, consumer={"groups": [group]})]
-
-    assert len(judge(drawn(chb("a", 0)), course([5]), course(share)).unexplained) == left
+STATIC = chb("a", 0, instance_id="i-a")
+SEATED = consumer(native("a", share(0), instance_id="i-a"))
 
 
-def test_comparison_ends_where_courses_part_on_purpose() -> None:
-    """K2.20: what follows can't be compared, and is not counted as compared."""
-    moves = drawn(chb("a", 0), chb("a", 0), beat("a"))
-    kafka = [seen(answered(1, "NONE")), seen(answered(2, "UNRELEASED_INSTANCE_ID")), seen(answered(3, "NONE"))]
-    ours = [seen(answered(1, "NONE")), seen(answered(2, "NONE")), seen(answered(3, "UNKNOWN_MEMBER_ID"))]
+def after_a_seat(*steps: tuple[Seen, Seen]) -> Verdict:
+    """The verdict on courses that part by K2.20 in their second step and go on with these."""
+    moves = drawn(beat("a"), STATIC, *[beat("a")] * len(steps))
+    refused = seen(answered(2, "UNRELEASED_INSTANCE_ID"), consumer=SEATED)
+    let_in = seen(answered(2, member_id="<a>"), consumer=SEATED)
+    begin = seen(consumer=SEATED)
+    kafka, ours = [begin, refused, *(one for one, _ in steps)], [begin, let_in, *(other for _, other in steps)]
+    return judge(moves, kafka, ours)
+
+
+def test_comparison_goes_on_where_a_difference_is_explained() -> None:
+    """K2.20 was the end of every comparison; both sides show the same group after it."""
+    verdict = after_a_seat(
+        (seen(answered(3), consumer=SEATED), seen(answered(3, "UNKNOWN_MEMBER_ID"), consumer=SEATED))
+    )
+    assert lines(verdict) == ["step 3 answer.error: 'NONE' -> 'UNKNOWN_MEMBER_ID'"]
+
+
+def test_what_follows_is_laid_to_the_rule_while_groups_differ_and_no_longer() -> None:
+    """As soon as both sides show the same group again, every answer counts again."""
+    apart = (seen(answered(3), consumer=SEATED), seen(answered(3, "STALE_MEMBER_EPOCH"), consumer=consumer()))
+    again = (seen(answered(4), consumer=SEATED), seen(answered(4), consumer=SEATED))
+    wrong = (seen(answered(5), consumer=SEATED), seen(answered(5, "UNKNOWN_MEMBER_ID"), consumer=SEATED))
+    parts = chb("a", 0, instance_id="i-a")
+    moves = drawn(beat("a"), parts, beat("a"), beat("a"), beat("a"))
+    begin = seen(consumer=SEATED)
+    kafka = [begin, seen(answered(2, "UNRELEASED_INSTANCE_ID"), consumer=SEATED)]
+    ours = [
+        begin,
+        seen(
+            answered(2, member_id="<a>", member_epoch=3),
+            consumer=consumer(native("a", share(0), instance_id="i-a"), group_epoch=3, state="Reconciling"),
+        ),
+    ]
+    kafka += [one for one, _ in (apart, again, wrong)]
+    ours += [one for _, one in (apart, again, wrong)]
     verdict = judge(moves, kafka, ours)
-    assert (lines(verdict), verdict.steps) == ([], 2)
+    assert lines(verdict) == ["step 5 answer.error: 'NONE' -> 'UNKNOWN_MEMBER_ID'"]
+    assert sum("follows" in title for title in verdict.rules) == 1
+
+
+def test_what_is_at_rest_never_follows() -> None:
+    """Courses that parted have to come to the same end, or to one that a rule knows."""
+    settled = (seen(settled={"quiet": True, "state": "Stable"}), seen(settled={"quiet": True, "state": "Empty"}))
+    moved = (seen(answered(3), consumer=SEATED), seen(answered(3, "STALE_MEMBER_EPOCH"), consumer=consumer()))
+    assert lines(after_a_seat(moved, settled)) != []
+
+
+def test_epochs_that_moved_apart_count_on_alike() -> None:
+    """K2.24: one more step than Kafka, ever after; two more are none of that."""
+    own = [OWN_TOPIC]
+    groups = [
+        consumer(
+            native("a", share(0), subscribed_topic_names=own, member_epoch=epoch),
+            group_epoch=epoch,
+            assignment_epoch=epoch,
+        )
+        for epoch in (3, 4)
+    ]
+    moves = drawn(Grow(name=OWN_TOPIC, partitions=1), chb("b", 0), chb("b", "#b"))
+    for later, left in ((4, 0), (5, 1)):
+        kafka = [seen(consumer=groups[0]), seen(answered(2, member_epoch=3), consumer=groups[0])]
+        ours = [seen(consumer=groups[0]), seen(answered(2, member_epoch=4), consumer=groups[1])]
+        kafka += [seen(answered(3, member_epoch=3), consumer=groups[0])]
+        ours += [seen(answered(3, member_epoch=later), consumer=groups[1])]
+        assert len(judge(moves, kafka, ours).unexplained) == left
+
+
+def test_mixed_groups_are_compared_step_by_step_until_the_other_kind_comes() -> None:
+    """They were not compared at all before they came to rest."""
+    moves = replace(drawn(join("a"), beat("a"), chb("n", 0), beat("a")), kind="mixed")
+    right = [seen(answered(at)) for at in range(1, 5)]
+    for wrong, left in ((2, 1), (4, 0)):
+        ours = [seen(answered(at, "REBALANCE_IN_PROGRESS" if at == wrong else "NONE")) for at in range(1, 5)]
+        assert len(judge(moves, right, ours).unexplained) == left
 
 
 def test_code_of_the_new_protocol_may_not_reach_a_classic_client() -> None:
     """K4.60, in mixed groups, where answers are not compared one by one."""
-    moves = replace(drawn(beat("a")), kind="mixed")
-    leak = [seen(answered(1, "STALE_MEMBER_EPOCH"))]
-    assert len(judge(moves, [seen(answered(1, "NONE"))], leak).unexplained) == 1
+    moves = replace(drawn(join("a"), chb("n", 0), beat("a")), kind="mixed")
+    same = [seen(answered(1)), seen(answered(2))]
+    leak = [*same, seen(answered(3, "STALE_MEMBER_EPOCH"))]
+    assert len(judge(moves, [*same, seen(answered(3))], leak).unexplained) == 1
 
 
 def test_sequence_is_made_as_short_as_the_difference_allows() -> None:

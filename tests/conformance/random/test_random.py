@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.random.judging import Verdict, judge
 from tests.conformance.random.playing import CAREFUL, QUICK, Patience
-from tests.conformance.random.recording import Recorded, load, steps_of
+from tests.conformance.random.recording import BY_TURNS, RESTING, SELECTIONS, Recorded, Selection, load, steps_of
 from tests.conformance.random.sequences import settings_of
 from tests.conformance.random.settling import SettlingPlay
 from tests.conformance.random.sides import BRIDGE_SETTINGS, answered_in, fresh_group
@@ -17,8 +17,10 @@ from tests.support.conformance.ground import find_ground, make_topics
 from tests.support.conformance.playing import Ground
 from tests.support.kafka import KafkaUnderTest
 
-AT_ONCE, CAREFUL_TIMES, SEQUENCES_MIN = 16, 2, 10
-RECORDED = [pytest.param(one, id=str(one.drawn.seed)) for one in load()]
+AT_ONCE, CAREFUL_TIMES = 24, 2
+AT_LEAST = {BY_TURNS: 10, RESTING: 60}
+ALL = [one for selection in SELECTIONS for one in load(selection)]
+RECORDED = [pytest.param(one, id=f"{one.drawn.kind} {one.drawn.seed}") for one in ALL]
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +32,8 @@ def verdicts(kafka_43: KafkaUnderTest, tmp_path_factory: pytest.TempPathFactory)
     with bridge_process(kafka_43.bootstrap, ("wire-*",), tmp_path_factory.mktemp("random"), settings) as bridge:
         ground = find_ground(bridge.bootstrap)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            found = pool.map(lambda one: _verdict(one, ground, topics), load())
-            return {one.drawn.seed: verdict for one, verdict in zip(load(), found, strict=True)}
+            found = pool.map(lambda one: _verdict(one, ground, topics), ALL)
+            return {one.drawn.seed: verdict for one, verdict in zip(ALL, found, strict=True)}
 
 
 def _verdict(recorded: Recorded, ground: Ground, topics: Topics) -> Verdict:
@@ -54,7 +56,15 @@ def test_sequence_is_answered_as_by_kafka(recorded: Recorded, verdicts: Mapping[
     assert [one.line() for one in verdicts[recorded.drawn.seed].unexplained] == []
 
 
-def test_recorded_sequences_are_those_that_are_drawn_now() -> None:
-    """Else run `python -m tests.conformance.random --record`."""
-    assert [one.steps for one in load()] == [steps_of(one.drawn) for one in load()]
-    assert len(load()) >= SEQUENCES_MIN
+@pytest.mark.parametrize("selection", SELECTIONS, ids=lambda one: one.name)
+def test_recorded_sequences_are_those_that_are_drawn_now(selection: Selection) -> None:
+    """Else run `python -m tests.conformance.random --record`; 60 groups of both kinds are asked where they rest."""
+    kept = load(selection)
+    assert [one.steps for one in kept] == [steps_of(one.drawn) for one in kept]
+    assert len(kept) >= AT_LEAST[selection]
+
+
+def test_groups_that_are_asked_at_rest_speak_both_protocols() -> None:
+    """Kafka made a consumer group of nearly all of them, with members of both kinds in it."""
+    probed = [seen.settled for one in load(RESTING) for seen in one.kafka if seen.settled.get("kind") == "consumer"]
+    assert len(probed) >= AT_LEAST[RESTING]

@@ -1,0 +1,88 @@
+"""What is known to differ on purpose in commits and in what is read of them, as rules over what differs at one step.
+
+Each looks itself who has which partition on both sides, and what was refused before.
+"""
+
+from collections.abc import Mapping
+
+from tests.conformance.random.comparing import Found
+from tests.conformance.random.scenes import Rule, Scene, parts_of, rows_of
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call, TopicId
+
+
+def committed_by(call: Call) -> set[str]:
+    """The partitions of a commit."""
+    found: set[str] = set()
+    for row in parts_of(call.fields.get("topics")):
+        topic = row.get("topic_id")
+        name = topic.name if isinstance(topic, TopicId) else row["name"]
+        found |= {f"{name!s} {one['partition']!s}" for one in parts_of(row["partitions"])}
+    return found
+
+
+def another_owner(scene: Scene, one: Found) -> bool:
+    """K5.11: a commit for what another member has on both sides, and its sender on neither."""
+    call = scene.call(one.asked)
+    if call is None or call.api not in {"OffsetCommit", "TxnOffsetCommit"} or not one.leaf().endswith("error"):
+        return False
+    own = scene.named(scene.ours, call.fields.get("member_id"))
+    held = [[owners.get(partition, {own}) for partition in committed_by(call)] for owners in scene.all_owners()]
+    foreign = all(any(own not in members for members in side) for side in held)
+    refused = one.ours in {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"}
+    return refused and one.kafka in {"NONE", "OFFSET_METADATA_TOO_LARGE"} and foreign
+
+
+def not_committed(scene: Scene, one: Found) -> bool:
+    """K5.11 afterwards: what was refused for another's sake is not read; everything else is read alike."""
+    call = scene.call(one.asked)
+    if call is None or call.api != "OffsetFetch" or "topics" not in one.path:
+        return False
+    kafka, ours = (offsets_in(scene.answer(course, one.asked)) for course in (scene.kafka, scene.ours))
+    differing = {name for name in {*kafka, *ours} if kafka.get(name, NOT_READ) != ours.get(name, NOT_READ)}
+    refused = {
+        partition
+        for at, commit in scene.calls("OffsetCommit", "TxnOffsetCommit")
+        if _was_refused_alone(scene, at)
+        for partition in committed_by(commit)
+    }
+    return bool(differing) and differing <= refused
+
+
+NOT_READ = (-1, "", "NONE")
+
+
+def offsets_in(answer: Mapping[str, Value]) -> dict[str, tuple[Value, Value, Value]]:
+    """What a fetch gives of each partition."""
+    groups = rows_of(answer.get("groups")) or [answer]
+    return {
+        f"{named_topic(topic)} {row['partition']!s}": (
+            row["offset"],
+            row["metadata"],
+            row["error"],
+        )
+        for group in groups
+        for topic in rows_of(group.get("topics"))
+        for row in rows_of(topic["partitions"])
+    }
+
+
+def named_topic(row: Mapping[str, Value]) -> str:
+    """The topic that a row is about, by its name or its id."""
+    return str(row.get("name") or row.get("topic_id")).removeprefix("(id of ").removesuffix(")")
+
+
+def _was_refused_alone(scene: Scene, step: int) -> bool:
+    kafka, ours = (errors_in(scene.answer(course, step)) for course in (scene.kafka, scene.ours))
+    return "NONE" in kafka and "NONE" not in ours and bool(ours & {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"})
+
+
+def errors_in(answer: Mapping[str, Value]) -> set[str]:
+    """The codes of a commit's answer."""
+    return {str(row["error"]) for topic in rows_of(answer.get("topics")) for row in rows_of(topic["partitions"])}
+
+
+COMMIT_RULES: tuple[Rule, ...] = (
+    Rule(title="A commit for a partition that another member has is refused (K5.11)", applies=another_owner),
+    Rule(title="What was refused for another's sake is not read (K5.11)", applies=not_committed),
+)

@@ -1,0 +1,130 @@
+"""What is known to differ on purpose in what a group at rest is asked all round.
+
+Each rule names the question, and what the same probing shows on both sides that makes the answers what they are.
+"""
+
+import re
+from collections.abc import Mapping
+
+from tests.conformance.random.comparing import Found, flatten
+from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view
+from tests.conformance.random.scenes import Rule, Scene, rows_of
+from tests.conformance.random.sequences import Course
+from tests.support.conformance.schema import Value
+from tests.support.conformance.transcripts import ABSENT
+
+FOREIGN = re.compile(r"settled\.probes\.members\.\w+\.commits\.of <(\w+)>\.v\d+\.(one by one\[0\]|together)")
+EPOCH_OF_EMPTY = r"settled\.probes\.views\.ConsumerGroupDescribe v[01]\.groups\[0\]\.assignment_epoch"
+NAMED_ALONE = re.compile(r"settled\.probes\.members\.(\w+)\.as another\.fetches\.no epoch v\d+")
+LONG_AGO = re.compile(r"settled\.probes\.members\.(\w+)\.as another\.commits\.long ago")
+OF_SOMEBODY = re.compile(
+    r"settled\.probes\.(members\.(?P<own>\w+)\.commits\.(of <(?P<other>\w+)>|own)|read\.v\d+\.<(?P<reader>\w+)>)"
+)
+OLD_VIEW = re.compile(
+    r"settled\.probes\.views\.(DescribeGroups v[0-5])\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)"
+)
+
+
+def probes(scene: Scene, course: Course) -> Mapping[str, Value]:
+    """What was asked and answered at this step."""
+    found = course[scene.step - 1].settled.get("probes")
+    return found if isinstance(found, Mapping) else {}
+
+
+def view(scene: Scene, course: Course, name: str) -> Mapping[str, Value]:
+    """The group as this question shows it."""
+    views = probes(scene, course).get("views")
+    answer = views.get(name) if isinstance(views, Mapping) else {}
+    return next(iter(rows_of(answer.get("groups"))), {}) if isinstance(answer, Mapping) else {}
+
+
+def consumer_view(scene: Scene, course: Course) -> Mapping[str, Value]:
+    """The group as ConsumerGroupDescribe shows it."""
+    return view(scene, course, "ConsumerGroupDescribe v1")
+
+
+def of_another(scene: Scene, one: Found) -> bool:
+    """K5.11: a commit for what another member has, in a consumer group on both sides, where that one is a member."""
+    match = FOREIGN.fullmatch(one.path)
+    groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
+    refused = one.kafka == "NONE" and one.ours in {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"}
+    return match is not None and refused and all(f"<{match[1]}>" in members_of(group) for group in groups)
+
+
+def members_of(group: Mapping[str, Value]) -> set[str]:
+    """Who is in a group that there is."""
+    return {str(row["member_id"]) for row in rows_of(group.get("members"))} if group.get("error") == "NONE" else set()
+
+
+def old_view(scene: Scene, one: Found) -> bool:
+    """K6.1: DescribeGroups before version 6 of a consumer group, whole and true."""
+    match = OLD_VIEW.fullmatch(one.path)
+    if match is None or consumer_view(scene, scene.kafka).get("error") != "NONE":
+        return False
+    kafka, ours = (view(scene, course, match[1]) for course in (scene.kafka, scene.ours))
+    hidden = all(kafka.get(key) == value for key, value in NOBODY_KNOWS.items())
+    return hidden and is_classic_view(ours, consumer_view(scene, scene.ours))
+
+
+def emptied(scene: Scene, one: Found) -> bool:
+    """K2.61: the target of an emptied group stays behind its epoch in Kafka; both have it empty."""
+    views = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
+    values = (one.kafka, one.ours) == ("(another epoch)", "(epoch)")
+    is_empty = all(
+        (group.get("error"), group.get("state"), group.get("members")) == ("NONE", "Empty", []) for group in views
+    )
+    return values and is_empty and re.fullmatch(EPOCH_OF_EMPTY, one.path) is not None
+
+
+def nothing_to_ask_for(scene: Scene, one: Found) -> bool:
+    """K9.1 afterwards: what somebody has none of on one side, whose share was settled there as 0, is not asked for."""
+    match = OF_SOMEBODY.match(one.path)
+    if match is None or ABSENT not in {one.kafka, one.ours} or scene.step < len(("rest", "probe")):
+        return False
+    owner = match["other"] or match["reader"] or match["own"]
+    shares = [course[scene.step - 2].settled.get("shares") for course in (scene.kafka, scene.ours)]
+    counts = [share.get(owner) if isinstance(share, Mapping) else None for share in shares]
+    missing = 0 if one.kafka == ABSENT else 1
+    return counts[missing] == 0 and counts[1 - missing] == 1
+
+
+def came_back_as_static(scene: Scene, one: Found) -> bool:
+    """K5.11: Kafka forgets since when a static member has what it has when it comes back, and takes any old epoch."""
+    match = LONG_AGO.fullmatch(one.path)
+    if match is None or (one.kafka, one.ours) != ("NONE", "STALE_MEMBER_EPOCH"):
+        return False
+    beats = [call for _, call in scene.calls("ConsumerGroupHeartbeat") if call.who == match[1]]
+    seats = [call.fields.get("instance_id") for call in beats if call.fields["member_epoch"] == 0]
+    return len(seats) > 1 and None not in seats and len(set(map(str, seats))) == 1
+
+
+def named_without_generation(scene: Scene, one: Found) -> bool:
+    """K5.20: a classic member of a consumer group that names itself in a fetch need not name its generation."""
+    match = NAMED_ALONE.fullmatch(one.path)
+    if match is None or not str(one.kafka).startswith("STALE_MEMBER_EPOCH "):
+        return False
+    itself = one.path.replace("no epoch", "itself")
+    reads = probed(scene, scene.ours, itself)
+    groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
+    return one.ours == reads and all(is_classic_member(group, f"<{match[1]}>") for group in groups)
+
+
+def is_classic_member(group: Mapping[str, Value], member_id: str) -> bool:
+    """Whether a consumer group has this member, and that speaks the classic protocol."""
+    return any(row["member_id"] == member_id and row.get("member_type") == 0 for row in rows_of(group.get("members")))
+
+
+def probed(scene: Scene, course: Course, path: str) -> Value:
+    """The value at a path."""
+    return flatten("settled", course[scene.step - 1].settled).get(path)
+
+
+PROBE_RULES: tuple[Rule, ...] = (
+    Rule(title="A commit for a partition that another member has is refused, at rest (K5.11)", applies=of_another),
+    Rule(title="DescribeGroups up to version 5 shows a consumer group, at rest (K6.1)", applies=old_view),
+    Rule(title="The target of an emptied group is up to date (K2.61)", applies=emptied),
+    Rule(title="What somebody has none of is not asked for (K9.1)", applies=nothing_to_ask_for),
+    Rule(
+        title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
+    ),
+)

@@ -1,0 +1,139 @@
+"""What is known to differ on purpose where clients have come to rest, and behind requests that wait.
+
+Each rule names what it is about and what must be so on both sides; what is here must be sound of itself besides:
+nothing owned twice, nobody told otherwise than the group is described, nothing unanswered.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from tests.conformance.random.comparing import Found
+from tests.conformance.random.rules import IN_REBALANCE
+from tests.conformance.random.scenes import Rule, Scene, partitions_of, parts_of, rows_of
+from tests.conformance.random.sequences import LEFT, Course, Settle
+from tests.support.conformance.schema import Value
+
+NO_MATCH = {"six"}
+"""Patterns that are good and match no whole name."""
+DEALT = ("settled.owned", "settled.shares")
+
+
+def both(scene: Scene) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
+    """What both have come to."""
+    return scene.kafka[scene.step - 1].settled, scene.ours[scene.step - 1].settled
+
+
+def is_sound(settled: Mapping[str, Value]) -> bool:
+    """Whether all is at rest, answered, owned once, and described as it was told."""
+    return settled.get("quiet") is True and not any(
+        settled.get(name) for name in ("unanswered", LEFT, "owned twice", "told otherwise")
+    )
+
+
+def total(settled: Mapping[str, Value]) -> int:
+    """How many partitions are somebody's."""
+    shares = settled.get("shares")
+    return sum(one for one in shares.values() if isinstance(one, int)) if isinstance(shares, Mapping) else 0
+
+
+def kafka_waits(scene: Scene, one: Found) -> bool:
+    """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses, and we are at rest."""
+    kafka, ours = both(scene)
+    waits = kafka.get("quiet") is False and (bool(kafka.get("unanswered")) or kafka.get("state") in IN_REBALANCE)
+    return one.path.startswith("settled") and LEFT not in one.path and waits and is_sound(ours)
+
+
+def fenced_late(scene: Scene, one: Found) -> bool:
+    """Kafka reads a static member's old joins when its client has begun anew: they take the seat from it."""
+    name = one.path.rpartition(".")[2]
+    static = any(
+        call.who == name and call.fields.get("group_instance_id") for _, call in scene.calls("JoinGroup", "SyncGroup")
+    )
+    fenced = one.path.startswith("settled.ended") and one.kafka == "FENCED_INSTANCE_ID"
+    return scene.pipelined and fenced and static
+
+
+def spare_by_chance(scene: Scene, one: Found) -> bool:
+    """K9.1: who came first, of members or of two ids of one client, got the spare partition, and keeps it.
+
+    Ids are made by chance, and who comes first where joins wait is chance too.
+    """
+    kafka, ours = both(scene)
+    if not one.path.startswith("settled.shares") or not isinstance(one.kafka, int) or not isinstance(one.ours, int):
+        return False
+    has_second = any(len(set(ids)) > 1 for ids in _told(scene, scene.ours).values()) or join_waited(scene)
+    return abs(one.kafka - one.ours) == 1 and has_second and is_sound(ours) and total(kafka) == total(ours)
+
+
+def join_waited(scene: Scene) -> bool:
+    """Whether a join still waited on a side when clients went on by themselves: then they come in any order."""
+    return any(
+        not scene.answer(course, at) for at, _ in scene.calls("JoinGroup") for course in (scene.kafka, scene.ours)
+    )
+
+
+def _told(scene: Scene, course: Course) -> Mapping[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for seen in course[: scene.step]:
+        for one in seen.answers:
+            call = scene.call(one.asked)
+            if call is not None and one.answer.get("member_id"):
+                ids.setdefault(call.who, []).append(str(one.answer["member_id"]))
+    return ids
+
+
+def nobody_leads(scene: Scene, one: Found) -> bool:
+    """K3.20: who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance."""
+    kafka, ours = both(scene)
+    if {kafka.get("kind"), ours.get("kind")} != {"classic"} or not one.path.startswith(DEALT) or not is_sound(ours):
+        return False
+    asked = range(1, scene.step + 1)
+    return any(
+        scene.answer(scene.kafka, at).get("leader") and scene.answer(scene.ours, at).get("leader") == "" for at in asked
+    )
+
+
+def left_to_nobody(scene: Scene, one: Found) -> bool:
+    """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
+    kafka, ours = both(scene)
+    owned = [set(map(str, rows)) if isinstance(rows := its.get("owned"), list) else set() for its in (kafka, ours)]
+    calls = [call for _, call in scene.calls("ConsumerGroupHeartbeat")]
+    changed = [call.who for call in calls if call.fields.get("subscribed_topic_regex") in NO_MATCH]
+    had_other = any(call.who in changed and call.fields.get("subscribed_topic_regex") not in NO_MATCH for call in calls)
+    return one.path.startswith(DEALT) and had_other and owned[0] < owned[1] and is_sound(ours)
+
+
+def uniform_by_chance(scene: Scene, one: Found) -> bool:
+    """K9.3, K9.4: uniform deals by hash order in Kafka, here by ids; as many have as much of it."""
+    groups = scene.group(scene.kafka, "consumer"), scene.group(scene.ours, "consumer")
+    by_uniform = all(group.get("assignor") == "uniform" for group in groups)
+    return by_uniform and "assignment" in one.path and target_sizes(groups[0]) == target_sizes(groups[1])
+
+
+def target_sizes(group: Mapping[str, Value]) -> list[int]:
+    """How many partitions members are to have, smallest first."""
+    return sorted(len(partitions_of(row["target_assignment"])) for row in rows_of(group.get("members")))
+
+
+def no_common_protocol(scene: Scene, one: Found) -> bool:
+    """K4.4: members of a consumer group need none here, where the coordinator computes."""
+    refused = (one.kafka, one.ours) == ("INCONSISTENT_GROUP_PROTOCOL", "")
+    move = scene.drawn.moves[scene.step - 1]
+    if not refused or not one.path.startswith("settled.ended") or not isinstance(move, Settle):
+        return False
+    lists: Sequence[set[str]] = [
+        {str(row["name"]) for row in parts_of(member.fields.get("protocols"))}
+        for member in move.members
+        if not member.native
+    ]
+    return both(scene)[1]["kind"] == "consumer" and not set.intersection(*lists)
+
+
+SETTLED_RULES: tuple[Rule, ...] = (
+    Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
+    Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance),
+    Rule(title="A new pattern without match frees what its member had (K2.4)", applies=left_to_nobody, parts=True),
+    Rule(title="Nobody leads a group that turned classic (K3.20)", applies=nobody_leads, parts=True),
+    Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
+    Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
+    Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
+)

@@ -1,0 +1,84 @@
+"""Rules about commits and what is read of them: each forgives what it is about, and not with its premise broken."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.conformance.random import commit_rules as rules
+from tests.conformance.random.plots import consumer, found, native, scene, seen, share
+from tests.conformance.random.sequences import Answered
+from tests.support.conformance.calls import commit, fetch
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import TopicId
+
+Row = Mapping[str, Value]
+HALVES = (native("a", share(0, 1, 2)), native("b", share(3, 4, 5)))
+MOVED = native("a", share(0, 1)), native("b", share(2, 3, 4, 5))
+
+
+def test_every_rule_has_its_own_test_here() -> None:
+    """A rule that nobody tries with its premise broken forgives by area."""
+    names = {rule.applies.__name__ for rule in rules.COMMIT_RULES}
+    tried = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {name for name in names if not any(one.startswith(name) for one in tried)} == set()
+
+
+def committing(partition: int, version: int = 9) -> list[Value]:
+    """The topics of a commit for one partition."""
+    name: object = {"topic_id": TopicId(name="wire-six")} if version > 9 else {"name": "wire-six"}
+    return [{**name, "partitions": [{"partition": partition}]}]  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("partition", "groups", "codes", "forgiven"),
+    [
+        (3, (consumer(*HALVES), consumer(*HALVES)), ("NONE", "STALE_MEMBER_EPOCH"), True),
+        (0, (consumer(*HALVES), consumer(*HALVES)), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        (3, (consumer(*MOVED), consumer(HALVES[0])), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        (3, (consumer(HALVES[0]), consumer(*HALVES)), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        (3, (consumer(*HALVES), consumer(*HALVES)), ("NONE", "UNKNOWN_MEMBER_ID"), False),
+        (3, (consumer(*HALVES), consumer(*HALVES)), ("UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOCH"), False),
+    ],
+)
+@pytest.mark.parametrize("version", [9, 10])
+def test_another_owner(
+    version: int, partition: int, groups: tuple[Row, Row], codes: tuple[str, str], forgiven: bool
+) -> None:
+    """The partition is another's on both sides, and not its own."""
+    call = commit("a", version, member_id="<a>", topics=committing(partition, version))
+    kafka, ours = ([seen(consumer=group)] for group in groups)
+    one = found("answer.topics[0].partitions[0].error", *codes)
+    assert rules.another_owner(scene([call], kafka, ours), one) is forgiven
+
+
+def commit_answer(asked: int, code: str) -> Answered:
+    """The answer to a commit for one partition."""
+    rows: list[Value] = [{"partition": 3, "error": code}]
+    return Answered(asked=asked, answer={"topics": [{"name": "wire-six", "partitions": rows}]})
+
+
+def fetch_answer(asked: int, *offsets: int) -> Answered:
+    """The answer to a fetch: partitions from 3 on."""
+    rows: list[Value] = [
+        {"partition": 3 + at, "offset": offset, "metadata": "", "error": "NONE"} for at, offset in enumerate(offsets)
+    ]
+    return Answered(asked=asked, answer={"topics": [{"name": "wire-six", "partitions": rows}]})
+
+
+@pytest.mark.parametrize(
+    ("ours", "read", "forgiven"),
+    [
+        ("STALE_MEMBER_EPOCH", ((42,), (-1,)), True),
+        ("UNKNOWN_MEMBER_ID", ((42,), (-1,)), False),
+        ("NONE", ((42,), (-1,)), False),
+        ("STALE_MEMBER_EPOCH", ((42, 5), (-1, 6)), False),
+        ("STALE_MEMBER_EPOCH", ((42, 5), (-1, 5)), True),
+    ],
+)
+def test_not_committed(ours: str, read: tuple[tuple[int, ...], tuple[int, ...]], forgiven: bool) -> None:
+    """What was refused, and nothing else."""
+    moves = [commit("a", 9, topics=committing(3)), fetch("x", 5)]
+    kafka = [seen(commit_answer(1, "NONE")), seen(fetch_answer(2, *read[0]))]
+    our = [seen(commit_answer(1, ours)), seen(fetch_answer(2, *read[1]))]
+    one = found("answer.topics[0].partitions[0].offset", 42, -1, asked=2, step=2)
+    assert rules.not_committed(scene(moves, kafka, our), one) is forgiven

@@ -1,0 +1,192 @@
+"""Rules about what a group at rest is asked: each forgives what it is about, and not when its premise is not so."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.conformance.random import probe_rules as rules
+from tests.conformance.random.plots import consumer, found, native, seen
+from tests.conformance.random.scenes import Scene
+from tests.conformance.random.sequences import Drawn, Probe, Settle
+from tests.support.conformance.calls import chb
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call
+
+Row = Mapping[str, Value]
+
+
+def counted(name: str, count: int) -> Row:
+    """A member with so many partitions."""
+    return native(name, {"topic_partitions": [{"topic_name": "wire-six", "partitions": count}]})
+
+
+GROUP = consumer(counted("a", 2), counted("b", 4))
+GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
+DEAD: Row = {"error": "NONE", "state": "Dead", "members": [], "protocol_data": ""}
+
+
+def shown(*shares: int, state: str = "Stable") -> Row:
+    """How old eyes see a group of a and b with so many partitions each."""
+    members: list[Value] = [
+        {
+            "member_id": f"<{name}>",
+            "client_id": f"client-{name}",
+            "assignment": {"partitions": [{"topic": "wire-six", "partitions": share}]},
+        }
+        for name, share in zip("ab", shares, strict=False)
+    ]
+    return {"error": "NONE", "state": state, "protocol_type": "consumer", "protocol_data": "range", "members": members}
+
+
+def asked(kafka: tuple[Row, Row], ours: tuple[Row, Row]) -> Scene:
+    """Both sides' ConsumerGroupDescribe and DescribeGroups 5 of a probed group."""
+    sides = [
+        [
+            seen(
+                settled={
+                    "probes": {
+                        "views": {
+                            "ConsumerGroupDescribe v1": {"groups": [new]},
+                            "DescribeGroups v5": {"groups": [old]},
+                        }
+                    }
+                }
+            )
+        ]
+        for new, old in (kafka, ours)
+    ]
+    drawn = Drawn(seed=0, kind="resting", moves=(Probe(members=()),))
+    return Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=1, found=())
+
+
+def test_every_rule_has_its_own_test_here() -> None:
+    """A rule that nobody tries with its premise broken forgives by area."""
+    names = {rule.applies.__name__ for rule in rules.PROBE_RULES}
+    tried = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {name for name in names if not any(one.startswith(name) for one in tried)} == set()
+
+
+@pytest.mark.parametrize(
+    ("groups", "whose", "codes", "forgiven"),
+    [
+        ((GROUP, GROUP), "of <b>", ("NONE", "STALE_MEMBER_EPOCH"), True),
+        ((GROUP, GROUP), "of <b>", ("NONE", "ILLEGAL_GENERATION"), True),
+        ((GROUP, GROUP), "own", ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((GROUP, GROUP), "of nobody's", ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((GROUP, GROUP), "of <c>", ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((GROUP, GROUP), "of <b>", ("NONE", "UNKNOWN_MEMBER_ID"), False),
+        ((GROUP, GROUP), "of <b>", ("STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"), False),
+        ((GONE, GROUP), "of <b>", ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((GROUP, GONE), "of <b>", ("NONE", "STALE_MEMBER_EPOCH"), False),
+    ],
+)
+def test_of_another(groups: tuple[Row, Row], whose: str, codes: tuple[str, str], forgiven: bool) -> None:
+    """What a member of the group has, on both sides, and no other code."""
+    its = asked((groups[0], DEAD), (groups[1], DEAD))
+    one = found(f"settled.probes.members.a.commits.{whose}.v9.one by one[0]", *codes)
+    assert rules.of_another(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("kafka", "ours", "path", "forgiven"),
+    [
+        ((GROUP, DEAD), (GROUP, shown(2, 4)), "state", True),
+        ((GROUP, DEAD), (GROUP, shown(2, 4)), "members[0].client_id", True),
+        ((GROUP, DEAD), (GROUP, shown(2, 4)), "operations", False),
+        ((GROUP, DEAD), (GROUP, shown(2, 3)), "state", False),
+        ((GROUP, DEAD), (GROUP, shown(2)), "state", False),
+        ((GROUP, DEAD), (GROUP, shown(2, 4, state="Empty")), "state", False),
+        ((GROUP, shown(2, 4)), (GROUP, shown(2, 4)), "state", False),
+        ((GONE, DEAD), (GROUP, shown(2, 4)), "state", False),
+    ],
+)
+def test_old_view(kafka: tuple[Row, Row], ours: tuple[Row, Row], path: str, forgiven: bool) -> None:
+    """Whole and true, of a group that is a consumer group to Kafka."""
+    one = found(f"settled.probes.views.DescribeGroups v5.groups[0].{path}", "Dead", "Stable")
+    assert rules.old_view(asked(kafka, ours), one) is forgiven
+
+
+def test_old_view_is_not_for_version_6() -> None:
+    """There both say that there is no classic group."""
+    its = asked((GROUP, DEAD), (GROUP, shown(2, 4)))
+    one = found("settled.probes.views.DescribeGroups v6.groups[0].state", "Dead", "Stable")
+    assert not rules.old_view(its, one)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "ours", "values", "forgiven"),
+    [
+        (consumer(), consumer(), ("(another epoch)", "(epoch)"), True),
+        (consumer(), consumer(), ("(epoch)", "(another epoch)"), False),
+        (GROUP, GROUP, ("(another epoch)", "(epoch)"), False),
+        (GONE, consumer(), ("(another epoch)", "(epoch)"), False),
+    ],
+)
+def test_emptied(kafka: Row, ours: Row, values: tuple[str, str], forgiven: bool) -> None:
+    """Empty on both sides, and it is Kafka that is behind."""
+    one = found("settled.probes.views.ConsumerGroupDescribe v1.groups[0].assignment_epoch", *values)
+    assert rules.emptied(asked((kafka, DEAD), (ours, DEAD)), one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("path", "shares", "values", "forgiven"),
+    [
+        ("members.a.commits.of <b>.v9.together", (1, 0), ("NONE", "(absent)"), True),
+        ("members.b.commits.own.v9.together", (1, 0), ("NONE", "(absent)"), True),
+        ("read.v9.<b>", (0, 1), ("(absent)", "NONE ['7']"), True),
+        ("members.a.commits.of <b>.v9.together", (1, 1), ("NONE", "(absent)"), False),
+        ("members.a.commits.of <b>.v9.together", (0, 1), ("NONE", "(absent)"), False),
+        ("members.a.commits.of <b>.v9.together", (2, 0), ("NONE", "(absent)"), False),
+        ("members.a.commits.of <a>.v9.together", (1, 0), ("NONE", "(absent)"), False),
+        ("members.a.commits.of <b>.v9.together", (1, 0), ("NONE", "UNKNOWN_MEMBER_ID"), False),
+    ],
+)
+def test_nothing_to_ask_for(path: str, shares: tuple[int, int], values: tuple[str, str], forgiven: bool) -> None:
+    """The group rested with one partition here and none there, which is what a spare one is."""
+    sides = [[seen(settled={"shares": {"a": 3, "b": share}}), seen(settled={"probes": {}})] for share in shares]
+    drawn = Drawn(seed=0, kind="resting", moves=(Settle(members=()), Probe(members=())))
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
+    assert rules.nothing_to_ask_for(its, found(f"settled.probes.{path}", *values, step=2)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("beats", "codes", "forgiven"),
+    [
+        ((chb("a", 0, instance_id="i"), chb("a", 0, instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), True),
+        ((chb("a", 0, instance_id="i"), chb("b", 0, instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((chb("a", 0), chb("a", 0)), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((chb("a", 0, instance_id="i"), chb("a", "#a", instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((chb("a", 0, instance_id="i"), chb("a", 0, instance_id="i")), ("STALE_MEMBER_EPOCH", "NONE"), False),
+    ],
+)
+def test_came_back_as_static(beats: tuple[Call, Call], codes: tuple[str, str], forgiven: bool) -> None:
+    """It joined twice, under one instance."""
+    drawn = Drawn(seed=0, kind="resting", moves=(*beats, Probe(members=())))
+    its = Scene(drawn=drawn, kafka=[seen()] * 3, ours=[seen()] * 3, step=3, found=())
+    one = found("settled.probes.members.a.as another.commits.long ago", *codes, step=3)
+    assert rules.came_back_as_static(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("kind", "kafka", "ours", "forgiven"),
+    [
+        (0, "STALE_MEMBER_EPOCH []", "NONE ['7']", True),
+        (1, "STALE_MEMBER_EPOCH []", "NONE ['7']", False),
+        (0, "STALE_MEMBER_EPOCH []", "NONE ['6']", False),
+        (0, "UNKNOWN_MEMBER_ID []", "NONE ['7']", False),
+        (0, "NONE ['7']", "STALE_MEMBER_EPOCH []", False),
+    ],
+)
+def test_named_without_generation(kind: int, kafka: str, ours: str, forgiven: bool) -> None:
+    """A classic member on both sides, and it reads what it reads with its generation."""
+    group = consumer(native("a", {}, member_type=kind))
+    fetches: Value = {"itself v9": "NONE ['7']"}
+    settled: Value = {
+        "members": {"a": {"as another": {"fetches": fetches}}},
+        "views": {"ConsumerGroupDescribe v1": {"groups": [group]}},
+    }
+    drawn = Drawn(seed=0, kind="resting", moves=(Probe(members=()),))
+    sides = [[seen(settled={"probes": settled})] for _ in range(2)]
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=1, found=())
+    one = found("settled.probes.members.a.as another.fetches.no epoch v9", kafka, ours)
+    assert rules.named_without_generation(its, one) is forgiven

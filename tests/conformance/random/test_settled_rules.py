@@ -1,0 +1,186 @@
+"""Rules about groups at rest: each forgives what it is about, and not when what it rests on is not so."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.conformance.random import settled_rules as rules
+from tests.conformance.random.members import Member
+from tests.conformance.random.plots import answered, consumer, found, native, seen, share
+from tests.conformance.random.scenes import Scene
+from tests.conformance.random.sequences import Drawn, Move, Settle
+from tests.support.conformance.calls import chb, join, offer
+from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Part
+
+SOUND: Mapping[str, Value] = {
+    "quiet": True,
+    "unanswered": [],
+    "owned twice": [],
+    "told otherwise": [],
+    "kind": "consumer",
+    "state": "Stable",
+    "owned": ["wire-six 0", "wire-six 1", "wire-six 2"],
+    "shares": {"a": 1, "b": 2},
+}
+WAITING = {**SOUND, "quiet": False, "unanswered": ["JoinGroup of a"], "state": "PreparingRebalance"}
+
+
+def member(name: str, *names: str) -> Member:
+    """A classic member that proposes these."""
+    fields: dict[str, Part] = {"protocols": offer(*names)}
+    return Member(
+        name=name, join=9, sync=5, beat=4, leave=5, native=False, instance=None, topics=("wire-six",), fields=fields
+    )
+
+
+def rest(kafka: Mapping[str, Value], ours: Mapping[str, Value], *moves: Move, pipelined: bool = False) -> Scene:
+    """Both sides at rest after these steps, to all of which the same was answered."""
+    last = Settle(members=(member("a", "range"), member("b", "sticky")))
+    before = [seen(answered(at, member_id=f"<a of step {at}>")) for at in range(1, len(moves) + 1)]
+    return Scene(
+        drawn=Drawn(seed=0, kind="mixed", moves=(*moves, last)),
+        kafka=[*before, seen(settled=kafka)],
+        ours=[*before, seen(settled=ours)],
+        step=len(moves) + 1,
+        found=(),
+        pipelined=pipelined,
+    )
+
+
+def test_every_rule_has_its_own_test_here() -> None:
+    """A rule that nobody tries with its premise broken forgives by area."""
+    names = {rule.applies.__name__ for rule in rules.SETTLED_RULES}
+    tried = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {name for name in names if not any(one.startswith(name) for one in tried)} == set()
+
+
+@pytest.mark.parametrize(
+    ("kafka", "ours", "path", "forgiven"),
+    [
+        (WAITING, SOUND, "settled.state", True),
+        (SOUND, SOUND, "settled.state", False),
+        ({**WAITING, "unanswered": [], "state": "Stable"}, SOUND, "settled.state", False),
+        (WAITING, {**SOUND, "quiet": False}, "settled.state", False),
+        (WAITING, {**SOUND, "owned twice": ["wire-six 0"]}, "settled.owned twice[0]", False),
+        (WAITING, {**SOUND, "told otherwise": ["a"]}, "settled.told otherwise[0]", False),
+        (WAITING, {**SOUND, "unanswered": ["SyncGroup of a"]}, "settled.unanswered[0]", False),
+        (WAITING, SOUND, "answer.error", False),
+    ],
+)
+def test_kafka_waits(kafka: Mapping[str, Value], ours: Mapping[str, Value], path: str, forgiven: bool) -> None:
+    """Kafka's clients wait, and ours are at rest and sound."""
+    assert rules.kafka_waits(rest(kafka, ours), found(path, 1, 2)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("pipelined", "instance", "code", "forgiven"),
+    [
+        (True, "i-a", "FENCED_INSTANCE_ID", True),
+        (False, "i-a", "FENCED_INSTANCE_ID", False),
+        (True, None, "FENCED_INSTANCE_ID", False),
+        (True, "i-a", "UNKNOWN_MEMBER_ID", False),
+    ],
+)
+def test_fenced_late(pipelined: bool, instance: str | None, code: str, forgiven: bool) -> None:
+    """A static member whose old joins were read late."""
+    its = rest(SOUND, SOUND, join("a", group_instance_id=instance), pipelined=pipelined)
+    assert rules.fenced_late(its, found("settled.ended.a", code, "", step=2)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("joins", "shares", "forgiven"),
+    [(2, {"a": 2, "b": 1}, True), (1, {"a": 2, "b": 1}, False), (2, {"a": 2, "b": 2}, False)],
+)
+def test_spare_by_chance(joins: int, shares: Mapping[str, Value], forgiven: bool) -> None:
+    """Somebody had two ids, one partition went elsewhere, and none was lost or won."""
+    its = rest(SOUND, {**SOUND, "shares": shares}, *[join("a")] * joins)
+    assert rules.spare_by_chance(its, found("settled.shares.a", 1, 2, step=joins + 1)) is forgiven
+
+
+@pytest.mark.parametrize(("waits", "forgiven"), [(True, True), (False, False)])
+def test_spare_by_chance_where_a_join_waited(waits: bool, forgiven: bool) -> None:
+    """Whoever waits when clients go on by themselves comes before or after others as it happens."""
+    moves = Drawn(seed=0, kind="mixed", moves=(join("a"), Settle(members=())))
+    first = seen() if waits else seen(answered(1, member_id="<a>"))
+    its = [[first, seen(settled=settled)] for settled in (SOUND, {**SOUND, "shares": {"a": 2, "b": 1}})]
+    where = Scene(drawn=moves, kafka=its[0], ours=its[1], step=2, found=())
+    assert rules.spare_by_chance(where, found("settled.shares.a", 1, 2, step=2)) is forgiven
+
+
+def test_spare_by_chance_not_of_two() -> None:
+    """One partition is spare, two are a share."""
+    its = rest(SOUND, {**SOUND, "shares": {"a": 3, "b": 0}}, join("a"), join("a"))
+    assert not rules.spare_by_chance(its, found("settled.shares.a", 1, 3, step=3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "leaders", "path", "forgiven"),
+    [
+        ("classic", ("<a>", ""), "settled.shares.a", True),
+        ("consumer", ("<a>", ""), "settled.shares.a", False),
+        ("classic", ("<a>", "<a>"), "settled.shares.a", False),
+        ("classic", ("<a>", ""), "settled.state", False),
+    ],
+)
+def test_nobody_leads(kind: str, leaders: tuple[str, str], path: str, forgiven: bool) -> None:
+    """A classic group on both sides, which somebody was told to lead by Kafka only."""
+    settled = {**SOUND, "kind": kind}
+    kafka, ours = ([seen(answered(1, leader=leader)), seen(settled=settled)] for leader in leaders)
+    moves = Drawn(seed=0, kind="mixed", moves=(join("a"), Settle(members=())))
+    its = Scene(drawn=moves, kafka=kafka, ours=ours, step=2, found=())
+    assert rules.nobody_leads(its, found(path, 1, 2, step=2)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("patterns", "owned", "forgiven"),
+    [
+        (("wire-six", "six"), ["wire-six 0"], True),
+        (("six", "six"), ["wire-six 0"], False),
+        (("wire-six", "wire-s.*"), ["wire-six 0"], False),
+        (("wire-six", "six"), ["wire-two 0"], False),
+    ],
+)
+def test_left_to_nobody(patterns: tuple[str, str], owned: list[Value], forgiven: bool) -> None:
+    """A member went over to a pattern without match, and what Kafka leaves lying is somebody's here."""
+    calls = [chb("a", 0, subscribed_topic_regex=pattern) for pattern in patterns]
+    its = rest({**SOUND, "owned": owned}, SOUND, *calls)
+    assert rules.left_to_nobody(its, found("settled.owned[1]", "(absent)", "wire-six 1", step=3)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("assignor", "ours", "path", "forgiven"),
+    [
+        ("uniform", (0, 1), "target_assignment", True),
+        ("range", (0, 1), "target_assignment", False),
+        ("uniform", (0,), "target_assignment", False),
+        ("uniform", (0, 1), "state", False),
+    ],
+)
+def test_uniform_by_chance(assignor: str, ours: tuple[int, ...], path: str, forgiven: bool) -> None:
+    """Which partitions, never how many, and by uniform only."""
+    groups = [consumer(native("a", share(*numbers)), assignor=assignor) for numbers in ((4, 5), ours)]
+    sides = [[seen(consumer=group)] for group in groups]
+    its = Scene(
+        drawn=Drawn(seed=0, kind="consumer", moves=(chb("a", 0),)), kafka=sides[0], ours=sides[1], step=1, found=()
+    )
+    one = found(f"consumer view.groups[0].members[0].{path}", "[4, 5]", str(list(ours)))
+    assert rules.uniform_by_chance(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "codes", "forgiven"),
+    [
+        (("sticky",), "consumer", ("INCONSISTENT_GROUP_PROTOCOL", ""), True),
+        (("range",), "consumer", ("INCONSISTENT_GROUP_PROTOCOL", ""), False),
+        (("sticky",), "classic", ("INCONSISTENT_GROUP_PROTOCOL", ""), False),
+        (("sticky",), "consumer", ("INCONSISTENT_GROUP_PROTOCOL", "FENCED_INSTANCE_ID"), False),
+        (("sticky",), "consumer", ("UNKNOWN_MEMBER_ID", ""), False),
+    ],
+)
+def test_no_common_protocol(names: tuple[str, ...], kind: str, codes: tuple[str, str], forgiven: bool) -> None:
+    """A consumer group whose classic members indeed have no name in common."""
+    move = Settle(members=(member("a", "range"), member("b", *names)))
+    sides = [seen(settled={**SOUND, "kind": kind})]
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=(move,)), kafka=sides, ours=sides, step=1, found=())
+    assert rules.no_common_protocol(its, found("settled.ended.b", *codes)) is forgiven
