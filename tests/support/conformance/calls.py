@@ -189,6 +189,23 @@ def describe_consumer(version: int = 1, *groups: str, operations: bool = False) 
     )
 
 
+def share_chb(who: str, epoch: int | str = 0, /, **fields: Part) -> Call:
+    """ShareGroupHeartbeat by the member id `share-<who>`, for a topic that is not there: others come by and by."""
+    usual: dict[str, Part] = {
+        "group_id": "$g",
+        "member_id": f"share-{who}",
+        "member_epoch": epoch,
+        "rack_id": None,
+        "subscribed_topic_names": ["wire-none"] if epoch == 0 else None,
+    }
+    return call(who, "ShareGroupHeartbeat", 1, usual, fields)
+
+
+def describe_share(*groups: str) -> Call:
+    """ShareGroupDescribe of an admin."""
+    return call("admin", "ShareGroupDescribe", 1, {"groups": list(groups or ("$g",))}, {})
+
+
 def list_groups(version: int = 5, states: Sequence[str] = (), types: Sequence[str] = ()) -> Call:
     """ListGroups of an admin; only the scenario's own groups count."""
     filters: dict[str, Part] = {"states_filter": list(states), "types_filter": list(types)}

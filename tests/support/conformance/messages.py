@@ -145,6 +145,21 @@ APIS: Mapping[str, Api] = {
         f"subscribed_topic_names:[ :s ] subscribed_topic_regex:s assignment:( {SHOWN} ) target_assignment:( {SHOWN} ) "
         "member_type:i8@1+ ] operations:i32 ]",
     ),
+    "ShareGroupHeartbeat": _api(
+        76,
+        0,
+        "group_id:s member_id:s member_epoch:i32 rack_id:s subscribed_topic_names:[ :s ]",
+        "throttle:i32 error:i16 error_message:s member_id:s member_epoch:i32 heartbeat_interval_ms:i32 "
+        f"assignment:{{ topic_partitions:[ {OWNED} ] }}",
+    ),
+    "ShareGroupDescribe": _api(
+        77,
+        0,
+        "groups:[ :s ] operations:bool",
+        "throttle:i32 groups:[ error:i16 error_message:s group_id:s state:s group_epoch:i32 assignment_epoch:i32 "
+        "assignor:s members:[ member_id:s rack_id:s member_epoch:i32 client_id:s client_host:s "
+        f"subscribed_topic_names:[ :s ] assignment:( {SHOWN} ) ] operations:i32 ]",
+    ),
 }
 
 

@@ -11,6 +11,7 @@ from tests.conformance.wire.scenarios import (
     mixed,
     natives,
     offsets,
+    one_name,
     returning,
     seats,
     staying,
@@ -38,4 +39,5 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "translated": translated.SCENARIOS,
     "timers": timers.SCENARIOS,
     "twice": twice.SCENARIOS,
+    "one_name": one_name.SCENARIOS,
 }
