@@ -229,7 +229,8 @@ class Proxy:
             now = now_ms()
             watches = {number: watches.get(number) or Watch(now) for number in self._connections}
             for number, connection in list(self._connections.items()):
-                reason = watches[number].look(connection.session, connection.traffic, now)
+                gone = connection.transport.has_hung_up
+                reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
             self._house.teller.catch_up(now)

@@ -3,6 +3,8 @@
 It must not know why they stand still or how they are closed.
 """
 
+from collections.abc import Callable
+
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
@@ -16,12 +18,17 @@ class Watch:
         self._moved_ms = now_ms
         self._requests = -1
         self._began_ms = now_ms
+        self._gone_ms: int | None = None
 
-    def look(self, session: ClientSession, traffic: int, now_ms: int) -> CloseReason | None:
+    def look(
+        self, session: ClientSession, traffic: int, now_ms: int, has_hung_up: Callable[[], bool]
+    ) -> CloseReason | None:
         """The reason to close the connection now, if there is one; `traffic` is a number that grows with use."""
         limits: Limits = session.limits
         if traffic != self._traffic:
-            self._traffic, self._moved_ms = traffic, now_ms
+            self._traffic, self._moved_ms, self._gone_ms = traffic, now_ms, None
+        elif self._is_deserted(session, now_ms, has_hung_up):
+            return CloseReason.CLIENT_GONE
         if session.requests.heads_cut != self._requests or not session.requests.bytes_held:
             self._requests, self._began_ms = session.requests.heads_cut, now_ms
         elif now_ms - self._began_ms >= limits.frame_time_max_ms:
@@ -29,3 +36,16 @@ class Watch:
         if now_ms - self._moved_ms >= limits.idle_max_ms and not session.outbox:
             return CloseReason.IDLE
         return None
+
+    def _is_deserted(self, session: ClientSession, now_ms: int, has_hung_up: Callable[[], bool]) -> bool:
+        """Whether the client has been gone for longer than a broker may take to be reached.
+
+        Who reads from it hears that at once, but a request that waits behind one that a hung broker does not answer
+        keeps everybody from reading, for ever.
+        """
+        if session.is_quiet or not has_hung_up():
+            self._gone_ms = None
+            return False
+        if self._gone_ms is None:
+            self._gone_ms = now_ms
+        return now_ms - self._gone_ms >= session.limits.upstream_wait_max_ms

@@ -3,12 +3,14 @@
 It must not know frames or who is at the other end.
 """
 
+import select
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
 
+_HANG_UP: int | None = getattr(select, "POLLRDHUP", None)
 CLOSED_HERE = "the connection was closed here"
 
 
@@ -29,6 +31,10 @@ class Transport(Protocol):
 
     def fileno(self) -> int | None:
         """The file descriptor where bytes may be moved by the kernel, None where they may not (TLS, memory)."""
+        ...
+
+    def has_hung_up(self) -> bool:
+        """Whether the other end will send no more, also where bytes it sent before are still to be read."""
         ...
 
     async def wait_readable(self) -> None:
@@ -76,6 +82,14 @@ class SocketTransport:
     def fileno(self) -> int | None:
         """See Transport."""
         return None if self._closed else self._socket.fileno()
+
+    def has_hung_up(self) -> bool:
+        """See Transport; where the system can't tell, nobody has."""
+        if self._closed or _HANG_UP is None:
+            return False
+        look = select.poll()
+        look.register(self._socket, _HANG_UP)
+        return bool(look.poll(0))
 
     async def wait_readable(self) -> None:
         """See Transport."""

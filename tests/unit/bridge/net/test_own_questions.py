@@ -60,6 +60,9 @@ class MemoryTransport:
         self._reply = self._reply[count:]
         return count or None
 
+    def has_hung_up(self) -> bool:
+        return False
+
     def fileno(self) -> int | None:
         """No file."""
         return None

@@ -278,3 +278,22 @@ async def test_drain_lets_due_answers_out_and_leaves_no_group(autojump_clock: tr
         assert front.closed(CloseReason.DRAINED) == 3
         assert front.groups.gone == []
         assert not front.proxy.is_ready
+
+
+async def test_client_that_went_behind_a_hung_broker_is_not_kept() -> None:
+    """Its second request waits for the answer to the first, which never comes; nobody reads that it has gone."""
+    limits = Limits(upstream_wait_max_ms=200, frame_time_max_ms=400)
+    broker = ScriptedBroker(gate=trio.Event())
+    async with front_of(broker, limits) as front:
+        client = await front.dial()
+        commit = request(ApiKey.OFFSET_FETCH, 1, 1, b"\x00\x0aembedded-1" + bytes(4))
+        await client.send(commit)
+        while not front.groups.submitted:  # noqa: ASYNC110 - groups tell nobody
+            await trio.sleep(0.01)
+        await client.send(request(ApiKey.FETCH, 11, 2, bytes(60)))
+        await trio.sleep(0.1)
+        await client.stream.aclose()
+        with trio.fail_after(30):
+            while front.proxy.statistics().connections_open:  # noqa: ASYNC110 - it tells nobody
+                await trio.sleep(0.05)
+        assert front.closed(CloseReason.CLIENT_GONE) == 1
