@@ -43,6 +43,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         group_frame_bytes_max=settings.wire_group_frame_bytes_max,
         offsets_frame_bytes_max=settings.wire_offsets_frame_bytes_max,
         elements_max=settings.wire_elements_max,
+        names_max=settings.wire_names_max,
         rewritten_answer_bytes_max=settings.wire_answer_bytes_max,
         inflight_requests_max=settings.limits_requests_in_flight_max,
         inflight_bytes_max=settings.limits_bytes_in_flight_max,

@@ -66,6 +66,13 @@ class Settings(KafkaSettings):
         "takes up to 400 bytes while it is read.",
         within(1024),
     )
+    wire_names_max: int = key(
+        "wire.names.max",
+        10_000,
+        "Most members or groups of one request that the bridge itself reads to remove, describe or delete them; each "
+        "takes up to 30 µs, in which nobody else is served.",
+        within(100),
+    )
     wire_answer_bytes_max: int = key(
         "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", within(1024)
     )

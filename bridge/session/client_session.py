@@ -99,7 +99,7 @@ class ClientSession:
         self.broker_id: int | None = None
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
-        self._groups = GroupRequests(rules.router, rules.limits.elements_max)
+        self._groups = GroupRequests(rules.router, rules.limits.elements_max, rules.limits.names_max)
         self._passing = passing
         self._holds = rules.holds
 

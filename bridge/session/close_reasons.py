@@ -50,7 +50,7 @@ class CloseReason(Enum):
     DRAINED = ("EB-NET-017", "the bridge is shutting down")
     TOO_MANY_ELEMENTS = (
         "EB-NET-019",
-        "a group request has more elements than are read of one; raise wire.elements.max if it is genuine",
+        "a group request has more elements than are read; if genuine raise wire.elements.max (wire.names.max)",
     )
     NOT_AUTHENTICATED = (
         "EB-NET-022",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
 from bridge.session.batches import Merge, split
-from bridge.session.limits import ELEMENTS_MAX
+from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,
@@ -39,6 +39,12 @@ MAY_ASK = frozenset(
 """Apis whose answer for an embedded group may need the broker."""
 
 
+NAMES_ONLY = frozenset(
+    (ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE)
+)
+"""Apis whose requests are a list of members or groups: cheap to send, and dear to answer one by one."""
+
+
 class Passes(NamedTuple):
     """All groups of the request are on road `pass`; those that were worth reading."""
 
@@ -66,9 +72,10 @@ class Misread(NamedTuple):
 class GroupRequests:
     """Reads the group requests of one connection."""
 
-    def __init__(self, router: Router, elements_max: int = ELEMENTS_MAX) -> None:
+    def __init__(self, router: Router, elements_max: int = ELEMENTS_MAX, names_max: int = NAMES_MAX) -> None:
         self._router = router
         self._elements_max = elements_max
+        self._names_max = min(names_max, elements_max)
 
     def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded | Misread:
         """Find the road of a request; `data` is one whole request."""
@@ -109,7 +116,8 @@ class GroupRequests:
 
     def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
         start = header.body_offset
-        return decode_request(header.api_key, header.api_version, data[start:], start, self._elements_max)
+        most = self._names_max if header.api_key in NAMES_ONLY else self._elements_max
+        return decode_request(header.api_key, header.api_version, data[start:], start, most)
 
     def _is_ours(self, group_id: GroupId) -> bool:
         return self._router.road(group_id) is not Road.PASS

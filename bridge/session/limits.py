@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 MIB = 1024 * 1024
 ELEMENTS_MAX = 100_000
+NAMES_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,10 @@ class Limits:
     """Largest OffsetCommit, TxnOffsetCommit, OffsetFetch or OffsetDelete, which are held whole too."""
     elements_max: int = ELEMENTS_MAX
     """Elements of all arrays of one held request together; one with more closes the connection."""
+    names_max: int = NAMES_MAX
+    """Members or groups that one request names to be removed, described or deleted; one with more closes the
+    connection: each is looked up on its own, while everybody else waits.
+    """
     rewritten_answer_bytes_max: int = 64 * MIB
     """Largest answer that is held whole because addresses in it change (Metadata of a big cluster)."""
     inflight_requests_max: int = 1_000

@@ -6,10 +6,12 @@ from bridge.session.group_requests import Embedded, GroupRequests, Misread, Pass
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
-from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, ListGroups
+from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, DescribeGroups, ListGroups
 from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember
+from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
+from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 OURS, THEIRS = GroupId("embedded-x"), GroupId("other")
 ROUTER = Router([Rule("embedded-*", Road.EMBEDDED)])
@@ -85,3 +87,24 @@ def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:
         DeleteGroupsReply(groups=(DeletedGroup(THEIRS, ErrorCode.UNSUPPORTED_VERSION),)),
     )
     assert GroupRequests(ROUTER).unsupported(header._replace(api_version=99), frame) is None
+
+
+def test_lists_of_names_have_a_limit_of_their_own() -> None:
+    """90,000 leavers were answered in 2.7 s, in which nobody else was served; a commit may name as many partitions."""
+    leavers = tuple(LeavingMember(member_id=MemberId(f"m-{n}"), instance_id=InstanceId("i")) for n in range(300))
+    ours = tuple(GroupId(f"embedded-{n}") for n in range(300))
+    requests: tuple[tuple[int, int, Request], ...] = (
+        (ApiKey.LEAVE_GROUP, 4, LeaveGroup(group_id=OURS, members=leavers)),
+        (ApiKey.DESCRIBE_GROUPS, 5, DescribeGroups(group_ids=ours)),
+        (ApiKey.DELETE_GROUPS, 2, DeleteGroups(group_ids=ours)),
+        (ApiKey.CONSUMER_GROUP_DESCRIBE, 0, ConsumerGroupDescribe(group_ids=ours)),
+    )
+    for api_key, version, message in requests:
+        assert isinstance(GroupRequests(ROUTER, names_max=300).read(*framed(api_key, version, message)), Embedded)
+        refused = GroupRequests(ROUTER, names_max=299).read(*framed(api_key, version, message))
+        assert isinstance(refused, Misread), api_key
+        assert refused.is_too_much
+    parts = tuple(PartitionCommit(partition=number, offset=1) for number in range(300))
+    topics = (TopicCommit(name=TopicName("t"), partitions=parts),)
+    commit = OffsetCommit(group_id=OURS, generation=1, member_id=MemberId("m"), instance_id=None, topics=topics)
+    assert isinstance(GroupRequests(ROUTER, names_max=1).read(*framed(ApiKey.OFFSET_COMMIT, 8, commit)), Embedded)
