@@ -28,7 +28,7 @@ DEFAULT = (
     *("engine", "journal", "giant", "conversion", "assignors", "what-if-play", "event-memory"),
     *("startup", "idle", "relay", "heartbeats", "events", "group"),
 )
-"""Those without Spark, and without `migration`, whose figures are counts beside Kafka's and no costs."""
+"""Those without Spark, and without `migration` and `restarts`, whose figures are counts beside Kafka's and no costs."""
 RUN_TIMEOUT_S = 1_800.0
 DEARER_MAX = 1.03
 LOG_TAIL_LINES = 20
