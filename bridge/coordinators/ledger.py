@@ -11,7 +11,7 @@ from typing import Protocol
 import trio
 
 from bridge.coordinators.pages import Blocks
-from bridge.ports import Condense, Journal, JournalUnavailable
+from bridge.ports import Condense, Journal, JournalFull, JournalUnavailable
 from bridge.supervision import COMPACTION, Failures, start_guarded
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import HeartbeatReply
@@ -61,6 +61,8 @@ class Ledger:
         self._compacting = trio.Lock()
         self._pause_s = RETRY_S
         self.is_going_back = False
+        self._written: Collection[bytes] = ()
+        self._has_made_room = False
 
     def keep(self, journal: Journal, condense: Condense, revive: Callable[[], None]) -> None:
         """Write to this journal from now on; `revive` makes the groups what it holds, after a failed append."""
@@ -124,13 +126,15 @@ class Ledger:
                     try:
                         await self._writing
                     except JournalUnavailable as problem:
-                        await self._fail(problem)
+                        if not (isinstance(problem, JournalFull) and await self._make_room()):
+                            await self._fail(problem)
                     else:
                         self._end_append()
                 if self.is_going_back:
                     await self._return_to_written()
 
     def _begin(self, journal: Journal, entries: Collection[bytes]) -> None:
+        self._written = entries
         try:
             self._writing = journal.append(entries)
         except JournalUnavailable as problem:
@@ -141,7 +145,7 @@ class Ledger:
             self._wake.set()
 
     def _end_append(self) -> None:
-        self._pause_s = RETRY_S
+        self._pause_s, self._has_made_room = RETRY_S, False
         released, self._held, self._held_behind = self._held, self._held_behind, []
         behind, self._behind = self._behind, []
         self._writing = None
@@ -169,6 +173,27 @@ class Ledger:
             self._deliver(ref, reply)
 
     # ------------------------------------------------------------------ when the journal fails
+
+    async def _make_room(self) -> bool:
+        """Condense a full journal and try the append again, once: what is in the way is mostly history."""
+        if self._has_made_room:
+            self._has_made_room = False
+            return False
+        assert self._journal is not None
+        async with self._compacting:
+            try:
+                await self._journal.compact(self._condense)
+            except JournalUnavailable as problem:
+                LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
+                return False
+            except Exception:
+                LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")
+                return False
+        self._has_made_room = True
+        self._begin(self._journal, self._written)
+        if self._writing is None:
+            self._end_append()
+        return True
 
     async def _fail(self, problem: JournalUnavailable) -> None:
         """Nothing that waited is told; the groups go back to what is written, and stand still until writing works."""

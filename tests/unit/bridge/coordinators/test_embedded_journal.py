@@ -5,6 +5,7 @@ from dataclasses import replace
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.durability import condense
 from bridge.coordinators.joins import STARTING
 from bridge.coordinators.ledger import RETRY_S
 from bridge.journal.memory import MemoryJournal
@@ -62,7 +63,7 @@ async def test_full_disk_refuses_new_work_and_loses_nothing(autojump_clock: Mock
         ref = world.send(commit_request(generation, "a"))
         world.via.answer(committed)
         assert (await world.answer(ref, OffsetCommitReply)).topics[0].partitions[0].error is ErrorCode.NONE
-        assert entries_of(journal) == written
+        assert entries_of(journal) == list(condense(written))
         journal.bytes_max = None
         await trio.sleep(2 * RETRY_S)
         assert await world.beat(generation) is ErrorCode.NONE
@@ -163,3 +164,19 @@ async def test_members_go_on_while_the_broker_is_waited_for(autojump_clock: Mock
         refused = await world.ask(commit_request(generation, "a"), OffsetCommitReply)
         assert refused.topics[0].partitions[0].error is UNAVAILABLE
         assert world.broker.asked == []
+
+
+async def test_full_journal_is_condensed_before_anybody_is_refused(autojump_clock: MockClock) -> None:
+    """What fills it is mostly history: members that came and went."""
+    journal = MemoryJournal()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        generation = await world.form()
+        journal.bytes_max = 2 * sum(map(len, entries_of(journal))) + 4_000
+        for _ in range(40):
+            came = await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)
+            assert came.error is ErrorCode.NONE
+            left = await world.ask(replace(native_join("n"), member_epoch=-1), ConsumerGroupHeartbeatReply)
+            assert left.error is ErrorCode.NONE
+        assert world.groups.ledger.failures == 0
+        assert await world.beat(generation) is not UNAVAILABLE
