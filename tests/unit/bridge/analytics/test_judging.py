@@ -1,6 +1,9 @@
 """The judge keeps its error rate however often one looks, and has the power that the docs state."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from bridge.analytics.pairing import Pair
 from tests.support.judge_trials import ALIKE, DIFFERENT, Trial, play
 
 RULES = Rules()
+RECORDED = Path(__file__).with_name("recorded_rebalances.json")
 RUNS = 30
 """Enough to see a judge that fails alike arms by a quarter, as one did that took members for independent."""
 ALIKE_FAIL_MAX = 5
@@ -160,3 +164,27 @@ def test_bounds_of_the_mean_difference_hold_at_every_look() -> None:
         looks = (mean_difference(pairs[:count], 0.05) for count in range(30, 150, 10))
         misses += any(not look.low < 0.25 < look.high for look in looks)
     assert misses <= 8
+
+
+def split_at_random(waits: Sequence[Sequence[float]], *, within: bool, seed: int) -> list[Pair]:
+    """Recorded rebalances as if half of them, or half of the members of each, had been treated with nothing."""
+    random = np.random.default_rng(seed)
+    if within:
+        mixed = [random.permutation(one) for one in waits if len(one) > 1]
+        return [pair(one[: len(one) // 2], one[len(one) // 2 :]) for one in mixed]
+    neighbours = zip(waits[::2], waits[1::2], strict=False)
+    return [pair(*((left, right) if random.random() < 0.5 else (right, left))) for left, right in neighbours]
+
+
+@pytest.mark.usefixtures("_without_grid")
+@pytest.mark.parametrize("within", [True, False], ids=["members split", "rebalances split"])
+@pytest.mark.parametrize("group", ["recorded-pass", "recorded-eager", "recorded-consumer"])
+def test_recorded_rebalances_split_at_random_are_alike(group: str, within: bool) -> None:
+    """Real clients on road pass, eager and KIP-848 on embedded (tests/support/record_rebalances.py)."""
+    waits = json.loads(RECORDED.read_text(encoding="utf-8"))[group]
+    found = [judge(split_at_random(waits, within=within, seed=seed), RULES) for seed in range(RUNS)]
+    verdicts = Counter(one.verdict for one in found if one is not None)
+    assert verdicts[Verdict.FAIL] <= ALIKE_FAIL_MAX
+    assert sum(verdicts.values()) == RUNS
+    if group == "recorded-consumer":
+        assert verdicts[Verdict.PASSED] >= 0.8 * RUNS, "270 rebalances are enough to say that nothing happened"
