@@ -9,6 +9,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
+from platform import python_version
 from uuid import uuid4
 
 import trio
@@ -151,21 +153,10 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
             groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
-            readings = Readings(
-                statistics=proxy.statistics,
-                groups=snapshots.counts,
-                passing=passing,
-                conversions=lambda: groups.log.conversions,
-                offsets_changed=lambda: groups.offsets.changes,
-                events=watch.event_counts,
-                failures=lambda: failures.counts,
-                rebalances=watch.figures.rebalances,
-                times=watch.figures.times,
-            )
             commands = watch.over_commands(AppCommands(Operators(groups)))
             sources = AdminSources(
                 snapshots=snapshots,
-                metrics=PrometheusMetrics(readings),
+                metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
                 commands=commands,
                 events_path=events_folder(config),
             )
@@ -177,6 +168,23 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
             groups.unload()
             await proxy.drain(config.settings.drain_timeout_ms / 1000)
             nursery.cancel_scope.cancel()
+
+
+def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:
+    return Readings(
+        statistics=proxy.statistics,
+        groups=snapshots.counts,
+        passing=watch.passing(),
+        conversions=lambda: groups.log.conversions,
+        offsets_changed=lambda: groups.offsets.changes,
+        events=watch.event_counts,
+        failures=lambda: groups.supervised.counts,
+        build={"version": version("epochbridge"), "python": python_version()},
+        settings=config.numbers(),
+        started_s=watch.started_s,
+        rebalances=watch.figures.rebalances,
+        times=watch.figures.times,
+    )
 
 
 def make_owner(config: Config, now_ms: int) -> GroupOwner:

@@ -33,6 +33,7 @@ from bridge.telemetry.following.naming import TopicBook
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
 from bridge.telemetry.overhearing import Overhearing
 from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.request_times import TimedGroups, time_answers
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
@@ -52,6 +53,9 @@ class Watch:
 
     def __init__(self, figures: Figures) -> None:
         self.figures = figures
+        self.started_s = time.time()
+        """When counting began, in seconds since 1970."""
+        self._unheard = PassingLog()
 
     def over_requests(self, groups: Groups) -> Groups:
         """Who takes the requests of embedded groups."""
@@ -71,7 +75,7 @@ class Watch:
 
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
-        return PassingLog()
+        return self._unheard
 
     def name_brokers(self, brokers: Mapping[int, Address]) -> None:
         """Learn where brokers are; what is known of them changes in place."""
@@ -202,13 +206,15 @@ class EventWatch(Watch):
 def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
     """Write the event log that the configuration names, if any, until the end of the context; raises SinkUnusable."""
     boot = f"{int(time.time()):x}{token_hex(BOOT_BYTES)}"
-    figures, clocks = Figures(), _clocks()
+    settings, clocks = config.settings, _clocks()
+    rebalances = RebalanceMetrics(has_traces=bool(settings.otel_endpoint), is_fed=settings.metrics_rebalances)
+    figures = Figures(rebalances=rebalances)
     sinks = [*_sinks(config, boot), *rebalance_sinks(config, figures, clocks.mono_us)]
     if not sinks:
         yield Watch(figures)
         return
-    recorder = Recorder(boot, clocks, sinks, config.settings.events_queue_max)
-    look_ms = config.settings.embedded_topics_refresh_ms
+    recorder = Recorder(boot, clocks, sinks, settings.events_queue_max)
+    look_ms = settings.embedded_topics_refresh_ms
     watch = EventWatch(recorder, owner, figures, look_ms, _left_open(config, boot))
     try:
         yield watch

@@ -4,7 +4,7 @@ It must not know which room uses a value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -41,6 +41,11 @@ class Config:
 
     settings: Settings = Settings()
     rules: tuple[GroupRule, ...] = ()
+
+    def numbers(self) -> dict[str, float]:
+        """Every number that is set, by its key."""
+        every = ((field.metadata["name"], getattr(self.settings, field.name)) for field in fields(self.settings))
+        return {name: value for name, value in every if isinstance(value, int | float) and not isinstance(value, bool)}
 
 
 def load(

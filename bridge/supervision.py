@@ -30,7 +30,7 @@ class Task:
     ends: str
 
 
-_CONNECTION_ENDS = "that connection (EB-NET-099); its client connects again"
+_CONNECTION_ENDS = "that connection, told as a bug; its client connects again"
 ACCEPT = Task("accept", "takes new connections of one listener", "nothing: started again, connections wait meanwhile")
 DOORMAN = Task("doorman", "wakes connections that have something to read", "nothing: started again")
 SWEEP = Task("sweep", "closes connections that stand still", "nothing: started again")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+"""Bounds of everything that is measured in seconds of a rebalance, at /metrics and by OTLP alike."""
 PREFIX = "epochbridge_"
 KAFKA = "kafka_server_group_coordinator_metrics_"
 """What Prometheus' JMX exporter makes of Kafka's MBean `kafka.server:type=group-coordinator-metrics`."""
@@ -72,7 +74,7 @@ CLOSED = _counter("connections_closed", "Client connections that ended.", "reaso
 TASK_FAILURES = _counter("task_failures", "Tasks of the bridge that failed by a bug, by what they do.", "task")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
-PASSED = _counter("group_requests_passed", "Group requests that went through untouched.", "group", "api_key")
+PASSED = _counter("group_requests_passed", "Group requests that went through untouched.", "group", "api")
 CONVERSIONS = _counter("conversions", "Changes of a group's kind, by the kind and how it ended.", "to", "outcome")
 OFFSETS_CHANGED = _counter(
     "offsets_changed_elsewhere", "Committed offsets of groups in use that were changed at the broker by somebody else."
@@ -117,6 +119,18 @@ KAFKA_CLASSIC_REBALANCES = MetricName(
     f"{KAFKA}group_completed_rebalance_count", Kind.COUNTER, (), "Completed rebalances of classic groups (KIP-848)."
 )
 
+BUILD = _gauge("build_info", "Always 1; the version that runs, and its Python.", "version", "python")
+SETTING = _gauge("setting", "Every number in the configuration, in the unit that ends its name.", "key")
+PROCESS = (
+    MetricName("process_virtual_memory_bytes", Kind.GAUGE, (), "Virtual memory size in bytes."),
+    MetricName("process_resident_memory_bytes", Kind.GAUGE, (), "Resident memory size in bytes."),
+    MetricName("process_start_time_seconds", Kind.GAUGE, (), "Start time of the process since unix epoch in seconds."),
+    MetricName("process_cpu_seconds", Kind.COUNTER, (), "Total user and system CPU time spent in seconds."),
+    MetricName("process_open_fds", Kind.GAUGE, (), "Number of open file descriptors."),
+    MetricName("process_max_fds", Kind.GAUGE, (), "Maximum number of open file descriptors."),
+)
+"""What Prometheus' client library tells of every process, on Linux."""
+
 METRICS: Mapping[str, MetricName] = {
     metric.name: metric
     for metric in (
@@ -128,6 +142,7 @@ METRICS: Mapping[str, MetricName] = {
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),
         *(KAFKA_CONSUMER_REBALANCES, KAFKA_CLASSIC_REBALANCES),
+        *(BUILD, SETTING, *PROCESS),
     )
 }
 """Every family by its name."""

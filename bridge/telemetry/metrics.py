@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, disable_created_metrics, exposition
+from prometheus_client import CollectorRegistry, ProcessCollector, exposition
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
+from bridge.engine.commands import GroupType
+from bridge.engine.outcome import Unready
+from bridge.session.close_reasons import CloseReason
 from bridge.session.counters import ApiFigures, Statistics
 from bridge.telemetry import metric_names as names
 from bridge.telemetry.metric_names import MetricName
 from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.request_times import BOUNDS_US, RequestTimes
+from bridge.telemetry.schema.terms import Protocol
 from bridge.wire.apis import TREATMENTS, api_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,6 +34,7 @@ TEXT_CHARS_MAX = 249
 """Longest group id in a label, as long as Kafka lets a topic name be."""
 SECOND_US = 1_000_000
 SECOND_NS = 1_000_000_000
+DONE = "done"
 UNKNOWN = "unknown"
 """Apis that Kafka does not know; whoever invents keys gets one figure for all."""
 
@@ -50,7 +55,8 @@ class Readings:
     """Where the figures come from; each is called once a scrape.
 
     `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not;
-    `events` by what became of them, `failures` by the task that failed.
+    `events` by what became of them, `failures` by the task that failed; `build` has `version` and `python`, `settings`
+    every number of the configuration, `started_s` is when counting began, in seconds since 1970.
     """
 
     statistics: Callable[[], Statistics]
@@ -60,12 +66,14 @@ class Readings:
     events: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
     offsets_changed: Callable[[], int] = int
+    build: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, float] = field(default_factory=dict)
+    started_s: float = 0.0
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
     times: RequestTimes = field(default_factory=RequestTimes)
 
 
-# The library leaves these untyped.
-_switch_off: Callable[[], None] = disable_created_metrics
+# The library leaves it untyped.
 _in_openmetrics: Callable[[CollectorRegistry], bytes] = openmetrics.generate_latest
 
 
@@ -73,10 +81,10 @@ class PrometheusMetrics:
     """All metrics as the text that Prometheus reads."""
 
     def __init__(self, readings: Readings) -> None:
-        _switch_off()
         self._registry = CollectorRegistry()
         self._registry.register(BridgeCollector(readings))
         self._registry.register(readings.rebalances.registry)
+        ProcessCollector(registry=self._registry)
 
     def render(self, accept: str) -> tuple[bytes, str]:
         """The metrics of this moment and their media type: OpenMetrics, which has exemplars, if accepted."""
@@ -99,16 +107,43 @@ class BridgeCollector(Collector):
         """Every family, always in the same order."""
         readings = self._readings
         counts = sorted(readings.groups(), key=lambda count: count.group_id)
+        self._expect_groups(counts)
+        for metric, values in self._counters():
+            yield _counter(metric, values, readings.started_s)
         yield from _of_connections(readings.statistics())
-        yield _counter(names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()})
         yield from _of_groups(counts)
         yield from _as_kafka(counts)
-        yield _of_conversions(readings.conversions())
-        yield _counter(names.OFFSETS_CHANGED, {(): readings.offsets_changed()})
-        yield _of_passing(readings.passing)
-        yield _counter(names.EVENTS, {(fate,): count for fate, count in readings.events().items()})
+        yield _gauge(names.BUILD, {tuple(readings.build.get(label, "") for label in names.BUILD.labels): 1})
+        yield _gauge(names.SETTING, {(key,): value for key, value in sorted(readings.settings.items())})
         yield _gauge(names.HELD, {(): readings.times.held})
         yield _of_times(readings.times)
+
+    def _expect_groups(self, counts: Iterable[GroupCount]) -> None:
+        """Have the figures of rebalances begin at 0 with a group's first scrape."""
+        rebalances = self._readings.rebalances
+        for count in counts:
+            sizes = ((Protocol.CLASSIC, count.classic_members), (Protocol.CONSUMER, count.consumer_members))
+            rebalances.expect(count.group_id, tuple(protocol.value for protocol, size in sizes if size))
+        for group_id in self._readings.passing.requests:
+            rebalances.expect(group_id, ())
+
+    def _counters(self) -> Iterator[tuple[MetricName, "Values"]]:
+        """Every counter; what has a known set of labels is there from 0 on."""
+        readings = self._readings
+        statistics = readings.statistics()
+        for metric in names.CONNECTION_COUNTERS:
+            yield metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))}
+        apis = _by_name(statistics.apis)
+        yield names.API_REQUESTS, {api: one.requests for api, one in apis.items()}
+        yield names.API_PASSED, {api: one.passed for api, one in apis.items()}
+        yield names.API_INSIDE, {api: one.inside_ns / SECOND_NS for api, one in apis.items()}
+        closed = {(reason.name.lower(), reason.code): statistics.closed.get(reason, 0) for reason in CloseReason}
+        yield names.CLOSED, dict(sorted(closed.items()))
+        yield names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()}
+        yield names.OFFSETS_CHANGED, {(): readings.offsets_changed()}
+        yield names.CONVERSIONS, _every_conversion(readings.conversions())
+        yield names.PASSED, _by_group(readings.passing)
+        yield names.EVENTS, {(fate,): count for fate, count in readings.events().items()}
 
 
 Values = Mapping[tuple[str, ...], float]
@@ -121,29 +156,21 @@ def _gauge(metric: MetricName, values: Values) -> Metric:
     return family
 
 
-def _counter(metric: MetricName, values: Values) -> Metric:
+def _counter(metric: MetricName, values: Values, started_s: float) -> Metric:
     family = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
     for labels, value in values.items():
-        family.add_metric(labels, value)
+        family.add_metric(labels, value, created=started_s)
     return family
 
 
 def _of_connections(statistics: Statistics) -> Iterator[Metric]:
-    for metric in names.CONNECTION_COUNTERS:
-        yield _counter(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
     for metric in names.CONNECTION_GAUGES:
         yield _gauge(metric, {(): getattr(statistics, metric.name.removeprefix(names.PREFIX))})
-    apis = _by_name(statistics.apis)
-    yield _counter(names.API_REQUESTS, {api: one.requests for api, one in apis.items()})
-    yield _counter(names.API_PASSED, {api: one.passed for api, one in apis.items()})
-    yield _counter(names.API_INSIDE, {api: one.inside_ns / SECOND_NS for api, one in apis.items()})
-    closed = sorted(statistics.closed.items(), key=lambda item: item[0].name)
-    yield _counter(names.CLOSED, {(reason.name.lower(), reason.code): count for reason, count in closed})
 
 
-def _by_name(apis: Mapping[int, ApiFigures]) -> Mapping[tuple[str], ApiFigures]:
-    """Figures by the name of the api; those of unknown keys are added up."""
-    named: dict[tuple[str], ApiFigures] = {}
+def _by_name(apis: Mapping[int, ApiFigures]) -> Mapping[tuple[str, ...], ApiFigures]:
+    """Figures by the name of the api, of all that Kafka knows; those of unknown keys are added up."""
+    named: dict[tuple[str, ...], ApiFigures] = {(api_name(key),): ApiFigures(0, 0, 0) for key in sorted(TREATMENTS)}
     for key, one in sorted(apis.items()):
         name = api_name(key) if key in TREATMENTS else UNKNOWN
         had = named.get((name,), ApiFigures(0, 0, 0))
@@ -177,18 +204,19 @@ def _as_kafka(counts: Iterable[GroupCount]) -> Iterator[Metric]:
     yield _gauge(names.KAFKA_CLASSIC_GROUPS, by_state["classic"])
 
 
-def _of_conversions(counts: Mapping[tuple[str, str], int]) -> Metric:
-    return _counter(names.CONVERSIONS, dict(sorted(counts.items())))
+def _every_conversion(counts: Mapping[tuple[str, str], int]) -> Values:
+    every = {(to.value, outcome): 0 for to in GroupType for outcome in (DONE, *(reason.value for reason in Unready))}
+    return dict(sorted({**every, **counts}.items()))
 
 
-def _of_passing(passing: PassingLog) -> Metric:
+def _by_group(passing: PassingLog) -> Values:
     sums: dict[tuple[str, ...], int] = {}
     for number, (group_id, by_api) in enumerate(passing.requests.items()):
         group = _label(group_id, number)
         for api_key, count in by_api.items():
-            key = (group, str(api_key))
+            key = (group, api_name(api_key))
             sums[key] = sums.get(key, 0) + count
-    return _counter(names.PASSED, sums)
+    return sums
 
 
 def _of_times(times: RequestTimes) -> Metric:

@@ -8,24 +8,30 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from bridge.telemetry import metric_names as names
-from bridge.telemetry.metric_names import MetricName
+from bridge.telemetry.metric_names import BUCKETS_S, MetricName
 from bridge.telemetry.rebalances.stories import Rebalance
-from bridge.telemetry.schema.terms import Outcome, Protocol
+from bridge.telemetry.schema.terms import Cause, Outcome, Protocol
 from bridge.telemetry.traces.plans import root_id
 
 GROUPS_MAX = 500
 OTHERS = "(others)"
 TEXT_CHARS_MAX = 249
 SECOND_US = 1_000_000
-BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 MIXED = "mixed"
 
 
 class RebalanceMetrics:
-    """What all rebalances since the start come to (`rebalance_sink.Taker`); any thread may read it."""
+    """What all rebalances since the start come to (`rebalance_sink.Taker`); any thread may read it.
 
-    def __init__(self) -> None:
+    `has_traces` says that traces are sent somewhere, so that an example of one leads to it; `is_fed` that rebalances
+    come at all.
+    """
+
+    def __init__(self, *, has_traces: bool = False, is_fed: bool = True) -> None:
         self.registry = CollectorRegistry()
+        self._has_traces = has_traces
+        self._is_fed = is_fed
+        self._known: set[tuple[str, tuple[str, ...]]] = set()
         self._groups: set[str] = set()
         self._duration = self._histogram(names.DURATION)
         self._stall = self._histogram(names.STALL)
@@ -39,10 +45,30 @@ class RebalanceMetrics:
         self._consumer = self._counter(names.KAFKA_CONSUMER_REBALANCES)
         self._classic = self._counter(names.KAFKA_CLASSIC_REBALANCES)
 
+    def expect(self, group_id: str, protocols: tuple[str, ...]) -> None:
+        """Show a group's figures from 0 on, before it has had a rebalance under these protocols.
+
+        `increase()` knows a figure from its second sample: one that began with its first rebalance has lost that.
+        """
+        if not self._is_fed or (group_id, protocols) in self._known:
+            return
+        group = self.label(group_id)
+        if group == OTHERS:
+            return
+        self._known.add((group_id, protocols))
+        for cause in Cause:
+            self._rebalances.labels(group, cause.value)
+        for counter in (self._moved, self._forced, self._waited):
+            counter.labels(group)
+        for protocol in protocols:
+            self._duration.labels(group, protocol)
+            self._stall.labels(group, protocol)
+            self._disturbed.labels(group, protocol)
+
     def take(self, rebalance: Rebalance) -> None:
         """Add a rebalance that is over."""
         group, explained = self.label(rebalance.group_id), rebalance.explained
-        example = {"trace_id": f"{root_id(rebalance.rebalance_id).trace:032x}"}
+        example = {"trace_id": f"{root_id(rebalance.rebalance_id).trace:032x}"} if self._has_traces else None
         protocol = protocol_of(member.protocol for member in rebalance.members)
         self._duration.labels(group, protocol).observe(rebalance.duration_us / SECOND_US, example)
         self._waited.labels(group).observe(explained.waited_us / SECOND_US, example)

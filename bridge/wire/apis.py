@@ -241,8 +241,10 @@ TREATMENTS: dict[int, Treatment] = {
 
 
 def api_name(api_key: int) -> str:
-    """The name of an api for people: `JOIN_GROUP`, or `api 10000` for a key that Kafka doesn't know."""
-    return ApiKey(api_key).name if 0 <= api_key <= HIGHEST_KNOWN_KEY else f"api {api_key}"
+    """Kafka's name of an api: `JoinGroup`, or `api 10000` for a key that Kafka doesn't know."""
+    if not 0 <= api_key <= HIGHEST_KNOWN_KEY:
+        return f"api {api_key}"
+    return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))
 
 
 def treatment(api_key: int) -> Treatment:

@@ -7,6 +7,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader
 from opentelemetry.sdk.resources import Resource
 
+from bridge.telemetry.metric_names import BUCKETS_S
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.traces import names
 
@@ -22,8 +23,11 @@ class MetricTaker:
         self._provider = MeterProvider([reader], resource)
         meter = self._provider.get_meter(names.SCOPE, schema_url=names.SCHEMA_URL)
         self._groups: set[str] = set()
-        self._duration = meter.create_histogram(names.DURATION, "s", names.METRICS[names.DURATION])
-        self._stall = meter.create_histogram(names.MEMBER_STALL, "s", names.METRICS[names.MEMBER_STALL])
+        # The library's own bounds are 0, 5, 10 to 10,000: made for milliseconds, they put all rebalances into one.
+        self._duration, self._stall = (
+            meter.create_histogram(name, "s", names.METRICS[name], explicit_bucket_boundaries_advisory=BUCKETS_S)
+            for name in (names.DURATION, names.MEMBER_STALL)
+        )
         self._count = meter.create_counter(names.COUNT, "{rebalance}", names.METRICS[names.COUNT])
         self._moved = meter.create_counter(names.MOVES, "{partition}", names.METRICS[names.MOVES])
         self._forced = meter.create_counter(names.FORCED_MOVES, "{partition}", names.METRICS[names.FORCED_MOVES])

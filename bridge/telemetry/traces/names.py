@@ -46,6 +46,7 @@ FORCED = "kafka.rebalance.forced_minimum"
 DISTURBED = "kafka.rebalance.disturbed"
 CRITICAL = "kafka.rebalance.critical_member"
 WAITED = "kafka.rebalance.waited"
+TOOK = "kafka.rebalance.took"
 ASSIGNOR = "kafka.rebalance.assignor"
 MEMBER_COUNT = "kafka.group.members"
 MEMBER_ID = "kafka.member.id"
@@ -77,6 +78,7 @@ ATTRIBUTES: Mapping[str, str] = {
     DISTURBED: "members that stopped what they did though their assignment stayed",
     CRITICAL: "the member that was waited for longest",
     WAITED: "how long, seconds",
+    TOOK: "how long the rebalance took until its group was at rest, seconds; the root span covers first fetches, too",
     ASSIGNOR: "assignor that computed the target",
     MEMBER_COUNT: "members of the group; on `members untouched` how many it stands for",
     MEMBER_ID: "the member",

@@ -4,7 +4,7 @@ It must not know OpenTelemetry. Ids follow from the rebalance's id, so that any 
 never seen, and a log exported twice makes the same traces.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -79,14 +79,14 @@ def root_id(rebalance_id: str) -> SpanId:
 
 def plan_spans(rebalance: Rebalance) -> list[SpanPlan]:
     """The spans of one rebalance, the root first; times within one span never run backwards."""
-    spans = [_root(rebalance)]
     touched = rebalance.touched
+    spans: list[SpanPlan] = []
     releases = {member.member_id: _releases(rebalance, place, member) for place, member in enumerate(touched)}
     for member in touched:
         spans += _member_spans(rebalance, member, releases)
     if rebalance.untouched_count:
         spans.append(_untouched(rebalance))
-    return spans
+    return [_root(rebalance, spans), *spans]
 
 
 def _id(rebalance_id: str, path: str) -> SpanId:
@@ -99,7 +99,11 @@ def _trace(rebalance_id: str) -> int:
     return int.from_bytes(sha256(rebalance_id.encode(errors="replace")).digest()[:16]) or 1
 
 
-def _root(rebalance: Rebalance) -> SpanPlan:
+def _root(rebalance: Rebalance, spans: Sequence[SpanPlan]) -> SpanPlan:
+    """It covers what is below it: a first Fetch comes when the group is at rest already.
+
+    How long the rebalance itself took is an attribute.
+    """
     explained = rebalance.explained
     outcome = "open" if rebalance.outcome is None else rebalance.outcome.value
     attributes: dict[str, Attribute] = {
@@ -115,6 +119,7 @@ def _root(rebalance: Rebalance) -> SpanPlan:
         names.DISTURBED: rebalance.disturbed_count,
         names.CRITICAL: explained.critical_member,
         names.WAITED: explained.waited_us / SECOND_US,
+        names.TOOK: rebalance.duration_us / SECOND_US,
         names.ASSIGNOR: rebalance.assignor,
         names.MOVED: rebalance.moved,
         names.FORCED: rebalance.forced_minimum,
@@ -124,8 +129,8 @@ def _root(rebalance: Rebalance) -> SpanPlan:
         id=root_id(rebalance.rebalance_id),
         parent=None,
         name=names.REBALANCE,
-        begin_us=rebalance.began_wall_us,
-        end_us=rebalance.ended_wall_us,
+        begin_us=min((rebalance.began_wall_us, *(span.begin_us for span in spans))),
+        end_us=max((rebalance.ended_wall_us, *(span.end_us for span in spans))),
         attributes=_known(attributes),
         links=tuple(_root_links(rebalance)),
         is_error=rebalance.outcome in (None, Outcome.INTERRUPTED),

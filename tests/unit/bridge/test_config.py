@@ -1,5 +1,6 @@
 """What an operator writes and what comes of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,10 @@ def test_own_choices_are_taken_literally(tmp_path: Path) -> None:
         (FaultCode.OUT_OF_BOUNDS, 1, "journal.sync"),
         (FaultCode.OUT_OF_BOUNDS, 2, "group.consumer.migration.policy"),
     ]
+
+
+def test_numbers_are_what_limits_are_drawn_against() -> None:
+    """Every one by its key, and no switch among them."""
+    found = Config(settings=replace(Settings(), limits_connections_max=7)).numbers()
+    assert found["limits.connections.max"] == 7
+    assert not [name for name, value in found.items() if isinstance(value, bool)]

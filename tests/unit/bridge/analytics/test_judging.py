@@ -171,7 +171,7 @@ def split_at_random(waits: Sequence[Sequence[float]], *, within: bool, seed: int
     random = np.random.default_rng(seed)
     if within:
         mixed = [random.permutation(one) for one in waits if len(one) > 1]
-        return [pair(one[: len(one) // 2], one[len(one) // 2 :]) for one in mixed]
+        return [pair(list(one[: len(one) // 2]), list(one[len(one) // 2 :])) for one in mixed]
     neighbours = zip(waits[::2], waits[1::2], strict=False)
     return [pair(*((left, right) if random.random() < 0.5 else (right, left))) for left, right in neighbours]
 

@@ -52,6 +52,13 @@ def readings(
     return Readings(statistics=lambda: statistics, groups=lambda: groups, passing=passing or PassingLog())
 
 
+def passing_log(name: str) -> PassingLog:
+    """A group that goes through."""
+    passing = PassingLog()
+    passing.requests = {GroupId(name): Counter({12: 4})}
+    return passing
+
+
 def group(name: str, classic: int = 1) -> GroupCount:
     """A stable group."""
     return GroupCount(group_id=name, state="Stable", classic_members=classic, consumer_members=2)
@@ -72,10 +79,10 @@ def test_apis_are_counted_by_name() -> None:
         counters.count_request(key)
     counters.count_passed(1, 2_500_000_000)
     samples = scrape(readings(statistics=counters.picture(0)))
-    assert samples["epochbridge_api_requests_total", (("api", "FETCH"),)] == 1
+    assert samples["epochbridge_api_requests_total", (("api", "Fetch"),)] == 1
     assert samples["epochbridge_api_requests_total", (("api", "unknown"),)] == 2
-    assert samples["epochbridge_api_requests_passed_total", (("api", "FETCH"),)] == 1
-    assert samples["epochbridge_api_inside_seconds_total", (("api", "FETCH"),)] == 2.5
+    assert samples["epochbridge_api_requests_passed_total", (("api", "Fetch"),)] == 1
+    assert samples["epochbridge_api_inside_seconds_total", (("api", "Fetch"),)] == 2.5
 
 
 def test_conversions_are_counted_by_kind_and_outcome() -> None:
@@ -129,8 +136,8 @@ def test_passing_requests_are_counted_by_group_and_api() -> None:
     passing = PassingLog()
     passing.requests = {GroupId("p"): Counter({12: 4}), GroupId(""): Counter({12: 1})}
     samples = scrape(readings(passing=passing))
-    assert samples["epochbridge_group_requests_passed_total", (("api_key", "12"), ("group", "p"))] == 4
-    assert samples["epochbridge_group_requests_passed_total", (("api_key", "12"), ("group", OTHERS))] == 1
+    assert samples["epochbridge_group_requests_passed_total", (("api", "Heartbeat"), ("group", "p"))] == 4
+    assert samples["epochbridge_group_requests_passed_total", (("api", "Heartbeat"), ("group", OTHERS))] == 1
 
 
 def test_every_figure_has_a_metric() -> None:
@@ -165,7 +172,7 @@ def test_requests_are_measured_by_api() -> None:
 
 def test_openmetrics_has_examples_with_traces() -> None:
     """Whoever accepts it gets from a slow bucket to the trace; others get the plain text."""
-    rebalances = RebalanceMetrics()
+    rebalances = RebalanceMetrics(has_traces=True)
     (rebalance,) = assemble(cooperative_handover().events)
     rebalances.take(rebalance)
     metrics = PrometheusMetrics(replace(readings(), rebalances=rebalances))
@@ -179,11 +186,57 @@ def test_openmetrics_has_examples_with_traces() -> None:
     assert (b"trace_id" in plain, plain_type.startswith("text/plain")) == (False, True)
 
 
+def test_examples_are_there_only_where_their_traces_are() -> None:
+    """An id that leads nowhere costs and misleads."""
+    rebalances = RebalanceMetrics(has_traces=False)
+    for rebalance in assemble(cooperative_handover().events):
+        rebalances.take(rebalance)
+    text, _ = PrometheusMetrics(replace(readings(), rebalances=rebalances)).render("application/openmetrics-text")
+    assert b"trace_id" not in text
+
+
+def test_counters_of_known_labels_begin_at_zero() -> None:
+    """`increase()` knows a figure from its second sample: of 1,166 rebalances it saw 342."""
+    samples = scrape(readings((group("a"),), passing=passing_log("p")))
+    for name in ("a", "p"):
+        assert samples["epochbridge_rebalances_total", (("cause", "join"), ("group", name))] == 0
+    labels = (("group", "a"), ("protocol", "classic"))
+    assert samples["epochbridge_members_disturbed_total", labels] == 0
+    assert samples["epochbridge_member_stall_seconds_count", labels] == 0
+    assert samples["epochbridge_api_requests_total", (("api", "OffsetCommit"),)] == 0
+    assert samples["epochbridge_connections_closed_total", (("code", "EB-NET-010"), ("reason", "idle"))] == 0
+    assert samples["epochbridge_conversions_total", (("outcome", "policy"), ("to", "consumer"))] == 0
+
+
+def test_rebalances_that_nobody_counts_show_no_zeros() -> None:
+    """With `metrics.rebalances` off a 0 would be a claim."""
+    rebalances = RebalanceMetrics(is_fed=False)
+    samples = scrape(replace(readings((group("a"),)), rebalances=rebalances))
+    assert not [name for name, _ in samples if name.startswith("epochbridge_rebalances")]
+
+
+def test_counters_tell_since_when_they_count() -> None:
+    """By `_created`, which tells a restart from a figure that is new."""
+    samples = scrape(replace(readings((group("a"),)), started_s=1_763_000_000.5))
+    assert samples["epochbridge_requests_created", ()] == 1_763_000_000.5
+    assert ("epochbridge_rebalances_created", (("cause", "join"), ("group", "a"))) in samples
+
+
+def test_process_build_and_configuration_are_shown() -> None:
+    """What a graph of a limit is drawn against, and which version began to differ."""
+    own = replace(readings(), build={"version": "9", "python": "3"}, settings={"limits.connections.max": 7})
+    samples = scrape(own)
+    assert samples["epochbridge_build_info", (("python", "3"), ("version", "9"))] == 1
+    assert samples["epochbridge_setting", (("key", "limits.connections.max"),)] == 7
+    assert samples["process_open_fds", ()] > 2
+
+
 def test_every_family_is_in_the_glossary() -> None:
     """And the glossary names nothing that is not there."""
     rebalances = RebalanceMetrics()
     text, _ = PrometheusMetrics(replace(readings((group("a"),)), rebalances=rebalances)).render("")
     families = {family.name: family for family in text_string_to_metric_families(text.decode())}
-    assert {**families}.keys() == METRICS.keys()
+    kept = {name for name in families if not name.endswith("_created")}
+    assert kept == METRICS.keys()
     for name, metric in METRICS.items():
         assert (families[name].type, families[name].documentation) == (metric.kind.value, metric.meaning)

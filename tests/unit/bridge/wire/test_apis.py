@@ -68,7 +68,7 @@ def test_unknown_key_is_hidden_plain_and_named_by_number() -> None:
     assert not is_flexible(10_000, 3)
     assert api_name(10_000) == "api 10000"
     assert api_name(-1) == "api -1"
-    assert api_name(11) == "JOIN_GROUP"
+    assert api_name(11) == "JoinGroup"
 
 
 @pytest.mark.parametrize(

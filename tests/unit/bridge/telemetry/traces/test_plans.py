@@ -73,3 +73,14 @@ def test_every_attribute_is_in_the_table() -> None:
         assert span.name in names.SPANS
         assert set(span.attributes) <= set(names.ATTRIBUTES)
         assert {event.name for event in span.events} <= set(names.SPAN_EVENTS)
+
+
+def test_root_covers_everything_below_it() -> None:
+    """First fetches and commits come when the group is at rest; what the rebalance took is an attribute."""
+    story = cooperative_handover()
+    (rebalance,) = assemble(story.events)
+    late = replace(rebalance.touched[0], first_commit_us=rebalance.duration_us + 5_000_000, first_fetch_us=None)
+    root, *below = plan_spans(replace(rebalance, members=(late, *rebalance.members[1:])))
+    assert root.end_us == rebalance.began_wall_us + rebalance.duration_us + 5_000_000
+    assert all(root.begin_us <= span.begin_us <= span.end_us <= root.end_us for span in below)
+    assert root.attributes[names.TOOK] == rebalance.duration_us / 1_000_000

@@ -13,7 +13,7 @@ from kio.schema.consumer_group_heartbeat import v1 as heartbeat_v1
 from kio.serial import entity_reader, entity_writer
 from kio.static.protocol import Entity
 
-from bridge.wire.apis import FIRST_FLEXIBLE, ApiKey, api_name
+from bridge.wire.apis import FIRST_FLEXIBLE, api_name
 from bridge.wire.codec import schema
 from bridge.wire.codec.messages import READABLE, body_bytes
 from bridge.wire.codec.schema import (
@@ -113,7 +113,7 @@ def test_schema_fits_the_tables_of_the_wire_room(api_key: int, direction: Direct
     """Key, versions and first flexible version agree with what the frames use."""
     message = load_message(api_key, direction)
     assert message.api_key == api_key
-    assert api_name(api_key) == ApiKey(api_key).name
+    assert message.name == api_name(api_key) + direction.value
     assert (message.versions.first, message.versions.last) == READABLE[api_key]
     flexible = message.flexible.first if message.flexible is not NO_VERSION else None
     assert flexible is None or flexible == FIRST_FLEXIBLE[api_key]
