@@ -3,7 +3,7 @@
 It must not know how a cause is told to people.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bridge.telemetry.cause.limits import SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US
@@ -386,7 +386,15 @@ def members_behind(finding: Finding) -> tuple[str, ...]:
     named: Mapping[str, None] = dict.fromkeys(
         member_id
         for event in finding.evidence
-        for member_id in (event.fact.members if isinstance(event.fact, OperatorActed) else (member_of(event),))
-        if member_id and member_id not in told
+        for member_id in (_beyond(event.fact, told) if isinstance(event.fact, OperatorActed) else (member_of(event),))
+        if member_id
     )
     return tuple(named)
+
+
+def _beyond(ordered: OperatorActed, told: Collection[str | None]) -> Iterator[str]:
+    """Whom an order names, without the instance ids of members that tell of themselves.
+
+    A member itself always counts: a client may choose its instance id for its member id, too.
+    """
+    return (name for name in ordered.members if name not in told)

@@ -62,3 +62,12 @@ def test_deployment_told_with_counts_and_last_change() -> None:
 def test_every_known_cause_has_a_clause() -> None:
     """The table is complete."""
     assert set(CLAUSES) == set(Cause) - {Cause.UNKNOWN}
+    assert set(CLAUSES) == set(Cause) - {Cause.UNKNOWN}
+
+
+def test_member_that_goes_by_its_instance_id_is_told_of() -> None:
+    """A client of the new protocol may choose one id for both; its end was then told of nobody, and failed."""
+    story = Story().at(0)
+    story.joined("c1", seat="c1")
+    story.left("c1", Departure.SESSION_EXPIRED)
+    assert "c1" in sentence_of(story.began(2).target(1))
