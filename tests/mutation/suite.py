@@ -171,16 +171,16 @@ class Suite:
                     setattr(getattr(owner, "__func__", owner), name, settings(known, max_examples=most))
 
     def learn(self, kept: Path) -> None:
-        """Run every test once with sound code, in a child, unless that was kept for the same sources and tests."""
+        """Run every test once with sound code, in a child, but those of which that was kept for the same sources."""
         state = self._state_of_tree()
         if kept.exists():
             known, reach = pickle.loads(kept.read_bytes())
-            if known == state:
-                self.reach = reach
-                return
-        if _in_child(lambda: self._watch_all(kept, state)) is not Verdict.SURVIVED:
-            raise SystemExit("the tests could not be run with sound code")
-        _, self.reach = pickle.loads(kept.read_bytes())
+            self.reach = reach if known == state else {}
+        unknown = [item for item in self.items if item.nodeid not in self.reach]
+        if unknown:
+            if _in_child(lambda: self._watch(unknown, kept, state)) is not Verdict.SURVIVED:
+                raise SystemExit("the tests could not be run with sound code")
+            _, self.reach = pickle.loads(kept.read_bytes())
 
     def judge(self, mutant: Mutant, cpu_s: float) -> Judged:
         """Run the tests that come to the mutant's line; no new one is begun after `cpu_s`."""
@@ -212,10 +212,10 @@ class Suite:
                     digest.update(path.read_bytes())
         return digest.hexdigest()
 
-    def _watch_all(self, kept: Path, state: str) -> Verdict:
-        reach: dict[str, Reach] = {}
+    def _watch(self, items: Sequence[pytest.Item], kept: Path, state: str) -> Verdict:
+        reach = dict(self.reach)
         self.limit_examples(EXAMPLES_WATCHED)
-        for item, following in zip(self.items, [*self.items[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None], strict=True):
             watch = Watch(str(self.root))
             self._failed, begin = False, time.process_time()
             sys.settrace(watch.call)
