@@ -24,5 +24,11 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "constant: 0",
         "1",
     ): "only who is joining is at epoch 0, and that is in no journal: members that joined are at 1 or above",
+    (
+        "bridge/engine/assignors/search.py",
+        "search",
+        "constant: 2",
+        "3",
+    ): "a load only has to cost more than all moves together: a higher price orders all chains alike",
 }
 """By path, function, kind of change and how the piece reads before, and after."""

@@ -7,6 +7,7 @@ import pytest
 from tests.support.classic_members import TOPIC, A, join_request, parts, profile
 from translators.classic_member.profile import check_protocols, is_eager, read_profile
 from translators.dialects.classic import Protocol
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode, Refusal
 
 
@@ -62,6 +63,16 @@ def test_untranslatable_client_is_refused(request_: object, reason: str) -> None
     """What has no server-side equivalent does not become a member (clients.md, 8)."""
     assert isinstance(request_, type(join_request()))
     assert read_profile(request_) == Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
+
+
+def test_rack_is_that_of_the_subscription_and_none_if_it_is_empty() -> None:
+    """KIP-881: version 3 of the subscription names it; librdkafka writes an empty one where there is none."""
+    start = encode_subscription(Subscription(version=1, topics=(TOPIC,), owned=parts()))[2:]
+    for said, expected in ((b"\xff\xff", None), (b"\x00\x00", None), (b"\x00\x06rack-1", "rack-1")):
+        blob = b"\x00\x03" + start + (-1).to_bytes(4, signed=True) + said
+        read = read_profile(replace(join_request(), protocols=(Protocol("range", blob),)))
+        assert not isinstance(read, Refusal)
+        assert read.rack_id == expected
 
 
 def test_unreadable_subscription_is_refused() -> None:

@@ -26,3 +26,13 @@ def test_giver_has_two_more_than_who_has_least() -> None:
     assert two.costs[:2] == [-2 * two.load_price, -2 * two.load_price + two.move_price + 1]
     one = search(flow(spec({"a": 1}, {"m1": "a", "m2": "a"}, {"m1": "a0"})))
     assert one.costs[0] == one.costs[1] > one.load_price
+
+
+def test_saved_move_is_worth_a_difference_of_one() -> None:
+    """m1 had a0, and m2 holds it: at equal balance it comes back, which takes one move off."""
+    counts = flow(spec({"a": 1}, {"m1": "a", "m2": "a"}, {"m1": "a0"}))
+    counts.take(0, 0)
+    counts.give(0, 1)
+    counts.loads[:] = [0, 1]
+    reach = search(counts)
+    assert reach.costs[:2] == [-reach.load_price + 1 - reach.move_price, -reach.load_price]

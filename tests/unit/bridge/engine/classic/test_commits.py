@@ -25,6 +25,7 @@ def test_commits_judged_by_identity_then_generation() -> None:
         (commit_of(second, 1, "A"), FENCED),
         (commit_of("77", 1), UNKNOWN),
         (commit_of("", -1, "N"), UNKNOWN),
+        (commit_of("", -1, "A"), FENCED),
         (commit_of("", -1), UNKNOWN),
         (transaction_of(), NONE),
         (transaction_of(first, 0), ILLEGAL),

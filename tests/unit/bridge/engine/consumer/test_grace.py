@@ -13,6 +13,7 @@ from bridge.engine.condensing import condense
 from bridge.engine.consumer.grace import kept_until_ms
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.queries import next_deadline
+from bridge.engine.records import SeatsGivenUp, SeatTaken
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import snapshot
@@ -89,6 +90,16 @@ def test_nothing_is_kept_where_both_waits_are_off() -> None:
     leave(bench, "b")
     assert not bench.group.kept
     assert kept_until_ms(bench.group) == 0
+
+
+def test_static_newcomer_takes_no_share_of_a_dynamic_member_of_its_host() -> None:
+    """It has a seat of its own, whatever else runs on that host."""
+    bench = trio_of_hosts()
+    leave(bench, "b")
+    bench.tell(say(bench, replace(join_request("again"), instance_id=InstanceId("seat")), "b"))
+    kinds = {type(record) for record in bench.outcome.records}
+    assert SeatsGivenUp in kinds
+    assert SeatTaken not in kinds
 
 
 def test_share_that_nobody_comes_for_is_shared_when_the_time_is_over() -> None:

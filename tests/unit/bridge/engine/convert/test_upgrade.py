@@ -11,7 +11,15 @@ from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFree
 from bridge.engine.queries import group_type
 from bridge.engine.snapshots import durable
 from tests.support.classic_bench import SESSION_MS, commit_of
-from tests.support.converted_group import COOPERATIVE, EAGER, ConversionBench, consumer_join, named, says
+from tests.support.converted_group import (
+    BEGINS_CLASSIC,
+    COOPERATIVE,
+    EAGER,
+    ConversionBench,
+    consumer_join,
+    named,
+    says,
+)
 from tests.support.engine_bench import BAR, FOO, GROUP, parts, static_join_request, topic_id
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
@@ -71,6 +79,14 @@ def test_static_joiner_takes_the_seat_of_a_classic_member() -> None:
     assert group.target == {first: parts(0, 2, 4), "new": parts(1, 3, 5)}
     removed = next(notice for notice in bench.notices if isinstance(notice, MemberRemoved))
     assert (removed.member_id, removed.cause) == (second, RemovalCause.REPLACED)
+
+
+def test_full_group_takes_its_own_members_as_kip_848_members_and_nobody_else() -> None:
+    """Who changes its protocol under its own id takes no further seat (K2.5)."""
+    bench = ConversionBench(settings=replace(BEGINS_CLASSIC, group_max_size=2, group_consumer_max_size=2))
+    first, _ = bench.settle(None, None)
+    assert bench.native_join("new") is not ErrorCode.NONE
+    assert bench.native_join(first) is ErrorCode.NONE
 
 
 def test_parked_eager_member_keeps_its_seat_and_its_request_goes_on() -> None:
