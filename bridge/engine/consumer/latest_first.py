@@ -4,6 +4,7 @@ It must not know why it has to give something up, nor how many.
 """
 
 from bridge.engine.assignors.interface import Assignment
+from bridge.engine.commands import Speaks
 from bridge.engine.model import AssignedEpochs
 from bridge.engine.state import NO_PARTITIONS, Group, Partitions
 from translators.dialects.ids import TopicIdPartition
@@ -14,7 +15,8 @@ def give_up_latest(group: Group, answer: Assignment) -> Assignment:
 
     What came last may not even be in use: a classic client hears of a gain with its next heartbeat, and if the gain is
     gone by then, as after a restart that takes a little longer than others wait, the client hears nothing.
-    Partitions change places within their topic, so everybody's load stays.
+    Partitions change places within their topic, so everybody's load stays. Only machines of classic clients say exactly
+    what is in use: what a KIP-848 client was given last it may be about to take (deviations.md on K2.34).
     """
     shares = dict(answer)
     takers = {
@@ -24,7 +26,9 @@ def give_up_latest(group: Group, answer: Assignment) -> Assignment:
     }
     for member_id in sorted(answer):
         member = group.members.get(member_id)
-        if member is None or not takers or group.target.get(member_id) == answer[member_id]:
+        if member is None or member.subscription.speaks is not Speaks.CLASSIC:
+            continue
+        if not takers or group.target.get(member_id) == answer[member_id]:
             continue
         for old, new in _swaps(member.current.assigned, shares[member_id]):
             taker = takers.pop(old, None)

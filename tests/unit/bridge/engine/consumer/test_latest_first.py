@@ -1,5 +1,8 @@
 """Members give up what they were given last, and nobody's load changes by it."""
 
+from dataclasses import replace
+
+from bridge.engine.commands import Speaks
 from bridge.engine.consumer.latest_first import give_up_latest
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group
@@ -9,7 +12,7 @@ from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 NO_WAIT = EngineSettings(departure_wait_ms=0)
 
 
-def after_a_departure() -> tuple[Bench, dict[str, Partitions], Partitions]:
+def after_a_departure(speaks: Speaks = Speaks.CLASSIC) -> tuple[Bench, dict[str, Partitions], Partitions]:
     """Four members with three partitions each, until one leaves and the others have taken over what it had: what they
     had before, and what was its own.
     """
@@ -22,6 +25,9 @@ def after_a_departure() -> tuple[Bench, dict[str, Partitions], Partitions]:
     bench.leave("d")
     bench.settle(*"abc")
     assert [len(bench.assigned(member)) for member in "abc"] == [4, 4, 4]
+    for member in "abc":
+        seat = bench.member(member)
+        bench.group.members[MemberId(member)] = replace(seat, subscription=replace(seat.subscription, speaks=speaks))
     return bench, before, left
 
 
@@ -52,4 +58,12 @@ def test_who_gives_nothing_up_keeps_its_answer() -> None:
     bench = Bench(settings=NO_WAIT)
     bench.join("a")
     answer = {MemberId("a"): parts(*range(6))}
+    assert give_up_latest(bench.group, answer) == answer
+
+
+def test_what_a_kip_848_client_was_given_last_is_left_to_it() -> None:
+    """It may be about to take it, and its report that lacks it is no acknowledgement (decision 0023)."""
+    bench, _, _ = after_a_departure(Speaks.CONSUMER)
+    a, b, old = MemberId("a"), MemberId("b"), min(bench.target("a"))
+    answer = {a: bench.target("a") - {old}, b: bench.target("b") | {old}}
     assert give_up_latest(bench.group, answer) == answer
