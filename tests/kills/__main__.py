@@ -18,13 +18,15 @@ from tests.kills.cluster import killable_cluster
 from tests.kills.trial import KINDS, PARTITIONS, RATE, Outcome, Plan, play
 from tests.support.bridge_process import ROOT
 
+KIND_NAMES = ", ".join(sorted(set(KINDS)))
 PROSE = (
-    f"Fourteen clients of one embedded group ({', '.join(sorted(set(KINDS)))}) work on {PARTITIONS} partitions with",
-    f"{RATE} records a second, behind a bridge with a SQLite journal, in front of two Kafka brokers and a controller.",
-    "Bridge and brokers die by SIGKILL at moments that the seed draws, some of the bridge's deaths while a broker is",
-    "dead; everything has two copies, so the group's coordinator moves to the other broker. Nobody comes or goes",
-    "meanwhile: every rebalance callback is one too many. Judged are the clients' own diaries, and the offsets that",
-    "are committed at the brokers before, after every broker's return, and in the end. What is bold has to be 0.",
+    f"Fourteen clients of one embedded group ({KIND_NAMES}) work on {PARTITIONS} partitions with {RATE} records",
+    "a second, behind a bridge with a SQLite journal, in front of two Kafka brokers and a controller. Bridge",
+    "and brokers die by SIGKILL at moments that the seed draws, some of the bridge's deaths while a broker is",
+    "dead; everything has two copies, so the group's coordinator moves to the other broker. Nobody comes or",
+    "goes meanwhile: every rebalance callback is one too many. Judged are the clients' own diaries, and the",
+    "offsets that are committed at the brokers before, after every broker's return, and in the end. What is",
+    "bold has to be 0.",
     "",
 )
 

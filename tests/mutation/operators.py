@@ -140,10 +140,18 @@ class _Put(ast.NodeTransformer):
     def __init__(self, node: ast.AST, result: ast.AST) -> None:
         self._node, self._result = node, result
 
+    def _kept(self, node: ast.AST) -> ast.AST:
+        """The result, with what it replaces where it never runs: its closure must be of the same names."""
+        if isinstance(node, ast.expr) and isinstance(self._result, ast.expr):
+            return ast.IfExp(ast.Constant(True), self._result, node)
+        assert isinstance(node, ast.stmt)
+        assert isinstance(self._result, ast.stmt)
+        return ast.If(ast.Constant(True), [self._result], [node])
+
     def visit(self, node: ast.AST) -> ast.AST:
         """Put the result in the place of the one node."""
         if node is self._node:
-            return ast.copy_location(self._result, node)
+            return ast.copy_location(self._kept(node), node)
         visited: ast.AST = self.generic_visit(node)
         return visited
 
