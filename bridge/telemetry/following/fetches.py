@@ -3,19 +3,16 @@
 It must not know how a Fetch is read: it gets the partitions that one names.
 """
 
-from collections.abc import Mapping
-
-from bridge.telemetry.following.telling import Teller
-from bridge.telemetry.following.tracks import GroupTrack, Partitions
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicPartition
+from bridge.telemetry.following.telling import Owner, Teller
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, Partitions
+from translators.dialects.ids import ClientIdentity, TopicPartition
 
 
 class FetchFollower:
     """Members that have not fetched all of what they have."""
 
-    def __init__(self, teller: Teller, groups: Mapping[GroupId, GroupTrack]) -> None:
+    def __init__(self, teller: Teller) -> None:
         self._teller = teller
-        self._groups = groups
 
     def fetched(self, client: ClientIdentity, partitions: Partitions, is_incremental: bool, at_us: int) -> None:
         """A Fetch names these; members are known by client id and host, since a Fetch names no group.
@@ -24,19 +21,10 @@ class FetchFollower:
         partitions again need not name them again.
         """
         awaited = self._teller.awaiting.get((client.client_id, client.client_host), {})
-        found: dict[tuple[GroupId, MemberId], set[TopicPartition]] = {}
-        for partition in partitions & awaited.keys():
-            for owner in awaited[partition]:
-                found.setdefault(owner, set()).add(partition)
-        if is_incremental:
-            for partition, waiting in awaited.items():
-                for owner in waiting:
-                    if partition in self._former(owner):
-                        found.setdefault(owner, set()).add(partition)
-        for (group_id, member_id), fetched in found.items():
-            group = self._groups[group_id]
-            self._teller.fetch(group, group.members[member_id], frozenset(fetched), at_us)
-
-    def _former(self, owner: tuple[GroupId, MemberId]) -> Partitions:
-        group_id, member_id = owner
-        return self._groups[group_id].members[member_id].former
+        found: dict[Owner, tuple[GroupTrack, MemberTrack, set[TopicPartition]]] = {}
+        for partition, waiting in awaited.items():
+            for owner, (group, member) in waiting.items():
+                if partition in partitions or (is_incremental and partition in member.former):
+                    found.setdefault(owner, (group, member, set()))[2].add(partition)
+        for group, member, fetched in found.values():
+            self._teller.fetch(group, member, frozenset(fetched), at_us)

@@ -75,7 +75,7 @@ class Follower:
         self._silence = SilenceFollower(self.teller, self.groups)
         self._consumer = ConsumerFollower(self.teller, self._classic, topics, self._session_ms, self._silence)
         self._commits = CommitFollower(self.teller)
-        self._fetches = FetchFollower(self.teller, self.groups)
+        self._fetches = FetchFollower(self.teller)
         self.engine = EngineFollower(self.teller, self._classic, shard, topics, self.groups)
 
     # ------------------------------------------------------------------ requests and answers

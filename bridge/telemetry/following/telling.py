@@ -59,7 +59,8 @@ says what members told about themselves.
 """
 
 
-Awaited = dict[TopicPartition, dict[tuple[GroupId, MemberId], None]]
+Owner = tuple[GroupId, MemberId]
+Awaited = dict[TopicPartition, dict[Owner, tuple[GroupTrack, MemberTrack]]]
 """Partitions that were not fetched yet, each with the members that were given it."""
 
 
@@ -174,8 +175,11 @@ class Teller:
         fact = MemberJoined(**words, **input_words(member.inputs), is_return=is_return, former_id=former_id)
         self.tell(group, fact, at_us)
 
-    @staticmethod
-    def _enter(group: GroupTrack, member: MemberTrack) -> None:
+    def _enter(self, group: GroupTrack, member: MemberTrack) -> None:
+        former = group.members.get(member.member_id)
+        if former is not None:
+            # A client that says its id again from the start: what its first life did not fetch, nobody waits for.
+            self._forget_fetches(group, former, former.unfetched)
         group.members[member.member_id] = member
         if member.protocol is Protocol.CONSUMER:
             group.natives.add(member.member_id)
@@ -301,7 +305,7 @@ class Teller:
             return
         awaited = self.awaiting.setdefault((member.inputs.client_id, member.inputs.client_host), {})
         for partition in partitions:
-            awaited.setdefault(partition, {})[group.group_id, member.member_id] = None
+            awaited.setdefault(partition, {})[group.group_id, member.member_id] = (group, member)
 
     def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A Fetch names these for the first time."""

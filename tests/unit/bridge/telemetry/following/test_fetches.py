@@ -1,5 +1,7 @@
 """The first Fetch of each partition ends the wait for it."""
 
+from dataclasses import replace
+
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, TOPIC
 from tests.support.passing_words import (
@@ -84,3 +86,18 @@ def test_member_that_goes_by_another_name_is_awaited_by_that() -> None:
     ears.answer(ears.ask(report("a", -1), client=renamed), reported(-1))
     assert ears.follower.teller.awaiting == {}
     ears.follower.fetched(CLIENT, named(0, 1), True, 2)
+
+
+def test_member_that_enters_again_under_its_id_starts_anew() -> None:
+    """What its first life had not fetched is not waited for, and a Fetch of then finds nobody missing."""
+    ears = _member()
+    teller = ears.follower.teller
+    (group,) = ears.follower.groups.values()
+    (former,) = group.members.values()
+    again = replace(former, assigned=frozenset(), unfetched=frozenset())
+    teller.revive(group, again, 1)
+    assert teller.awaiting == {}
+    teller.assign(group, former, former.assigned, 2)
+    del group.members[former.member_id]
+    ears.follower.fetched(CLIENT, named(0, 1), False, 3)
+    assert teller.awaiting == {}
