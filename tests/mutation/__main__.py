@@ -46,6 +46,19 @@ def kept_survivors(file: Path) -> list[Mutant]:
     return [mutant for mutant in all_mutants() if mutant.key in keys]
 
 
+def already_judged(file: Path | None, drawn: Sequence[Mutant]) -> dict[Mutant, Judged]:
+    """What an interrupted run found of these mutants."""
+    if file is None or not file.exists():
+        return {}
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    known = {(*one["key"], one["place"]): one for one in told}
+    return {
+        mutant: Judged(Verdict[one["verdict"]], one["by"], one["cpu_s"])
+        for mutant in drawn
+        if (one := known.get((*mutant.key, mutant.place))) is not None
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     """Judge and tell; 1 if the tool failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
@@ -53,20 +66,22 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--mutants", type=int, default=1_000)
     parser.add_argument("--cpu-s", type=float, default=CPU_S, help="no further test of a mutant is begun after this")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "mutation-reach.pickle")
-    parser.add_argument("--out", type=Path, help="a line of JSON for each mutant")
+    parser.add_argument(
+        "--out", type=Path, help="a line of JSON for each mutant; who has one already is not judged again"
+    )
     parser.add_argument("--survivors", type=Path, help="judge the survivors of an earlier --out instead of drawing")
     parser.add_argument("--page", type=Path, help="write the result page here")
     wished = parser.parse_args(arguments)
     drawn = kept_survivors(wished.survivors) if wished.survivors else draw(wished.seed, wished.mutants)
     print(f"seed {wished.seed}: {len(drawn)} mutants", flush=True)
-    judged: dict[Mutant, Judged] = {}
+    judged = already_judged(wished.out, drawn)
 
     def work(suite: Suite) -> None:
         begin = time.monotonic()
         suite.learn(wished.kept)
         unsound = [name for name, reach in suite.reach.items() if not reach.is_sound]
         _tell(f"{len(suite.items)} tests known after {time.monotonic() - begin:.0f} s; failing anyway: {unsound}")
-        for number, mutant in enumerate(drawn, 1):
+        for number, mutant in enumerate((one for one in drawn if one not in judged), 1):
             judged[mutant] = found = suite.judge(mutant, wished.cpu_s)
             if wished.out:
                 with wished.out.open("a") as file:

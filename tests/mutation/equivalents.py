@@ -30,5 +30,29 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "constant: 2",
         "3",
     ): "a load only has to cost more than all moves together: a higher price orders all chains alike",
+    (
+        "bridge/engine/convert/downgrade.py",
+        "take_seats",
+        "boolean: fault is None and group is not None",
+        "fault is None",
+    ): "`find_departure_fault` has a fault for a group that is not there; the second half tells the type checker so",
+    (
+        "bridge/engine/convert/downgrade.py",
+        "_is_covered",
+        "boolean: using & used or using != group.target.get(seat.member_id, frozenset())",
+        "using != group.target.get(seat.member_id, frozenset())",
+    ): "no partition is in two targets: seats that all use exactly theirs share none",
+    (
+        "bridge/engine/consumer/removal.py",
+        "_judge",
+        "boolean: entry.instance_id is not None and (not member_id)",
+        "not member_id",
+    ): "no instance is None: looking it up gives the member id back; the first half is for the type checker",
+    (
+        "translators/dialects/plain.py",
+        "structure",
+        "constant: True",
+        "False",
+    ): "the lengths are compared just before `zip`; strict says that they are equal",
 }
 """By path, function, kind of change and how the piece reads before, and after."""

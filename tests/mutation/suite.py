@@ -47,7 +47,7 @@ GIVEN_SETTINGS = "_hypothesis_internal_use_settings"
 CALM_CALLS = 40
 """After so many calls of a function in which no line was new to a test, the test's calls of it are not followed."""
 MEMORY_BYTES = 6 << 30
-SECONDS_MIN, SECONDS_TIMES, PATIENCE_TIMES = 8.0, 10.0, 20.0
+SECONDS_MIN, SECONDS_TIMES, PATIENCE_TIMES = 5.0, 10.0, 5.0
 """A test may take this long, or so many times what it took with sound code: then it hangs, which kills, too."""
 
 

@@ -158,6 +158,7 @@ def test_commit_without_identity_passes_only_where_nobody_is_or_in_a_transaction
     bench.join("a")
     assert begin(bench, commit("", -1)) is ErrorCode.UNKNOWN_MEMBER_ID
     assert begin(bench, transaction("", -1)) == 1
+    assert begin(bench, transaction("nobody", -1)) is ErrorCode.UNKNOWN_MEMBER_ID
     bench.leave("a")
     assert begin(bench, commit("", -1)) == 2
 

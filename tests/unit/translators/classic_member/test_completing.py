@@ -107,6 +107,17 @@ def test_completing_same_join_is_answered_again() -> None:
     assert client_while_completing(completing(A), joined(sequence=2), LATER) == Step(again, (join_reply(3, 2),))
 
 
+def test_completing_same_join_with_other_timeouts_is_answered_and_bounded_by_them() -> None:
+    """The protocols decide whether a join is the same; what else it says counts from now on."""
+    event = joined(sequence=2)
+    request = replace(event.request, session_timeout_ms=SESSION_MS + 1, rebalance_timeout_ms=REBALANCE_MS + 2)
+    after = client_while_completing(completing(A), replace(event, request=request), LATER).state
+    assert isinstance(after, CompletingRebalance)
+    assert (after.session_deadline_ms, after.sync_deadline_ms) == (LATER + SESSION_MS + 1, LATER + REBALANCE_MS + 2)
+    kept = after.membership.profile
+    assert (kept.session_timeout_ms, kept.rebalance_timeout_ms) == (SESSION_MS + 1, REBALANCE_MS + 2)
+
+
 def test_completing_changed_join_begins_anew() -> None:
     """aiokafka joins once per assignor with a growing list: a harmless rejoin (clients.md)."""
     step = client_while_completing(completing(A, B), joined("range", "roundrobin"), NOW)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bridge.engine.classic.group import join_key
 from bridge.engine.classic.model import Phase
 from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun
 from bridge.engine.records import DeadlineSet
@@ -128,6 +129,8 @@ def test_only_absent_static_members_left_joins_go_on_in_the_same_generation() ->
         assert bench.beat(second, "B") is ErrorCode.REBALANCE_IN_PROGRESS
         bench.pass_time(6_000)
     assert (bench.phase, bench.generation, set(bench.group.members)) == (Phase.PREPARING_REBALANCE, 1, {second})
+    due = bench.bench.state.deadlines.due[join_key(GROUP)]
+    assert due == bench.bench.now_ms + REBALANCE_MS, "the join phase has an end again"
     assert bench.join_now(join_of(second, "B")).generation == 2
 
 
