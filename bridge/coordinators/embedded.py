@@ -31,7 +31,7 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.patterns import Patterns
 from bridge.coordinators.population import has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.recommit import Recommit
-from bridge.coordinators.refusals import Refusals
+from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
 from bridge.coordinators.turns import Turns
@@ -262,7 +262,7 @@ class EmbeddedGroups:
     def _refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
         for group_id in group_ids(request):
             self.refusals.note(group_id, client.client_id, refusal, self._clock.now_ms())
-        self._deliver(ref, error_reply(request, refusal.code))
+        self._deliver(ref, in_words(error_reply(request, refusal.code), refusal))
 
     def _admit(self, arrival: Arrival) -> None:
         request = arrival.request

@@ -1,15 +1,22 @@
-"""Says once in a while why clients of a group are refused, and counts how often.
+"""Says why clients of a group are refused: in the log once in a while, with how often, and to a client that has ears.
 
 It must not know who refuses them.
 """
 
 import logging
+from dataclasses import replace
 
 from bridge.telling import REMEMBERED_MAX, Teller
-from translators.dialects.errors import Refusal, quote
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
+from translators.dialects.messages import GroupReply
 
 LOG = logging.getLogger("epochbridge.coordinators")
+PASSING = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
+"""Codes behind which clients come again by themselves; Kafka sends them without words, too."""
 
 
 class Refusals:
@@ -32,3 +39,10 @@ class Refusals:
             refusal.code.name,
             refusal.reason,
         )
+
+
+def in_words(reply: GroupReply, refusal: Refusal) -> GroupReply:
+    """A KIP-848 client ends with the words of a verdict; what passes may name other clients, and nobody reads it."""
+    if isinstance(reply, ConsumerGroupHeartbeatReply) and refusal.code not in PASSING:
+        return replace(reply, error_message=refusal.reason)
+    return reply

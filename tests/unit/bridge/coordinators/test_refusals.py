@@ -2,9 +2,11 @@
 
 import pytest
 
-from bridge.coordinators.refusals import Refusals
+from bridge.coordinators.refusals import Refusals, in_words
 from bridge.telling import REPEAT_MS
 from tests.support.owned_group import GROUP
+from translators.dialects.classic import HeartbeatReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal
 
 REASON = Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "custom assignor")
@@ -29,3 +31,19 @@ def test_memory_of_what_was_told_is_bounded() -> None:
     for number in range(5):
         told.note(GROUP, "c", Refusal(ErrorCode.INVALID_GROUP_ID, str(number)), 0)
     assert len(told._teller) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (ErrorCode.GROUP_ID_NOT_FOUND, "why"),
+        (ErrorCode.UNSUPPORTED_VERSION, "why"),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, None),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, None),
+    ],
+)
+def test_client_that_ends_is_told_why(code: ErrorCode, words: str | None) -> None:
+    """What passes is a code; a classic client's answers have no place for words."""
+    told = in_words(ConsumerGroupHeartbeatReply(error=code), Refusal(code, "why"))
+    assert told == ConsumerGroupHeartbeatReply(error=code, error_message=words)
+    assert in_words(HeartbeatReply(error=code), Refusal(code, "why")) == HeartbeatReply(error=code)
