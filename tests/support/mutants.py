@@ -19,12 +19,12 @@ from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import Current, DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.state import Shard
-from translators.classic_member import absent, calling, joining, preparing, stable
+from translators.classic_member import absent, calling, completing, joining, preparing, stable
 from translators.classic_member.events import Answer
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import CallDue, NotCalled, Stable, State
 from translators.classic_member.step import next_deadline
-from translators.classic_member.tenure import Partitions, Tenure, Vacant, hand_over
+from translators.classic_member.tenure import Partitions, Tenure, Vacant, amend, hand_over
 from translators.dialects.claims import NO_CLAIM
 from translators.dialects.classic import JoinGroup
 from translators.dialects.errors import ErrorCode, Refusal
@@ -115,12 +115,13 @@ def begin_at_generation_zero(patch: Patch) -> None:
 
 
 def keep_the_generation_for_other_topics(patch: Patch) -> None:
-    """What a generation was handed out is amended after the client has been given it."""
+    """What a generation was handed out is amended after the client has been given it, by what it is given or loses."""
 
     def hand(tenure: Tenure | Vacant, assignment: Partitions, using: Partitions, **_: bool) -> Tenure:
         return hand_over(tenure, assignment, using)
 
     patch.setattr(preparing, "hand_over", hand)
+    patch.setattr(completing, "overtake", amend)
 
 
 def answer_twice(patch: Patch) -> None:
