@@ -17,6 +17,7 @@ import trio
 
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
+from bridge.app_bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app_commands import AppCommands
 from bridge.app_events import Watch, events_folder, watched
 from bridge.app_journal import keep_journal
@@ -143,6 +144,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
     backstage = replace(backstage, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
+    meet_bridges(config, groups, fresh_member_id())
     watch.begin()
     with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
@@ -167,6 +169,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
                 break
             groups.unload()
             await proxy.drain(config.settings.drain_timeout_ms / 1000)
+            await leave_bridges(config, groups)
             nursery.cancel_scope.cancel()
 
 
@@ -177,6 +180,8 @@ def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch
         passing=watch.passing(),
         conversions=lambda: groups.log.conversions,
         offsets_changed=lambda: groups.offsets.changes,
+        bridges=lambda: others(groups),
+        contested=lambda: contested(groups),
         events=watch.event_counts,
         failures=lambda: groups.supervised.counts,
         build={"version": version("epochbridge"), "python": python_version()},

@@ -101,7 +101,9 @@ class AppSnapshots:
                 yield snapshot
 
     def _reason(self, group_id: GroupId) -> str | None:
-        return self._groups.gate.bypassed.get(group_id) or self._groups.offsets.told.get(group_id)
+        groups = self._groups
+        told = None if groups.bridges is None else groups.bridges.told_of(group_id)
+        return groups.gate.bypassed.get(group_id) or told or groups.offsets.told.get(group_id)
 
     def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
         return GroupSummary(

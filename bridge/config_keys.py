@@ -152,6 +152,12 @@ class Settings(KafkaSettings):
     embedded_topics_refresh_ms: int = key(
         "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", within(100)
     )
+    bridges_group: str = key(
+        "bridges.group",
+        "__epochbridge-bridges",
+        "The group at the cluster by which bridges before it notice each other, so that no two serve the same group; "
+        "off for none. The bridge's own login needs READ on it.",
+    )
     embedded_resume_grace_ms: int = key(
         "embedded.resume.grace.ms",
         6_000,

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.ids import GroupId, Topic
+from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import FetchedGroup, OffsetCommit, OffsetCommitReply
 
 Condense = Callable[[Iterable[bytes]], Iterable[bytes]]
@@ -28,6 +29,10 @@ class BrokerUnreachable(Exception):
     """No broker answered; the text says which address, what was tried and what to do."""
 
 
+class GroupRefused(BrokerUnreachable):
+    """A broker answered that it does not let the bridge's own login at a group: no second try mends that."""
+
+
 class Broker(Protocol):
     """The bridge's own way to the cluster, for what no client asked for; every method raises BrokerUnreachable."""
 
@@ -40,6 +45,10 @@ class Broker(Protocol):
 
         A share or streams group of that name is a classic one without members, whose protocol type is its kind.
         """
+        ...
+
+    async def ask_coordinator(self, request: GroupRequest) -> GroupReply:
+        """The answer of the coordinator of the request's only group to what the bridge asks in its own name."""
         ...
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:

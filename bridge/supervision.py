@@ -50,6 +50,7 @@ LEDGER = Task(
 COMPACTION = Task("compaction", "condenses the journal", "nothing: tried again when the journal has grown further")
 TOPICS = Task("topics", "looks at the cluster's topics", "nothing: started again")
 RECOMMIT = Task("recommit", "commits the offsets of live groups again", "nothing: started again")
+BRIDGES = Task("bridges", "notices other bridges before the same cluster", "nothing: started again")
 OFFSETS = Task("offsets", "compares committed offsets with what came through the bridge", "nothing: started again")
 RETENTION = Task("retention", "forgets groups without members and offsets", "nothing: started again")
 LOOK_UP = Task("look-up", "asks the broker before somebody new is let in", "that request: its client is to try again")
@@ -61,7 +62,7 @@ TASKS: Mapping[str, Task] = {
     for task in (
         *(ACCEPT, DOORMAN, SWEEP, REFRESH),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
-        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, OFFSETS, RETENTION, LOOK_UP),
+        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, RETENTION, LOOK_UP),
         *(EVENTS, ADMIN),
     )
 }

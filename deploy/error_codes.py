@@ -21,6 +21,7 @@ AREAS = {
     "ANALYTICS": "the jobs on Spark",
     "APP": "starting and stopping the bridge",
     "ASSIGNOR": "assignors from other distributions",
+    "BRIDGES": "other bridges before the same cluster",
     "CLI": "the command line",
     "CONFIG": "configuration",
     "DEMO": "the demo",

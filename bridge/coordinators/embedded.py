@@ -11,6 +11,7 @@ from math import inf
 import trio
 
 from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.bridges import Bridges
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
 from bridge.coordinators.deadlines import Alarm
@@ -24,6 +25,7 @@ from bridge.coordinators.gate import Gate
 from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.joins import STARTING, Joins
 from bridge.coordinators.ledger import Deliver, Ledger
+from bridge.coordinators.meeting import Place
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.offset_watch import OffsetWatch
 from bridge.coordinators.own_requests import OwnRequests
@@ -48,7 +50,7 @@ from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, Grou
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
-from bridge.supervision import LEDGER, OFFSETS, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
+from bridge.supervision import BRIDGES, LEDGER, OFFSETS, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import DeleteGroups, ListGroups
@@ -61,6 +63,7 @@ from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCo
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
+_OF_MEMBERS = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 
 
@@ -74,6 +77,8 @@ class EmbeddedGroups:
         self, owner: GroupOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
     ) -> None:
         self.owner = owner
+        self.bridges: Bridges | None = None
+        self._broker = broker
         self.refusals = Refusals()
         self.log = GroupLog()
         self.own = OwnRequests(deliver)
@@ -116,6 +121,11 @@ class EmbeddedGroups:
         """Have the engine know the topics that the cluster has now; raises BrokerUnreachable."""
         await self._topics.look()
         self._catch_up()
+
+    def meet_bridges(self, place: Place) -> None:
+        """Notice other bridges from now on; to be said before `run`, and after `keep`."""
+        self.bridges = Bridges(self._broker, place, lambda: live_groups(self.owner.shard), self._clock.now_ms)
+        self.gate.claim = self.bridges.claim
 
     def holds(self, group_id: GroupId) -> bool:
         """Whether there is a group of that name here, with members or without."""
@@ -177,7 +187,7 @@ class EmbeddedGroups:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
         self.ledger.expect(ref, request)
         is_commit = isinstance(request, OffsetCommit | TxnOffsetCommit)
-        closed = self._closed() or (None if is_commit else self.ledger.closed)
+        closed = self._closed() or self._claimed_elsewhere(request) or (None if is_commit else self.ledger.closed)
         if closed is None and is_commit:
             closed = self.joins.waits()
         if closed is not None and not isinstance(request, ListGroups):
@@ -201,7 +211,12 @@ class EmbeddedGroups:
 
         The answer tells what its client has been told before, by an answer that waited for the journal.
         """
-        if self._inbox or self.ledger.closed is not None or self._closed() is not None:
+        if (
+            self._inbox
+            or self._claimed_elsewhere(request)
+            or self.ledger.closed is not None
+            or self._closed() is not None
+        ):
             return False
         return self.owner.beat_calmly(request, self._clock.now_ms())
 
@@ -238,6 +253,11 @@ class EmbeddedGroups:
         self._catch_up()
         if self.ledger.closed is None:
             self.turns.take(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
+
+    def _claimed_elsewhere(self, request: GroupRequest) -> Refusal | None:
+        if self.bridges is None or not self.bridges.lost or not isinstance(request, _OF_MEMBERS):
+            return None
+        return self.bridges.refusal(request.group_id)
 
     def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
         queue = self.desk.queue
@@ -288,6 +308,8 @@ class EmbeddedGroups:
             start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))
             start(RECOMMIT, partial(self._recommit.run, lambda: live_groups(shard)))
             start(OFFSETS, partial(self.offsets.run, lambda: live_groups(shard)))
+            if self.bridges is not None:
+                start(BRIDGES, self.bridges.run)
             start(RETENTION, partial(self._retention.run, lambda: idle_groups(shard), partial(is_idle, shard)))
             start(OWNER, self._own)
             task_status.started()
@@ -334,6 +356,8 @@ class EmbeddedGroups:
             if isinstance(notice, GroupEmptied):
                 self.gate.forget(notice.group_id)
                 self.offsets.forget(notice.group_id)
+                if self.bridges is not None:
+                    self.bridges.forget(notice.group_id)
             self.log.hear(notice, self._clock.now_ms())
         self._alarm.hurry()
 

@@ -3,7 +3,7 @@
 It must not know members, machines or the engine's state.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import trio
@@ -34,6 +34,13 @@ _TOO_SLOW = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     f"the broker did not answer within {LOOK_TIMEOUT_MS} ms; check that it runs, the client tries again",
 )
+
+
+Claim = Callable[[GroupId], Awaitable[Refusal | None]]
+
+
+async def _free(_group_id: GroupId) -> Refusal | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,8 @@ class Gate:
     """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
 
     def __init__(self, broker: Broker, catalog: Catalog, topics: TopicWatcher) -> None:
+        self.claim: Claim = _free
+        """Has other bridges know that a group is served here, or says which one has it."""
         self._broker = broker
         self._catalog = catalog
         self._topics = topics
@@ -159,6 +168,10 @@ class Gate:
             reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
             self.bypassed[group_id] = reason
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+        refusal = await self.claim(group_id)
+        if refusal is not None:
+            self.bypassed[group_id] = refusal.reason
+            return refusal
         self.bypassed.pop(group_id, None)
         self._cleared.add(group_id)
         return None

@@ -10,10 +10,10 @@ import trio
 
 from bridge.net.broker_connection import exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
-from bridge.ports import BrokerUnreachable, ClusterTopics
+from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
-from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_request
+from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_request, group_ids
 from bridge.wire.codec.values import error_code
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
@@ -28,6 +28,7 @@ from translators.dialects.admin import (
     ListGroups,
     ListGroupsReply,
 )
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -116,6 +117,11 @@ class OwnQuestions:
         same = [group for group in listed.groups if group.group_id == found.group_id and group.group_type in kinds]
         return replace(found, group_state=same[0].group_state, protocol_type=same[0].group_type) if same else found
 
+    async def ask_coordinator(self, request: Request) -> Reply:
+        """See `ports.Broker`."""
+        (group_id,) = group_ids(request)
+        return await self._answer(await self._find_coordinator(group_id), request)
+
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
         wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),), require_stable=True)
@@ -156,6 +162,10 @@ class OwnQuestions:
                 await self._learn(node_id)
                 self._coordinators[group_id] = node_id
                 return node_id
+            if code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                raise GroupRefused(
+                    f"EB-NET-032: no coordinator for {group_id!r}: {code.name}; check the cluster's ACLs"
+                )
             if code not in _NOT_YET:
                 break
             await trio.sleep(COORDINATOR_PAUSE_S)
@@ -168,6 +178,13 @@ class OwnQuestions:
             raise BrokerUnreachable(f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata")
 
     async def _ask(self, node_id: int, request: Request, kind: type[ReplyT]) -> ReplyT:
+        reply = await self._answer(node_id, request)
+        if not isinstance(reply, kind):
+            api_key = _API_KEYS[type(request)]
+            raise BrokerUnreachable(f"EB-NET-035: broker {node_id} answered {type(reply).__name__} to {api_key.name}")
+        return reply
+
+    async def _answer(self, node_id: int, request: Request) -> Reply:
         api_key = _API_KEYS[type(request)]
         offered = (await self._versions(node_id)).get(api_key)
         if offered is None:
@@ -178,8 +195,6 @@ class OwnQuestions:
             _, reply = decode_reply(api_key, version, frame[LENGTH_BYTES:])
         except MalformedFrame as problem:
             raise BrokerUnreachable(f"EB-NET-030: the answer of broker {node_id} can't be read: {problem}") from problem
-        if not isinstance(reply, kind):
-            raise BrokerUnreachable(f"EB-NET-035: broker {node_id} answered {type(reply).__name__} to {api_key.name}")
         return reply
 
     async def _exchange(self, node_id: int | None, request: bytes) -> bytes:
@@ -207,6 +222,10 @@ class OwnQuestions:
 
 _API_KEYS: dict[type[object], ApiKey] = {
     DescribeGroups: ApiKey.DESCRIBE_GROUPS,
+    JoinGroup: ApiKey.JOIN_GROUP,
+    SyncGroup: ApiKey.SYNC_GROUP,
+    Heartbeat: ApiKey.HEARTBEAT,
+    LeaveGroup: ApiKey.LEAVE_GROUP,
     ConsumerGroupDescribe: ApiKey.CONSUMER_GROUP_DESCRIBE,
     ListGroups: ApiKey.LIST_GROUPS,
     OffsetFetch: ApiKey.OFFSET_FETCH,

@@ -79,6 +79,10 @@ CONVERSIONS = _counter("conversions", "Changes of a group's kind, by the kind an
 OFFSETS_CHANGED = _counter(
     "offsets_changed_elsewhere", "Committed offsets of groups in use that were changed at the broker by somebody else."
 )
+BRIDGES = _gauge("bridges_others", "Other bridges before the same cluster.")
+CONTESTED = _gauge(
+    "groups_contested", "Groups of which clients come by several bridges: refused here, or refused elsewhere.", "side"
+)
 
 DURATION = _histogram("rebalance_duration_seconds", "How long rebalances took.", "group", "protocol")
 STALL = _histogram(
@@ -137,7 +141,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
-        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED),
+        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),

@@ -69,6 +69,8 @@ class Readings:
     build: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, float] = field(default_factory=dict)
     started_s: float = 0.0
+    bridges: Callable[[], int] = int
+    contested: Callable[[], Mapping[str, int]] = dict
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
     times: RequestTimes = field(default_factory=RequestTimes)
 
@@ -115,6 +117,8 @@ class BridgeCollector(Collector):
         yield from _as_kafka(counts)
         yield _gauge(names.BUILD, {tuple(readings.build.get(label, "") for label in names.BUILD.labels): 1})
         yield _gauge(names.SETTING, {(key,): value for key, value in sorted(readings.settings.items())})
+        yield _gauge(names.BRIDGES, {(): readings.bridges()})
+        yield _gauge(names.CONTESTED, {(side,): count for side, count in readings.contested().items()})
         yield _gauge(names.HELD, {(): readings.times.held})
         yield _of_times(readings.times)
 

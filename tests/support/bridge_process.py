@@ -25,6 +25,7 @@ LOG_TAIL_LINES = 40
 
 QUICK_SETTINGS: Mapping[str, str] = {
     "journal": "memory",
+    "bridges.group": "off",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "1000",
     "group.initial.rebalance.delay.ms": "300",

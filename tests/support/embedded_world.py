@@ -109,6 +109,10 @@ class FakeBroker:
         await self._think(f"describe {group_id}")
         return self.described
 
+    async def ask_coordinator(self, request: Request) -> Reply:
+        """See `ports.Broker`; nobody asks this one."""
+        raise BrokerUnreachable(f"{request} was not to be asked")
+
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`."""
         await self._think(f"offsets {group_id}")

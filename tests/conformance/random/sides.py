@@ -24,6 +24,7 @@ from tests.support.conformance.playing import Ground
 from tests.support.conformance.steps import NEWEST
 
 BRIDGE_SETTINGS = {
+    "bridges.group": "off",
     "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "500",

@@ -18,6 +18,7 @@ from tests.support.kafka import KafkaUnderTest
 Player = Callable[[Scenario, str], Answers]
 """Plays a scenario where groups begin as `classic` or as `consumer` groups."""
 BRIDGE_SETTINGS = {
+    "bridges.group": "off",
     "journal": "memory",
     "embedded.resume.grace.ms": "0",
     "embedded.topics.refresh.ms": "500",

@@ -33,6 +33,7 @@ class _Groups:
     owner: GroupOwner
     gate: _Gate
     offsets: _Offsets = field(default_factory=_Offsets)
+    bridges: None = None
 
 
 @dataclass

@@ -72,7 +72,7 @@ def test_damaged_journal_is_refused_until_told_to_recover(tmp_path: Path) -> Non
     with closing(sqlite3.connect(settings.path)) as spoiler:
         spoiler.execute("UPDATE block SET checksum = checksum + 1 WHERE number = 2")
         spoiler.commit()
-    words = command("--set", f"journal.path={settings.path}")
+    words = command("--set", f"journal.path={settings.path}", "--set", "bridges.group=off")
     line = refusal(words)
     assert line.startswith("Error: EB-JOURNAL-003: the journal is damaged: block 2 of 2 is not whole")
     assert "epochbridge serve --recover" in line

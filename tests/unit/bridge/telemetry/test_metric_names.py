@@ -4,7 +4,7 @@ import re
 
 from bridge.telemetry.metric_names import METRICS, PROCESS, SAMPLES, Kind
 
-BOUNDED = {"task", "group", "protocol", "cause", "state", "reason", "code", "api", "to", "outcome", "fate"}
+BOUNDED = {"task", "group", "protocol", "cause", "state", "reason", "code", "api", "to", "outcome", "fate", "side"}
 OF_THE_BRIDGE = {"key", "version", "python"}
 
 

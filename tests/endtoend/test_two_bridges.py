@@ -1,0 +1,108 @@
+"""Two bridges before one cluster: a group is served by one of them, and who is dead has nothing any more.
+
+It must not know how bridges notice each other.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridge.admin.client import ask_group
+from bridge.app_bridges import OFF
+from bridge.wire.apis import ApiKey
+from tests.endtoend.test_one_name import talk
+from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.kafka import KafkaUnderTest, TopicFactory
+from tests.support.mortal_bridge import MortalBridge
+from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+
+GLOB = "two-bridges-*"
+SHARED, OTHER = GroupId("two-bridges-shared"), GroupId("two-bridges-other")
+PATIENCE_S = 60.0
+DEAD_MAX_S = 45.0
+FIRST_MAX_S = 1.5
+"""More than the half second that is promised, for a machine that does other things, and less than Kafka takes."""
+LATER = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def settings(name: str) -> dict[str, str]:
+    """Bridges of one test meet in a group of their own; members outlive the test."""
+    long = {"group.consumer.session.timeout.ms": "120000", "group.consumer.max.session.timeout.ms": "120000"}
+    return {**QUICK_SETTINGS, **long, "bridges.group": f"__epochbridge-{name}"}
+
+
+def wait_for(done: Callable[[], bool], patience_s: float = PATIENCE_S) -> float:
+    """Wait until something is so; gives how long it took."""
+    began = time.monotonic()
+    while not done():
+        assert time.monotonic() - began < patience_s, "it did not come about"
+        time.sleep(0.5)
+    return time.monotonic() - began
+
+
+def joins(bootstrap: str, group_id: GroupId, topic: str) -> ErrorCode:
+    """What a new member is told."""
+    with talk(bootstrap) as talker:
+        return talker.native(group_id, topic)
+
+
+@pytest.mark.parametrize("version", ["4.3", "3.9"])
+def test_later_bridge_refuses_until_the_first_is_dead(
+    version: str, request: pytest.FixtureRequest, topic_factory: TopicFactory, tmp_path: Path
+) -> None:
+    """Both say so; a restart of the first goes on at once, and its death frees the group in time."""
+    kafka: KafkaUnderTest = request.getfixturevalue("kafka_43" if version == "4.3" else "kafka_39")
+    topic = topic_factory(kafka.bootstrap, 2)
+    chosen = settings(f"test-{version}")
+    first = MortalBridge(kafka.bootstrap, GLOB, tmp_path, chosen)
+    first.start()
+    try:
+        wait_for(lambda: joins(first.bootstrap, SHARED, topic) is ErrorCode.NONE)
+        with bridge_process(kafka.bootstrap, [GLOB], tmp_path / "second", chosen, has_admin=True) as second:
+            wait_for(
+                lambda: (
+                    "EB-BRIDGES-001" in second.log.read_text()
+                    or (joins(second.bootstrap, SHARED, topic) is not LATER and pytest.fail("served twice"))
+                )
+            )
+            assert joins(second.bootstrap, SHARED, topic) is LATER
+            assert b"EB-BRIDGES-001" in ask_group(second.admin, SHARED)
+            wait_for(lambda: "EB-BRIDGES-003" in first.log.read_text())
+            assert b"EB-BRIDGES-003" in ask_group(first.admin, SHARED)
+            wait_for(lambda: joins(second.bootstrap, OTHER, topic) is ErrorCode.NONE)
+            assert joins(first.bootstrap, OTHER, topic) is LATER
+            first.kill()
+            first.start()
+            assert joins(first.bootstrap, SHARED, topic) is ErrorCode.NONE, "its own journal says that it had it"
+            assert joins(second.bootstrap, SHARED, topic) is LATER
+            first.kill()
+            wait_for(lambda: joins(second.bootstrap, SHARED, topic) is ErrorCode.NONE, DEAD_MAX_S)
+            first.start()
+            wait_for(lambda: joins(first.bootstrap, SHARED, topic) is LATER)
+    finally:
+        first.kill()
+
+
+def test_only_bridge_does_not_have_its_first_member_wait(
+    kafka_43: KafkaUnderTest, topic_factory: TopicFactory, tmp_path: Path
+) -> None:
+    """The empty group of the bridges takes Kafka three seconds to fill; nobody's client waits for that."""
+    topic = topic_factory(kafka_43.bootstrap, 2)
+    took_s = {}
+    for name in (OFF, "__epochbridge-only"):
+        chosen = {**settings("only"), "bridges.group": name}
+        with bridge_process(kafka_43.bootstrap, [GLOB], tmp_path / name, chosen) as bridge:
+            began = time.monotonic()
+            while joins(bridge.bootstrap, GroupId(f"two-bridges-{name}"), topic) is LATER:
+                pass
+            took_s[name] = time.monotonic() - began
+            assert "EB-BRIDGES" not in bridge.log.read_text()
+    with talk(kafka_43.bootstrap) as direct:
+        reply = direct.ask(ApiKey.DESCRIBE_GROUPS, 5, DescribeGroups(group_ids=(GroupId("__epochbridge-only"),)))
+    assert isinstance(reply, DescribeGroupsReply)
+    assert [group.members for group in reply.groups] == [()], "it was stopped, and is to leave nothing behind"
+    assert took_s["__epochbridge-only"] < took_s[OFF] + FIRST_MAX_S, took_s
