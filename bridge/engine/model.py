@@ -88,8 +88,8 @@ class Ask:
     """A heartbeat that was admitted and waits for its answer.
 
     `is_full` asks for the assignment even if unchanged (K2.42); `before` is the member's subscription before the
-    heartbeat, None for a newcomer; `snapshot_epoch` is the epoch sent with a full list of what a native member owns,
-    0 if the list acknowledges; `claimed` is what a joining client says it had.
+    heartbeat, None for a newcomer; `reported_epoch` is the epoch that a KIP-848 client sent with what it owns, 0 for
+    a translated one; `claimed` is what a joining client says it had.
     """
 
     ref: ReplyTo
@@ -100,7 +100,7 @@ class Ask:
     is_full: bool
     before: Subscription | None
     has_new_topics: bool
-    snapshot_epoch: int = 0
+    reported_epoch: int = 0
     claimed: frozenset[TopicIdPartition] = frozenset()
     claimed_generation: int = -1
 

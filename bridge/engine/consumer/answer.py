@@ -30,7 +30,7 @@ def next_current(state: Shard, group: Group, ask: Ask) -> Current:
         target_epoch=group.assignment_epoch,
         target=group.target.get(ask.member_id, NO_PARTITIONS),
         owned=ask.owned,
-        snapshot_epoch=ask.snapshot_epoch,
+        reported_epoch=ask.reported_epoch,
         is_free=lambda partition: is_free_for(state, group, ask.member_id, partition),
         topics=_topic_ids(state, member) if ask.has_new_topics and current.assigned else None,
     )

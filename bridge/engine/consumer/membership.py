@@ -175,7 +175,7 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         is_full=is_full,
         before=before,
         has_new_topics=has_new_topics,
-        snapshot_epoch=request.member_epoch if is_full and command.speaks is Speaks.CONSUMER else 0,
+        reported_epoch=request.member_epoch if command.speaks is Speaks.CONSUMER else 0,
         claimed=command.claimed,
         claimed_generation=command.claimed_generation,
     )

@@ -14,8 +14,8 @@ from translators.dialects.ids import TopicId, TopicIdPartition
 class Surroundings:
     """What a member's next step depends on besides what it holds.
 
-    `owned` is what the member says it owns, None if it said nothing; `snapshot_epoch` is the epoch it has got to if
-    that only says how things stand, 0 if it acknowledges; `is_free` tells whether it may be given a partition;
+    `owned` is what the member says it owns, None if it said nothing; `reported_epoch` is the epoch with which a
+    KIP-848 client said it, 0 for a translated one; `is_free` tells whether it may be given a partition;
     `topics` are the topics it subscribes to if that changed just now, else None.
     """
 
@@ -24,7 +24,7 @@ class Surroundings:
     owned: frozenset[TopicIdPartition] | None
     is_free: Callable[[TopicIdPartition], bool]
     topics: frozenset[TopicId] | None = None
-    snapshot_epoch: int = 0
+    reported_epoch: int = 0
 
 
 def reconcile(current: Current, around: Surroundings) -> Current:
@@ -42,13 +42,17 @@ def _still_owns(around: Surroundings, partitions: AssignedEpochs) -> bool:
 
 
 def _may_take(around: Surroundings, lost: AssignedEpochs, kept: AssignedEpochs) -> bool:
-    """Whether the member may be about to take what it loses: it was told of it, and its snapshot lacks even what it
-    keeps, so it is behind. It will acknowledge, because it has those to take (deviations.md on K2.34).
+    """Whether the member may be about to take what it loses: it was told of it, and its report lacks even what it was
+    told that it keeps, so it is behind. It will report again, because it has those to take (deviations.md on K2.34).
+
+    An acknowledgement may be behind, too: librdkafka that is still taking one assignment when the next one comes
+    acknowledges the former under the epoch of the latter.
     """
-    owned = around.owned
-    if owned is None or not around.snapshot_epoch or owned >= kept.keys():
+    owned, told_epoch = around.owned, around.reported_epoch
+    if owned is None or not told_epoch:
         return False
-    return any(epoch <= around.snapshot_epoch for epoch in lost.values())
+    is_behind = any(epoch <= told_epoch and partition not in owned for partition, epoch in kept.items())
+    return is_behind and any(epoch <= told_epoch for epoch in lost.values())
 
 
 def _give_up_unsubscribed(current: Current, around: Surroundings) -> Current:

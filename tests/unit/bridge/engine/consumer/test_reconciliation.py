@@ -12,11 +12,11 @@ FREE = parts(*range(9))
 
 
 def around(
-    target: Partitions, owned: Partitions | None, free: Partitions = FREE, snapshot_epoch: int = 0
+    target: Partitions, owned: Partitions | None, free: Partitions = FREE, reported_epoch: int = 0
 ) -> Surroundings:
     """A target at epoch 5, what the member says and whether as a snapshot, and what is free."""
     return Surroundings(
-        target_epoch=5, target=target, owned=owned, is_free=free.__contains__, snapshot_epoch=snapshot_epoch
+        target_epoch=5, target=target, owned=owned, is_free=free.__contains__, reported_epoch=reported_epoch
     )
 
 
@@ -57,7 +57,7 @@ def test_member_that_owns_nothing_skips_revocation() -> None:
 
 def test_snapshot_from_before_the_last_answer_gives_nothing_up() -> None:
     """The member was told of 0 to 2 at epoch 2 and is about to take them; it will say so (deviations.md on K2.34)."""
-    after = reconcile(holding(0, 1, 2), around(parts(0), frozenset(), snapshot_epoch=4))
+    after = reconcile(holding(0, 1, 2), around(parts(0), frozenset(), reported_epoch=4))
     assert after == Current(
         epoch=4,
         previous_epoch=4,
@@ -65,22 +65,33 @@ def test_snapshot_from_before_the_last_answer_gives_nothing_up() -> None:
         assigned=dict.fromkeys(parts(0), 2),
         pending_revocation=dict.fromkeys(parts(1, 2), 2),
     )
-    assert reconcile(after, around(parts(0), parts(0, 1, 2), snapshot_epoch=4)) is after
+    assert reconcile(after, around(parts(0), parts(0, 1, 2), reported_epoch=4)) is after
     assert reconcile(after, around(parts(0), parts(0))).epoch == 5
 
 
 @pytest.mark.parametrize(
-    ("kept", "owned", "snapshot_epoch"),
+    ("kept", "owned", "reported_epoch"),
     [
         pytest.param([0], parts(), 1, id="the answer that told of them was lost"),
         pytest.param([0], parts(0), 4, id="it has taken what it keeps"),
         pytest.param([], parts(), 4, id="it keeps nothing, so it would have nothing to say"),
     ],
 )
-def test_snapshot_that_is_not_behind_is_believed(kept: list[int], owned: Partitions, snapshot_epoch: int) -> None:
+def test_snapshot_that_is_not_behind_is_believed(kept: list[int], owned: Partitions, reported_epoch: int) -> None:
     """K2.34: as in Kafka, partitions that it doesn't name are free."""
-    after = reconcile(holding(*kept, 7, 8), around(parts(*kept), owned, snapshot_epoch=snapshot_epoch))
+    after = reconcile(holding(*kept, 7, 8), around(parts(*kept), owned, reported_epoch=reported_epoch))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(*kept))
+
+
+def test_acknowledgement_of_the_answer_before_the_last_gives_nothing_up() -> None:
+    """librdkafka still took 0 when it was told of 1 to 3, and says so under the newer epoch; then 3 goes to another."""
+    current = Current(
+        epoch=4, previous_epoch=3, assigned={**dict.fromkeys(parts(0), 3), **dict.fromkeys(parts(1, 2, 3), 4)}
+    )
+    after = reconcile(current, around(parts(0, 1, 2), parts(0), reported_epoch=4))
+    assert (after.state, frozenset(after.pending_revocation)) == (MemberState.UNREVOKED_PARTITIONS, parts(3))
+    believed = reconcile(current, around(parts(0, 1, 2), parts(0), reported_epoch=3))
+    assert believed.state is MemberState.STABLE, "it was never told of 1 to 3"
 
 
 def test_silence_is_no_acknowledgement() -> None:
