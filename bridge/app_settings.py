@@ -13,6 +13,7 @@ from bridge.config_faults import ConfigError, Fault, FaultCode
 from bridge.config_keys import Settings
 from bridge.config_secrets import without_login
 from bridge.coordinators.embedded_settings import EmbeddedSettings
+from bridge.coordinators.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy
@@ -25,6 +26,7 @@ from translators.dialects.ids import GroupId
 
 ASSIGNORS_KEY = "group.consumer.assignors"
 PORT_MAX = 65_535
+PERCENT = 100
 NOT_IN_HOSTS = frozenset(",;/@ \t")
 """Signs of several addresses in one, or of a URL."""
 REMEMBERED_GROUPS_MAX = 10_000
@@ -101,6 +103,18 @@ def embedded_settings(config: Config) -> EmbeddedSettings:
         commit_drain_ms=settings.commit_drain_ms,
         recommit_ms=settings.offsets_recommit_ms,
         retention_check_ms=settings.offsets_retention_check_interval_ms,
+        shares=_share_limits(settings),
+    )
+
+
+def _share_limits(settings: Settings) -> ShareLimits | None:
+    """What one group and one client address may hold of the journal; in memory there is no room to share out."""
+    if settings.journal == "memory":
+        return None
+    room = settings.journal_bytes_max
+    return ShareLimits(
+        group_bytes=room * settings.journal_share_group // PERCENT,
+        client_bytes=room * settings.journal_share_client // PERCENT,
     )
 
 

@@ -228,6 +228,19 @@ class Settings(KafkaSettings):
         "Largest journal; beyond it embedded groups refuse new work as on a full disk.",
         within(65_536, 2**40),
     )
+    journal_share_group: int = key(
+        "journal.share.group",
+        25,
+        "Most that the members of one group may hold of `journal.bytes.max`, in percent; joins beyond it are told to "
+        "try again, and nobody else notices.",
+        within(1, 100),
+    )
+    journal_share_client: int = key(
+        "journal.share.client",
+        25,
+        "The same for all members whose clients come from one address; raise it where many come through one.",
+        within(1, 100),
+    )
     journal_recover: bool = key(
         "journal.recover",
         False,

@@ -87,6 +87,8 @@ class EmbeddedGroups:
         self.turns = Turns(owner, self.ledger, clock, self._release)
         self._clock = clock
         self._deliver = self.ledger.deliver
+        if settings.shares is not None:
+            owner.shares.limit(settings.shares)
         self._inbox: list[Arrival | Command] = []
         self._alarm = Alarm(clock.now_ms, self._next_due_ms)
         self._ended_meanwhile: list[int] = []
@@ -151,6 +153,7 @@ class EmbeddedGroups:
 
         def revive() -> None:
             self._inbox.clear()
+            owner.shares.end_turn()
             result = owner.revive(journal.replay(), self._clock.now_ms())
             self._patterns.remember(owner.shard.patterns)
             self._release(result)
@@ -286,6 +289,10 @@ class EmbeddedGroups:
 
     def _admit(self, arrival: Arrival) -> None:
         request = arrival.request
+        refusal = self.owner.shares.judge(arrival)
+        if refusal is not None:
+            self._refuse(arrival.ref, arrival.client, request, refusal)
+            return
         if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
@@ -336,6 +343,7 @@ class EmbeddedGroups:
         if not self._inbox:
             return
         arrivals, self._inbox = self._inbox, []
+        self.owner.shares.end_turn()
         concerned = [arrival for arrival in arrivals if isinstance(arrival, Arrival)]
         closed = self.ledger.closed
         if closed is not None:

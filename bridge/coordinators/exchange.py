@@ -15,6 +15,7 @@ from bridge.coordinators.durability import Scribe
 from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
 from bridge.coordinators.leaving import Departures
 from bridge.coordinators.machines import Machines, is_present
+from bridge.coordinators.shares import Shares
 from bridge.coordinators.watching import Unwatched, Watcher
 from bridge.engine.advance import advance
 from bridge.engine.commands import AskRef, Command, Speaks
@@ -89,6 +90,7 @@ class Exchange:
         self.catalog = catalog
         self.machines = machines
         self.scribe = Scribe(shard, machines)
+        self.shares = Shares(shard, machines)
         self.departures = Departures()
         self.conversions = Conversions(shard, machines)
         self.ghosts = Ghosts()
@@ -127,6 +129,7 @@ class Exchange:
         REQUEST_TIMED_OUT, so that their machines ask again.
         """
         self.scribe.tear()
+        self.shares.recount()
         self._commands.clear()
         self._switching.clear()
         self.departures.clear()
@@ -150,6 +153,7 @@ class Exchange:
     def clear(self) -> None:
         """Forget every question and answer: the state they belong to is gone."""
         self.result()
+        self.shares.recount()
         self._commands.clear()
         self._switching.clear()
         self._asked.clear()
@@ -160,6 +164,7 @@ class Exchange:
         """Let the engine carry out commands, and write down what has to survive."""
         outcome = advance(self.shard, commands, now_ms)
         self.scribe.note(outcome.records)
+        self.shares.note(outcome.records)
         self.watcher.advanced(outcome)
         return outcome
 

@@ -3,12 +3,13 @@
 It must not know the coordinator behind them, nor what an effect asks for.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from bridge.coordinators.deadlines import Deadlines
 from bridge.engine.commands import AskRef
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import Event
+from translators.classic_member.resuming import profile_of
 from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (
     Absent,
@@ -38,6 +39,8 @@ class Machines:
         self._parked: dict[int, set[AskRef]] = {}
         self._deadlines = Deadlines[AskRef]()
         self._is_watched = False
+        self.on_profile: Callable[[AskRef], None] = _unheard
+        """Hears of every member whose client said something new about itself, or that is gone."""
         self._changed: dict[AskRef, None] = {}
 
     def __len__(self) -> int:
@@ -120,6 +123,7 @@ class Machines:
             self._changed[key] = None
         self._vacate(key, self._states.pop(key, None))
         self._clients.pop(key, None)
+        self.on_profile(key)
 
     def next_deadline_ms(self) -> int | None:
         """When a member has to be looked at, perhaps too early."""
@@ -160,6 +164,8 @@ class Machines:
         if self._is_watched and not _lasts(before, state):
             self._changed[key] = None
         self._states[key] = state
+        if profile_of(before) is not profile_of(state):
+            self.on_profile(key)
         self._deadlines.note(key, next_deadline(state))
         if isinstance(state, PreparingRebalance):
             self._parked.setdefault(state.parked.ref.connection, set()).add(key)
@@ -177,6 +183,10 @@ class Machines:
     def _deadline_of(self, key: AskRef) -> int | None:
         state = self._states.get(key)
         return None if state is None else next_deadline(state)
+
+
+def _unheard(_key: AskRef) -> None:
+    """Nobody weighs members."""
 
 
 def _seat(key: AskRef, state: State | None) -> tuple[GroupId, InstanceId] | None:

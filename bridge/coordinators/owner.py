@@ -111,6 +111,7 @@ class GroupOwner:
             shard.settings.group_min_session_timeout_ms, shard.settings.group_max_session_timeout_ms
         )
         self._exchange = Exchange(shard, catalog, machines)
+        self.shares = self._exchange.shares
 
     def watch(self, watcher: Watcher) -> None:
         """Let somebody hear what the engine does from now on."""

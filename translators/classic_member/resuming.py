@@ -6,6 +6,7 @@ It must not know how it is written down.
 from dataclasses import dataclass
 
 from translators.classic_member.calling import first_call, review_call
+from translators.classic_member.profile import Profile
 from translators.classic_member.states import (
     CompletingRebalance,
     Membership,
@@ -54,3 +55,10 @@ def resume(former: Remainder, now_ms: int) -> Stable:
         talk=Scheduled(now_ms),
         session_deadline_ms=now_ms + membership.profile.session_timeout_ms,
     )
+
+
+def profile_of(state: State | None) -> Profile | None:
+    """What a member's client said about itself; None for one that is no member for its client."""
+    if isinstance(state, Stable | PreparingRebalance | CompletingRebalance):
+        return state.membership.profile
+    return None

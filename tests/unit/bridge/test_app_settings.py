@@ -1,5 +1,6 @@
 """The configuration in the words of each room."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from bridge.app_settings import (
 )
 from bridge.config import Config, load
 from bridge.config_faults import ConfigError
+from bridge.coordinators.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.migration.route import Road, Rule
@@ -55,6 +57,17 @@ def test_each_room_gets_its_part(tmp_path: Path) -> None:
     assert proxy.rules == (Rule("fast-*", Road.EMBEDDED), Rule("*", Road.EMBEDDED))
     assert member_limits(config).gain_wait_max_ms == 7
     assert embedded_settings(config).commit_drain_ms == 8
+
+
+def test_shares_are_parts_of_the_journal_and_memory_has_none(tmp_path: Path) -> None:
+    """In memory there is no room to share out."""
+    config = config_of(tmp_path)
+    kept = replace(
+        config.settings, journal="sqlite", journal_bytes_max=1_000_000, journal_share_group=10, journal_share_client=50
+    )
+    assert embedded_settings(replace(config, settings=kept)).shares == ShareLimits(100_000, 500_000)
+    forgotten = replace(kept, journal="memory")
+    assert embedded_settings(replace(config, settings=forgotten)).shares is None
 
 
 def test_first_matching_rule_gives_a_group_its_own_settings(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.support.classic_members import (
     stable,
     tenure,
 )
-from translators.classic_member.resuming import Remainder, remainder, resume
+from translators.classic_member.resuming import Remainder, profile_of, remainder, resume
 from translators.classic_member.states import Absent, Asked, CallDue, NotCalled, Scheduled, Stable
 from translators.classic_member.tenure import Tenure, Vacant
 from translators.dialects.errors import ErrorCode
@@ -57,3 +57,11 @@ def test_resumed_loser_is_called() -> None:
     """A call that the restart interrupted is made again."""
     former = Remainder(membership(parts(A)), tenure(A, B))
     assert resume(former, NOW) == replace(resume(former, NOW), call=CallDue())
+
+
+def test_profile_is_that_of_a_member_at_work_or_on_its_way() -> None:
+    """Who left or was fenced says nothing about itself any more."""
+    assert profile_of(stable(A)) == profile_of(completing(A)) == membership(parts(A)).profile
+    assert profile_of(preparing(Asked(), Vacant())) is not None
+    gone = [profile_of(state) for state in (None, Absent(LIMITS), fenced(ErrorCode.ILLEGAL_GENERATION))]
+    assert gone == [None] * 3

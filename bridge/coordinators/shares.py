@@ -1,0 +1,295 @@
+"""How much of the journal each group and each client address holds, and who would get more than its share.
+
+Sums follow from the members that are there, each weighed again when something was recorded of it. It must not know
+the journal's file, nor how a refusal is told.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.weights import (
+    assignments_bytes,
+    blob_bytes,
+    classic_bytes,
+    heartbeat_growth,
+    join_bytes,
+    join_bytes_at_most,
+    profile_bytes,
+    subscription_bytes,
+)
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.records import (
+    ClassicGroupSynced,
+    ClassicMemberForgotten,
+    ClassicMemberReplaced,
+    ClassicMemberSeated,
+)
+from bridge.engine.commands import AskRef
+from bridge.engine.records import GroupDeleted, MemberForgotten, MemberSubscribed, Record
+from bridge.engine.state import Shard
+from translators.classic_member.resuming import profile_of
+from translators.dialects.classic import JoinGroup, SyncGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode, Refusal, quote
+from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLimits:
+    """The most bytes that one group, and one client address, may hold."""
+
+    group_bytes: int
+    client_bytes: int
+
+
+class Weight(NamedTuple):
+    """What a member takes, and from which address its client came."""
+
+    host: str
+    size_bytes: int
+
+
+KeyT = TypeVar("KeyT", bound=str)
+Weights = dict[GroupId, dict[MemberId, Weight]]
+
+
+class Shares:
+    """Sums by group and by address; without limits nothing is counted and nobody refused.
+
+    Members that something happened to are weighed before the next join is judged, O(1) each. What was admitted and is
+    not yet carried out is reserved until `end_turn`.
+    """
+
+    def __init__(self, shard: Shard, machines: Machines) -> None:
+        self.limits: ShareLimits | None = None
+        self.by_group: dict[GroupId, int] = {}
+        self.by_host: dict[str, int] = {}
+        self._shard = shard
+        self._machines = machines
+        self._weights: Weights = {}
+        self._touched: dict[AskRef, None] = {}
+        self._touched_groups: dict[GroupId, None] = {}
+        self._is_stale = True
+        self._is_reserved = False
+        self._reserved_by_group: dict[GroupId, int] = {}
+        self._reserved_by_host: dict[str, int] = {}
+
+    def limit(self, limits: ShareLimits) -> None:
+        """Count from now on, and refuse who wants more."""
+        self.limits = limits
+        self._machines.on_profile = self._touch
+        self.recount()
+
+    def recount(self) -> None:
+        """Members came or went in ways that were not recorded: all are weighed before the next join is judged."""
+        self._is_stale = True
+        self._touched.clear()
+        self._touched_groups.clear()
+
+    def note(self, records: Iterable[Record]) -> None:
+        """These records were applied."""
+        if self.limits is None or self._is_stale:
+            return
+        for record in records:
+            match record:
+                case MemberSubscribed():
+                    self._touch(AskRef(record.group_id, record.subscription.member_id))
+                case MemberForgotten() | ClassicMemberForgotten():
+                    self._touch(AskRef(record.group_id, record.member_id))
+                case ClassicMemberSeated():
+                    self._touch(AskRef(record.group_id, record.member.member_id))
+                case ClassicMemberReplaced():
+                    self._touch(AskRef(record.group_id, record.former_id))
+                    self._touch(AskRef(record.group_id, record.member.member_id))
+                case ClassicGroupSynced() | GroupDeleted():
+                    self._touched_groups[record.group_id] = None
+                case _:
+                    pass
+
+    def end_turn(self) -> None:
+        """What was admitted has been carried out, or refused for other reasons."""
+        if self._is_reserved:
+            self._is_reserved = False
+            self._reserved_by_group.clear()
+            self._reserved_by_host.clear()
+
+    def judge(self, arrival: Arrival) -> Refusal | None:
+        """Refuse a request that would bring its group or its client's address over the share; O(what it says).
+
+        A member that says no more than before is never refused, even if its share has become smaller.
+        """
+        limits, request = self.limits, arrival.request
+        if limits is None:
+            return None
+        growth = self._growth_at_most(arrival)
+        if growth <= 0:
+            return None
+        if not self._is_reserved:
+            self.settle()
+        group_id, host = request.group_id, arrival.client.client_host
+        refusal = self._refuse(group_id, host, growth, limits)
+        if refusal is not None and isinstance(request, JoinGroup):
+            growth = self._join_growth(arrival, request)
+            refusal = self._refuse(group_id, host, growth, limits) if growth > 0 else None
+        if refusal is None:
+            self._is_reserved = True
+            _add_to(self._reserved_by_group, group_id, growth)
+            _add_to(self._reserved_by_host, host, growth)
+        return refusal
+
+    def settle(self) -> None:
+        """Bring the sums up to date."""
+        if self._is_stale:
+            self._is_stale = False
+            self._touched.clear()
+            self._touched_groups.clear()
+            self.by_group.clear()
+            self.by_host.clear()
+            self._weights.clear()
+            for key in members_of(self._shard, self._machines):
+                self._weigh_again(key)
+            return
+        for group_id in self._touched_groups:
+            for member_id in (*self._weights.get(group_id, ()), *_members_in(self._shard, group_id)):
+                self._touched[AskRef(group_id, member_id)] = None
+        self._touched_groups.clear()
+        for key in self._touched:
+            self._weigh_again(key)
+        self._touched.clear()
+
+    def _touch(self, key: AskRef) -> None:
+        if not self._is_stale:
+            self._touched[key] = None
+
+    def _refuse(self, group_id: GroupId, host: str, growth: int, limits: ShareLimits) -> Refusal | None:
+        in_group = self.by_group.get(group_id, 0) + self._reserved_by_group.get(group_id, 0)
+        if in_group + growth > limits.group_bytes:
+            return _over("its group", limits.group_bytes, "journal.share.group")
+        of_host = self.by_host.get(host, 0) + self._reserved_by_host.get(host, 0)
+        if of_host + growth > limits.client_bytes:
+            return _over(f"clients at {quote(host)}", limits.client_bytes, "journal.share.client")
+        return None
+
+    def _growth_at_most(self, arrival: Arrival) -> int:
+        """What a request adds; of a JoinGroup all that it says, which costs less to know than what is new of it."""
+        request = arrival.request
+        if isinstance(request, JoinGroup):
+            return join_bytes_at_most(request, arrival.client)
+        if isinstance(request, ConsumerGroupHeartbeat):
+            return self._heartbeat_growth(arrival, request)
+        if isinstance(request, SyncGroup) and request.assignments:
+            return self._assignment_growth(request)
+        return 0
+
+    def _join_growth(self, arrival: Arrival, request: JoinGroup) -> int:
+        is_translated = request.group_id not in self._shard.classic_groups
+        wanted = join_bytes(request, arrival.client, is_translated=is_translated)
+        return wanted - self._known(request.group_id, request.member_id, request.instance_id)
+
+    def _heartbeat_growth(self, arrival: Arrival, request: ConsumerGroupHeartbeat) -> int:
+        is_join = request.member_epoch == JOIN_EPOCH
+        says_something = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        if request.member_epoch < JOIN_EPOCH or not (is_join or says_something):
+            return 0
+        group = self._shard.groups.get(request.group_id)
+        holder = request.member_id
+        if group is not None and request.instance_id is not None:
+            holder = group.instances.get(request.instance_id, holder)
+        known = None if group is None else group.members.get(holder)
+        return heartbeat_growth(request, arrival.client, None if known is None else known.subscription)
+
+    def _assignment_growth(self, request: SyncGroup) -> int:
+        """A leader of a classic group brings bytes for everybody; whoever else brings some is not heard."""
+        group = self._shard.classic_groups.get(request.group_id)
+        if group is None or group.roster.leader != request.member_id:
+            return 0
+        known = sum(blob_bytes(member.assignment) for member in group.synced.members.values())
+        return assignments_bytes(request.assignments) - known
+
+    def _known(self, group_id: GroupId, member_id: MemberId, instance_id: InstanceId | None) -> int:
+        """What the member takes that this request is of, or whose seat it takes over."""
+        holder = member_id
+        if instance_id is not None:
+            group = self._shard.groups.get(group_id) or self._shard.classic_groups.get(group_id)
+            seated = self._machines.seat_of(group_id, instance_id)
+            named = holder if group is None else group.instances.get(instance_id, holder)
+            holder = named if seated is None else seated
+        weight = weigh(self._shard, self._machines, AskRef(group_id, holder))
+        return 0 if weight is None else weight.size_bytes
+
+    def _weigh_again(self, key: AskRef) -> None:
+        members = self._weights.setdefault(key.group_id, {})
+        before = members.pop(key.member_id, None)
+        after = weigh(self._shard, self._machines, key)
+        if before is not None:
+            self._add(key.group_id, before.host, -before.size_bytes)
+        if after is not None:
+            members[key.member_id] = after
+            self._add(key.group_id, after.host, after.size_bytes)
+        if not members:
+            del self._weights[key.group_id]
+
+    def _add(self, group_id: GroupId, host: str, size_bytes: int) -> None:
+        _add_to(self.by_group, group_id, size_bytes)
+        _add_to(self.by_host, host, size_bytes)
+
+
+def weigh(shard: Shard, machines: Machines, key: AskRef) -> Weight | None:
+    """What a member takes, as it is now; None for nobody."""
+    classic = shard.classic_groups.get(key.group_id)
+    if classic is not None:
+        return _weigh_classic(classic, key.member_id)
+    group = shard.groups.get(key.group_id)
+    member = None if group is None else group.members.get(key.member_id)
+    profile = profile_of(machines.get(key))
+    said = 0 if profile is None else profile_bytes(profile)
+    if member is not None:
+        subscription = member.subscription
+        return Weight(subscription.identity.client_host, said + subscription_bytes(key.group_id, subscription))
+    return None if profile is None else Weight(machines.client_of(key).client_host, said)
+
+
+def members_of(shard: Shard, machines: Machines) -> Iterator[AskRef]:
+    """Everybody who takes anything, each once."""
+    for group_id in (*shard.groups, *shard.classic_groups):
+        for member_id in _members_in(shard, group_id):
+            yield AskRef(group_id, member_id)
+    for key in machines:
+        group = shard.groups.get(key.group_id)
+        if key.group_id not in shard.classic_groups and (group is None or key.member_id not in group.members):
+            yield key
+
+
+def _members_in(shard: Shard, group_id: GroupId) -> tuple[MemberId, ...]:
+    classic = shard.classic_groups.get(group_id)
+    if classic is not None:
+        return tuple(dict.fromkeys((*classic.members, *classic.synced.members)))
+    group = shard.groups.get(group_id)
+    return () if group is None else tuple(group.members)
+
+
+def _weigh_classic(group: ClassicGroup, member_id: MemberId) -> Weight | None:
+    """The roster of now is what the next sync writes; until then the journal has the assignments of the last one."""
+    synced = group.synced.members.get(member_id)
+    member = group.members.get(member_id) or synced
+    if member is None:
+        return None
+    assignment = b"" if synced is None else synced.assignment
+    return Weight(member.identity.client_host, classic_bytes(group.group_id, member, assignment))
+
+
+def _add_to(sums: dict[KeyT, int], key: KeyT, size_bytes: int) -> None:
+    left = sums.get(key, 0) + size_bytes
+    if left:
+        sums[key] = left
+    else:
+        sums.pop(key, None)
+
+
+def _over(whose: str, most: int, setting: str) -> Refusal:
+    """The same words each time, so that the log has them once in a while only."""
+    reason = f"EB-JOURNAL-014: {whose} would hold more than {most} bytes of the journal, see {quote(setting)}"
+    return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)

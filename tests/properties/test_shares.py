@@ -1,0 +1,136 @@
+"""Whatever members do, the sums that shares are judged by are those of the members that are there."""
+
+from dataclasses import replace
+from itertools import count
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bridge.coordinators.shares import ShareLimits, members_of, weigh
+from bridge.engine.commands import ConvertGroup, GroupType
+from bridge.engine.settings import EngineSettings, MigrationPolicy
+from tests.support.embedded_world import join_request, leave_request, native_join
+from tests.support.owned_group import GROUP, OwnedGroup
+from translators.dialects.classic import Heartbeat, JoinGroupReply, MemberAssignment, Protocol, SyncGroup
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, TopicName
+
+HAPPENINGS = (
+    *("join",) * 5,
+    *("sync",) * 2,
+    *("beat", "leave", "native", "native", "go", "delete", "convert", "convert", "restart", "recover"),
+    *("wait",) * 2,
+)
+STEPS = st.tuples(
+    st.sampled_from(HAPPENINGS),
+    st.sampled_from([GROUP, GROUP, GROUP, GroupId("other")]),
+    st.integers(0, 3),
+    st.sampled_from([None, None, InstanceId("seat")]),
+    st.sampled_from([0, 1, 10, 50, 4_000, 12_000]),
+)
+Step = tuple[str, GroupId, int, InstanceId | None, int]
+
+
+class Life:
+    """Some clients, who remember the ids and generations they were told, and a journal in a list."""
+
+    def __init__(self, *, begins_classic: bool) -> None:
+        chosen = EngineSettings(
+            group_initial_rebalance_delay_ms=0,
+            departure_wait_ms=0,
+            group_begins_classic=begins_classic,
+            group_consumer_migration_policy=MigrationPolicy.BIDIRECTIONAL,
+        )
+        self.group = OwnedGroup(settings=chosen)
+        self.owner = self.group.owner
+        self.owner.shares.limit(ShareLimits(10**9, 10**9))
+        self.journal: list[bytes] = []
+        self.owner.revive((), 0)
+        self.ids: dict[tuple[GroupId, int], MemberId] = {}
+        self.generations: dict[tuple[GroupId, int], int] = {}
+        self.orders = count(1_000_000)
+
+    def take(self, step: Step) -> None:
+        """Let one thing happen, and write it down."""
+        name, group_id, number, instance_id, size = step
+        key = (group_id, number)
+        member_id = self.ids.get(key, MemberId(""))
+        match name:
+            case "join":
+                self._join(key, instance_id, size)
+            case "sync":
+                assigned = tuple(MemberAssignment(one, b"a" * size) for one in set(self.ids.values()))
+                self.group.send(
+                    SyncGroup(
+                        group_id=group_id,
+                        generation=self.generations.get(key, 1),
+                        member_id=member_id,
+                        instance_id=None,
+                        assignments=assigned,
+                    )
+                )
+            case "beat":
+                self.group.send(Heartbeat(group_id, self.generations.get(key, 1), member_id, None))
+            case "leave":
+                self.group.send(replace(leave_request(member_id), group_id=group_id))
+            case "native" | "go":
+                topics = tuple(TopicName("t" * (1 + one)) for one in range(1 + size % 5))
+                joined = replace(native_join(f"n{number}"), group_id=group_id, subscribed_topic_names=topics)
+                epoch = 0 if name == "native" else -1
+                self.group.send(replace(joined, member_epoch=epoch, instance_id=instance_id))
+            case "wait":
+                self.group.wait(size)
+            case "delete":
+                self.owner.delete_group(group_id, self.group.now_ms)
+            case "convert":
+                to = (GroupType.CLASSIC, GroupType.CONSUMER)[size % 2]
+                ref = RequestRef(0, 0, next(self.orders))
+                self.group.tell(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=False))
+            case "recover":
+                self.owner.recover(self.group.now_ms)
+            case _:
+                self.owner.revive(self.journal, self.group.now_ms)
+        self.journal += self.owner.entries()
+
+    def _join(self, key: tuple[GroupId, int], instance_id: InstanceId | None, size: int) -> None:
+        blob = encode_subscription(
+            Subscription(version=0, topics=(TopicName("t"),), owned=frozenset(), user_data=b"u" * size)
+        )
+        request = replace(
+            join_request(""), group_id=key[0], instance_id=instance_id, protocols=(Protocol("range", blob),)
+        )
+        for _ in range(2):
+            (ref,) = self.group.send(replace(request, member_id=self.ids.get(key, MemberId(""))))
+            reply = self.group.replies.get(ref)
+            if not isinstance(reply, JoinGroupReply):
+                return
+            if reply.error is ErrorCode.UNKNOWN_MEMBER_ID:
+                self.ids.pop(key, None)
+            elif reply.error in {ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED}:
+                self.ids[key], self.generations[key] = reply.member_id, reply.generation
+                if reply.error is ErrorCode.NONE:
+                    return
+
+    def check(self) -> None:
+        """The sums are those of a recount."""
+        shares, by_group, by_host = self.owner.shares, dict[GroupId, int](), dict[str, int]()
+        shares.settle()
+        for key in members_of(self.owner.shard, self.owner.machines):
+            weight = weigh(self.owner.shard, self.owner.machines, key)
+            if weight is not None:
+                by_group[key.group_id] = by_group.get(key.group_id, 0) + weight.size_bytes
+                by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
+        assert (shares.by_group, shares.by_host) == (by_group, by_host)
+
+
+@settings(deadline=None, max_examples=100)
+@given(steps=st.lists(STEPS, min_size=15, max_size=40), begins_classic=st.booleans(), every=st.integers(1, 3))
+def test_sums_are_those_of_a_recount(steps: list[Step], *, begins_classic: bool, every: int) -> None:
+    """After any steps, also when several happened since the sums were last brought up to date."""
+    life = Life(begins_classic=begins_classic)
+    for number, step in enumerate(steps):
+        life.take(step)
+        if number % every == 0:
+            life.check()
+    life.check()

@@ -1,0 +1,204 @@
+"""What a group and a client address may hold of a journal, in the real file."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from trio.testing import MockClock
+
+from bridge.coordinators.embedded_settings import EmbeddedSettings
+from bridge.coordinators.shares import ShareLimits, members_of, weigh
+from bridge.engine.settings import EngineSettings
+from bridge.journal.sqlite import open_journal
+from bridge.journal.sqlite_file import FileSettings
+from tests.support.embedded_world import (
+    World,
+    commit_request,
+    committed,
+    embedded_world,
+    join_request,
+    leave_request,
+    native_join,
+)
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroupReply,
+    MemberAssignment,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, TopicName
+from translators.dialects.offsets import OffsetCommitReply
+
+UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
+GREEDY = ClientIdentity(client_id="greedy", client_host="/10.0.0.9")
+JOINS, USER_DATA_BYTES, ROOM_BYTES = 60, 900_000, 64 * 2**20
+QUARTER = ShareLimits(ROOM_BYTES // 4, ROOM_BYTES // 4)
+CLASSIC = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0, group_begins_classic=True)
+OTHER = GroupId("other")
+
+
+def fat_join(member_id: str, group_id: str = OTHER, size_bytes: int = USER_DATA_BYTES) -> JoinGroup:
+    """A range member with much user data."""
+    blob = encode_subscription(Subscription(version=0, topics=(TOPIC,), owned=frozenset(), user_data=b"u" * size_bytes))
+    named = replace(join_request(member_id), group_id=GroupId(group_id))
+    return replace(named, protocols=(Protocol("range", blob),))
+
+
+@asynccontextmanager
+async def kept_world(
+    path: Path, shares: ShareLimits = QUARTER, engine: EngineSettings | None = None
+) -> AsyncIterator[World]:
+    """One life of a bridge with a small journal."""
+    journal = open_journal(FileSettings(path=path, sync="normal", bytes_max=ROOM_BYTES))
+    try:
+        async with embedded_world(engine, EmbeddedSettings(shares=shares)) as world:
+            world.groups.keep(journal)
+            yield world
+    finally:
+        journal.close()
+
+
+def recounted(world: World) -> tuple[dict[GroupId, int], dict[str, int]]:
+    """The sums from the members that are there now."""
+    owner = world.groups.owner
+    by_group: dict[GroupId, int] = {}
+    by_host: dict[str, int] = {}
+    for key in members_of(owner.shard, owner.machines):
+        weight = weigh(owner.shard, owner.machines, key)
+        assert weight is not None
+        by_group[key.group_id] = by_group.get(key.group_id, 0) + weight.size_bytes
+        by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
+    return by_group, by_host
+
+
+def sums(world: World) -> tuple[dict[GroupId, int], dict[str, int]]:
+    """The sums as they are kept."""
+    shares = world.groups.owner.shares
+    shares.settle()
+    return dict(shares.by_group), dict(shares.by_host)
+
+
+async def live_on(world: World, generation: int) -> None:
+    """The member that was there before beats and commits; another joins and leaves."""
+    assert await world.beat(generation) in {ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS}
+    ref = world.send(commit_request(generation, "a"))
+    world.via.answer(committed)
+    assert (await world.answer(ref, OffsetCommitReply)).topics[0].partitions[0].error is ErrorCode.NONE
+    third = replace(native_join("n"), group_id=GroupId("third"))
+    assert (await world.ask(third, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+    assert (await world.ask(replace(third, member_epoch=-1), ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("many_groups", [False, True], ids=["one group", "many groups"])
+async def test_who_fills_the_journal_is_refused_and_nobody_else(
+    tmp_path: Path, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, *, many_groups: bool
+) -> None:
+    """60 JoinGroups of 900 kB at 64 MiB, and after a restart again: the others hear nothing of it."""
+
+    async def fill(world: World) -> int:
+        refs = [
+            world.send(fat_join(f"m{number}", f"other-{number}" if many_groups else OTHER), client=GREEDY)
+            for number in range(JOINS)
+        ]
+        answers = [await world.answer(ref, JoinGroupReply) for ref in refs]
+        assert {answer.error for answer in answers} <= {ErrorCode.NONE, UNAVAILABLE}
+        return sum(answer.error is UNAVAILABLE for answer in answers)
+
+    path = tmp_path / "j.db"
+    async with kept_world(path) as world:
+        generation = await world.form()
+        refused = await fill(world)
+        assert 40 < refused < JOINS
+        assert world.groups.refusals.count == refused
+        assert sums(world)[1][GREEDY.client_host] <= QUARTER.client_bytes
+        await live_on(world, generation)
+        assert world.groups.ledger.failures == 0
+    async with kept_world(path) as world:
+        assert await fill(world) > 0
+        await live_on(world, generation)
+        assert sums(world)[1][GREEDY.client_host] <= QUARTER.client_bytes
+        assert sums(world) == recounted(world)
+        assert world.groups.ledger.failures == 0
+    told = [record.getMessage() for record in caplog.records if "EB-JOURNAL-014" in record.getMessage()]
+    assert told
+    assert ("journal.share.client" if many_groups else "journal.share") in told[0]
+
+
+async def test_group_that_runs_its_own_leader_has_a_share_too(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """What clients offer and what their leader assigns are both kept."""
+    async with kept_world(tmp_path / "j.db", ShareLimits(40_000, 100_000), CLASSIC) as world:
+        first = await world.ask(fat_join("", size_bytes=10_000), JoinGroupReply)
+        joined = await world.ask(fat_join(first.member_id, size_bytes=10_000), JoinGroupReply)
+        assert joined.error is ErrorCode.NONE
+
+        def sync(size_bytes: int) -> SyncGroup:
+            assigned = (MemberAssignment(joined.member_id, b"a" * size_bytes),)
+            return SyncGroup(
+                group_id=OTHER,
+                generation=joined.generation,
+                member_id=joined.member_id,
+                instance_id=None,
+                protocol_type="consumer",
+                protocol_name="range",
+                assignments=assigned,
+            )
+
+        assert (await world.ask(sync(30_000), SyncGroupReply)).error is UNAVAILABLE
+        assert (await world.ask(sync(10_000), SyncGroupReply)).error is ErrorCode.NONE
+        assert sums(world) == recounted(world)
+        assert (await world.ask(fat_join("", size_bytes=10_000), JoinGroupReply)).error is UNAVAILABLE
+        beat = Heartbeat(OTHER, joined.generation, joined.member_id, None)
+        assert (await world.ask(beat, HeartbeatReply)).error is ErrorCode.NONE
+
+
+async def test_member_may_come_again_but_not_grow(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """Who is in goes on with what it has; what leaves makes room."""
+    async with kept_world(tmp_path / "j.db", ShareLimits(20_000, 1_000_000)) as world:
+        one = fat_join("a", GROUP, 10_000)
+        assert (await world.ask(one, JoinGroupReply)).error is ErrorCode.NONE
+        assert (await world.ask(one, JoinGroupReply)).error is ErrorCode.NONE
+        assert (await world.ask(fat_join("a", GROUP, 20_000), JoinGroupReply)).error is UNAVAILABLE
+        assert (await world.ask(fat_join("b", GROUP, 10_000), JoinGroupReply)).error is UNAVAILABLE
+        assert (await world.ask(leave_request("a"), LeaveGroupReply)).error is ErrorCode.NONE
+        assert (await world.ask(fat_join("b", GROUP, 10_000), JoinGroupReply)).error is ErrorCode.NONE
+        assert sums(world) == recounted(world)
+
+
+async def test_names_of_a_native_member_count_and_its_plain_heartbeats_do_not(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """A heartbeat that says nothing adds nothing, however full the share is."""
+    names = tuple(TopicName(f"topic-{number}-{'x' * 200}") for number in range(60))
+    async with kept_world(tmp_path / "j.db", ShareLimits(20_000, 1_000_000)) as world:
+        joined = await world.ask(replace(native_join("n"), subscribed_topic_names=names), ConsumerGroupHeartbeatReply)
+        assert joined.error is ErrorCode.NONE
+        more = (*names, *(TopicName(f"more-{name}") for name in names))
+        grown = replace(native_join("n"), member_epoch=joined.member_epoch, subscribed_topic_names=more)
+        assert (await world.ask(grown, ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        calm = replace(grown, subscribed_topic_names=None, owned=None, rebalance_timeout_ms=-1)
+        assert (await world.ask(calm, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        fewer = replace(grown, subscribed_topic_names=names[:1])
+        assert (await world.ask(fewer, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        assert (await world.ask(grown, ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
+        assert sums(world) == recounted(world)
+
+
+async def test_static_member_takes_its_own_place(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """A newcomer on a seat replaces who sits there: that adds nothing."""
+    async with kept_world(tmp_path / "j.db", ShareLimits(20_000, 1_000_000)) as world:
+        seated = replace(fat_join("", GROUP, 10_000), instance_id=InstanceId("seat"))
+        for _ in range(3):
+            assert (await world.ask(seated, JoinGroupReply)).error is ErrorCode.NONE
+        assert sums(world) == recounted(world)
+        assert list(sums(world)[1]) == [CLIENT.client_host]
