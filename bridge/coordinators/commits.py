@@ -129,9 +129,10 @@ class CommitDesk:
         def take(reply: GroupReply | None) -> None:
             whole = reply
             try:
-                self._ways.committed(simple, reply if isinstance(reply, OffsetCommitReply) else None)
-                if isinstance(reply, OffsetCommitReply) and not has_foreign_members(reply):
-                    complete = complete_commit_reply(reply, self._catalog)
+                # From version 10 on the broker names topics by id alone; who compares offsets knows them by name.
+                complete = complete_commit_reply(reply, self._catalog) if isinstance(reply, OffsetCommitReply) else None
+                self._ways.committed(simple, complete)
+                if complete is not None and not has_foreign_members(complete):
                     whole = merge_commit(simple, complete, refused, self._metadata_max)
             except Exception:
                 # Not to end it would keep its partitions from their next owner for ever.

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from bridge.coordinators.offset_watch import GROUPS_PER_LOOK, OffsetWatch
 from bridge.coordinators.place_queue import Place, Places
 from bridge.coordinators.recommit import Recommit
+from bridge.wire.codec.registry import Request
 from tests.support.embedded_world import (
     FakeBroker,
     World,
@@ -21,7 +22,7 @@ from tests.support.embedded_world import (
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName, TopicPartition
 from translators.dialects.offsets import (
     FetchedGroup,
     FetchedPartition,
@@ -231,3 +232,27 @@ async def test_renewal_undoes_neither_a_reset_nor_a_delete(autojump_clock: MockC
             world.via.answer(committed)
         assert renewed == [1]
         assert [item.offset for topic in world.broker.commits[0].topics for item in topic.partitions] == [2]
+
+
+async def test_commit_that_the_broker_answers_by_topic_id_alone_is_no_change(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OffsetCommit 10, as Java's clients of 4.3 send it: each of their commits was taken for somebody else's."""
+
+    def by_id(commit: Request) -> OffsetCommitReply:
+        reply = committed(commit)
+        return replace(reply, topics=tuple(replace(topic, name=TopicName("")) for topic in reply.topics))
+
+    async with embedded_world() as world:
+        generation = await world.form()
+        for offset in (3, 5, 8):
+            request = commit_request(generation, "a")
+            topic = replace(request.topics[0], partitions=(PartitionCommit(partition=0, offset=offset),))
+            world.broker.offsets[GROUP] = fetched(at(offset))
+            world.send(replace(request, topics=(topic,)))
+            world.via.answer(by_id)
+            for _ in range(4):
+                await trio.sleep(INTERVAL_MS / 2000)
+                assert await world.beat(generation) is ErrorCode.NONE
+    assert TOLD not in caplog.text
+    assert world.groups.offsets.changes == 0
