@@ -20,6 +20,14 @@ LONG_AGO = re.compile(r"settled\.probes\.members\.(\w+)\.as another\.commits\.lo
 OF_SOMEBODY = re.compile(
     r"settled\.probes\.(members\.(?P<own>\w+)\.commits\.(of <(?P<other>\w+)>|own)|read\.v\d+\.<(?P<reader>\w+)>)"
 )
+NOT_ITS_GENERATION = "ILLEGAL_GENERATION []"
+"""What Kafka tells a classic member of a consumer group whose generation is another one, and nothing read."""
+DEALT_VERSION = re.compile(
+    r"settled\.probes\.views\.DescribeGroups v\d\.groups\[0\]\.members\[\d+\]\.assignment\.version"
+)
+EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
+LEADER_WRITES = 1
+"""The version in which clients of these tests deal out, whatever the others read."""
 OLD_VIEW = re.compile(
     r"settled\.probes\.views\.(DescribeGroups v[0-5])\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)"
 )
@@ -101,12 +109,34 @@ def came_back_as_static(scene: Scene, one: Found) -> bool:
 def named_without_generation(scene: Scene, one: Found) -> bool:
     """K5.20: a classic member of a consumer group that names itself in a fetch need not name its generation."""
     match = NAMED_ALONE.fullmatch(one.path)
-    if match is None or not str(one.kafka).startswith("STALE_MEMBER_EPOCH "):
+    if match is None or one.kafka != NOT_ITS_GENERATION:
         return False
     itself = one.path.replace("no epoch", "itself")
     reads = probed(scene, scene.ours, itself)
     groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
     return one.ours == reads and all(is_classic_member(group, f"<{match[1]}>") for group in groups)
+
+
+def in_its_own_version(scene: Scene, one: Found) -> bool:
+    """K3.20: a group that turned classic is dealt out by a leader in Kafka; here each has it in its own version."""
+    match = DEALT_VERSION.fullmatch(one.path)
+    if match is None or one.kafka != LEADER_WRITES or scene.step < len(("rest", "probe")):
+        return False
+    kinds = {course[scene.step - 2].settled.get("kind") for course in (scene.kafka, scene.ours)}
+    own = one.path.replace(".assignment.", ".metadata.")
+    versions = {probed(scene, course, own) for course in (scene.kafka, scene.ours)}
+    return kinds == {"classic"} and versions == {one.ours}
+
+
+def empty_of_another_kind(scene: Scene, one: Found) -> bool:
+    """K3.20: a group that emptied before it turned classic is a consumer group; views and lists tell the two apart."""
+    if not EMPTY_OF_KIND.match(one.path) or scene.step < len(("rest", "probe")):
+        return False
+    rested = [course[scene.step - 2].settled for course in (scene.kafka, scene.ours)]
+    kinds, states = ([its.get(name) for its in rested] for name in ("kind", "state"))
+    groups = view(scene, scene.kafka, "DescribeGroups v6"), consumer_view(scene, scene.ours)
+    shown = [(group.get("error"), group.get("state"), group.get("members")) for group in groups]
+    return kinds == ["classic", "consumer"] and states == ["Empty"] * 2 and shown == [("NONE", "Empty", [])] * 2
 
 
 def is_classic_member(group: Mapping[str, Value], member_id: str) -> bool:
@@ -126,5 +156,17 @@ PROBE_RULES: tuple[Rule, ...] = (
     Rule(title="What somebody has none of is not asked for (K9.1)", applies=nothing_to_ask_for),
     Rule(
         title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
+    ),
+    Rule(
+        title="A group that emptied before it turned classic is shown as a consumer group (K3.20)",
+        applies=empty_of_another_kind,
+    ),
+    Rule(
+        title="What a group that turned classic has is written in each member's version (K3.20)",
+        applies=in_its_own_version,
+    ),
+    Rule(
+        title="A classic member that names itself in a fetch need not name its generation (K5.20)",
+        applies=named_without_generation,
     ),
 )

@@ -33,7 +33,9 @@ class Selection:
 
 BY_TURNS = Selection(name="4.3.1", kind=None, seeds=range(9001, 9061))
 """Classic and consumer groups, compared step by step."""
-SELECTIONS = (BY_TURNS,)
+RESTING = Selection(name="4.3.1-resting", kind="resting", seeds=range(7001, 7077))
+"""Groups of both kinds, asked all round where they rest."""
+SELECTIONS = (BY_TURNS, RESTING)
 
 
 @dataclass(frozen=True, slots=True)

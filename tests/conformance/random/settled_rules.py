@@ -15,6 +15,7 @@ from tests.support.conformance.schema import Value
 NO_MATCH = {"six"}
 """Patterns that are good and match no whole name."""
 DEALT = ("settled.owned", "settled.shares")
+LEAVES = {-1, -2}
 
 
 def both(scene: Scene) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
@@ -92,6 +93,16 @@ def nobody_leads(scene: Scene, one: Found) -> bool:
     )
 
 
+def emptied_before_it_turned(scene: Scene, one: Found) -> bool:
+    """K3.20: without its last KIP-848 member a group is classic at once in Kafka; here it is when everybody has what
+    it gained, and stays what it was if all leave before that.
+    """
+    turned = (one.path, one.kafka, one.ours) == ("settled.kind", "classic", "consumer")
+    is_empty = all(its.get("state") == "Empty" and not its.get("owned") and is_sound(its) for its in both(scene))
+    leaves = [call for _, call in scene.calls("ConsumerGroupHeartbeat") if call.fields["member_epoch"] in LEAVES]
+    return turned and is_empty and bool(leaves) and any(scene.calls("JoinGroup"))
+
+
 def left_to_nobody(scene: Scene, one: Found) -> bool:
     """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
     kafka, ours = both(scene)
@@ -129,6 +140,11 @@ def no_common_protocol(scene: Scene, one: Found) -> bool:
 
 
 SETTLED_RULES: tuple[Rule, ...] = (
+    Rule(
+        title="A group that empties before it turned classic stays a consumer group (K3.20)",
+        applies=emptied_before_it_turned,
+        parts=True,
+    ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
     Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance),
     Rule(title="A new pattern without match frees what its member had (K2.4)", applies=left_to_nobody, parts=True),

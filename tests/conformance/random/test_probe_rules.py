@@ -170,11 +170,12 @@ def test_came_back_as_static(beats: tuple[Call, Call], codes: tuple[str, str], f
 @pytest.mark.parametrize(
     ("kind", "kafka", "ours", "forgiven"),
     [
-        (0, "STALE_MEMBER_EPOCH []", "NONE ['7']", True),
-        (1, "STALE_MEMBER_EPOCH []", "NONE ['7']", False),
-        (0, "STALE_MEMBER_EPOCH []", "NONE ['6']", False),
+        (0, "ILLEGAL_GENERATION []", "NONE ['7']", True),
+        (1, "ILLEGAL_GENERATION []", "NONE ['7']", False),
+        (0, "ILLEGAL_GENERATION []", "NONE ['6']", False),
         (0, "UNKNOWN_MEMBER_ID []", "NONE ['7']", False),
-        (0, "NONE ['7']", "STALE_MEMBER_EPOCH []", False),
+        (0, "STALE_MEMBER_EPOCH []", "NONE ['7']", False),
+        (0, "NONE ['7']", "ILLEGAL_GENERATION []", False),
     ],
 )
 def test_named_without_generation(kind: int, kafka: str, ours: str, forgiven: bool) -> None:
@@ -190,3 +191,59 @@ def test_named_without_generation(kind: int, kafka: str, ours: str, forgiven: bo
     its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=1, found=())
     one = found("settled.probes.members.a.as another.fetches.no epoch v9", kafka, ours)
     assert rules.named_without_generation(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reads", "kafka", "ours", "forgiven"),
+    [
+        (("classic", "classic"), (3, 3), 1, 3, True),
+        (("classic", "classic"), (0, 0), 1, 0, True),
+        (("classic", "consumer"), (3, 3), 1, 3, False),
+        (("classic", "classic"), (2, 2), 1, 3, False),
+        (("classic", "classic"), (2, 3), 1, 3, False),
+        (("classic", "classic"), (3, 3), 2, 3, False),
+    ],
+)
+def test_in_its_own_version(
+    kinds: tuple[str, str], reads: tuple[int, int], kafka: int, ours: int, forgiven: bool
+) -> None:
+    """Both groups are classic ones, and the member reads the version in which it has what it has."""
+    sides = []
+    for kind, version in zip(kinds, reads, strict=True):
+        group: Value = {"members": [{"metadata": {"version": version}}]}
+        probed: Value = {"views": {"DescribeGroups v5": {"groups": [group]}}}
+        sides.append([seen(settled={"kind": kind}), seen(settled={"probes": probed})])
+    drawn = Drawn(seed=0, kind="resting", moves=(Settle(members=()), Probe(members=())))
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
+    one = found("settled.probes.views.DescribeGroups v5.groups[0].members[0].assignment.version", kafka, ours, step=2)
+    assert rules.in_its_own_version(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state", "members", "path", "forgiven"),
+    [
+        (("classic", "consumer"), "Empty", [], "views.DescribeGroups v6.groups[0].state", True),
+        (("classic", "consumer"), "Empty", [], "lists.by type classic[0].state", True),
+        (("classic", "consumer"), "Empty", [], "members.a.commits.own", False),
+        (("classic", "consumer"), "Empty", [{"member_id": "<a>"}], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Stable", [], "lists.v5[0].type", False),
+        (("classic", "classic"), "Empty", [], "lists.v5[0].type", False),
+        (("consumer", "classic"), "Empty", [], "lists.v5[0].type", False),
+    ],
+)
+def test_empty_of_another_kind(
+    kinds: tuple[str, str], state: str, members: list[Value], path: str, forgiven: bool
+) -> None:
+    """Both rest with nobody in them, and each is shown as what it is."""
+    group: Value = {"error": "NONE", "state": state, "members": members}
+    names = ("DescribeGroups v6", "ConsumerGroupDescribe v1")
+    sides = [
+        [
+            seen(settled={"kind": kind, "state": state}),
+            seen(settled={"probes": {"views": {name: {"groups": [group]}}}}),
+        ]
+        for kind, name in zip(kinds, names, strict=True)
+    ]
+    drawn = Drawn(seed=0, kind="resting", moves=(Settle(members=()), Probe(members=())))
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
+    assert rules.empty_of_another_kind(its, found(f"settled.probes.{path}", "x", "y", step=2)) is forgiven

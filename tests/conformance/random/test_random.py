@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.random.judging import Verdict, judge
 from tests.conformance.random.playing import CAREFUL, QUICK, Patience
-from tests.conformance.random.recording import BY_TURNS, SELECTIONS, Recorded, Selection, load, steps_of
+from tests.conformance.random.recording import BY_TURNS, RESTING, SELECTIONS, Recorded, Selection, load, steps_of
 from tests.conformance.random.sequences import settings_of
 from tests.conformance.random.settling import SettlingPlay
 from tests.conformance.random.sides import BRIDGE_SETTINGS, answered_in, fresh_group
@@ -18,7 +18,7 @@ from tests.support.conformance.playing import Ground
 from tests.support.kafka import KafkaUnderTest
 
 AT_ONCE, CAREFUL_TIMES = 24, 2
-AT_LEAST = {BY_TURNS: 10}
+AT_LEAST = {BY_TURNS: 10, RESTING: 60}
 ALL = [one for selection in SELECTIONS for one in load(selection)]
 RECORDED = [pytest.param(one, id=f"{one.drawn.kind} {one.drawn.seed}") for one in ALL]
 
@@ -62,3 +62,9 @@ def test_recorded_sequences_are_those_that_are_drawn_now(selection: Selection) -
     kept = load(selection)
     assert [one.steps for one in kept] == [steps_of(one.drawn) for one in kept]
     assert len(kept) >= AT_LEAST[selection]
+
+
+def test_groups_that_are_asked_at_rest_speak_both_protocols() -> None:
+    """Kafka made a consumer group of nearly all of them, with members of both kinds in it."""
+    probed = [seen.settled for one in load(RESTING) for seen in one.kafka if seen.settled.get("kind") == "consumer"]
+    assert len(probed) >= AT_LEAST[RESTING]

@@ -184,3 +184,24 @@ def test_no_common_protocol(names: tuple[str, ...], kind: str, codes: tuple[str,
     sides = [seen(settled={**SOUND, "kind": kind})]
     its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=(move,)), kafka=sides, ours=sides, step=1, found=())
     assert rules.no_common_protocol(its, found("settled.ended.b", *codes)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("epoch", "state", "owned", "codes", "forgiven"),
+    [
+        (-1, "Empty", [], ("classic", "consumer"), True),
+        (-2, "Empty", [], ("classic", "consumer"), True),
+        (1, "Empty", [], ("classic", "consumer"), False),
+        (-1, "Stable", [], ("classic", "consumer"), False),
+        (-1, "Empty", ["wire-six 0"], ("classic", "consumer"), False),
+        (-1, "Empty", [], ("consumer", "classic"), False),
+    ],
+)
+def test_emptied_before_it_turned(
+    epoch: int, state: str, owned: list[Value], codes: tuple[str, str], forgiven: bool
+) -> None:
+    """Members of both kinds were in it, who speaks KIP-848 left, and nobody is there on either side."""
+    kafka, ours = ({**SOUND, "state": state, "owned": owned, "kind": kind} for kind in codes)
+    its = rest(kafka, ours, join("a"), chb("b", epoch))
+    assert rules.emptied_before_it_turned(its, found("settled.kind", *codes, step=3)) is forgiven
+    assert not rules.emptied_before_it_turned(its, found("settled.state", *codes, step=3))
