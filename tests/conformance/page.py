@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.conformance.random.recording import RESTING, load
 from tests.conformance.wire.kafka_tests import kafka_tests
 from tests.conformance.wire.rules import NOT_ON_THE_WIRE, RESTATED, RULES, TESTED
-from tests.conformance.wire.scenarios.catalogue import THEMES
+from tests.conformance.wire.scenarios.catalogue import THEMES, is_translated_alone
 from tests.support.conformance.deviations import deviations
 from tests.support.conformance.steps import BOTH, Scenario
 
@@ -31,6 +31,14 @@ count, of InitProducerId and EndTxn the error only. In groups that speak both pr
 order and shares by their sizes.
 
 {counts}
+
+The default, `embedded.initial.group.type: consumer`, makes a consumer group of classic members alone. So the bridge is
+also played under it: with all scenarios that a KIP-848 member begins, to which nothing else may be answered, and with
+{alone} of classic members that do not wait for each other, whose answers have to be those of Kafka's classic groups,
+but for what is listed below as "begun as consumer", and but for the leader: nobody leads a consumer group (K4.14), so
+where both let a member in, it is told no leader and no members, as in Kafka's own consumer groups. Scenarios in which
+classic members wait for each other are not played there: a rebalance of all is what such a group is without; what its
+classic members are answered is held to Kafka by the scenarios of groups that a KIP-848 member began.
 
 Every version of every API of groups that is offered succeeds and fails in some scenario, every rule below has a
 scenario, a test or a reason, and [each test of Kafka's own](kafka-tests.md) has its counterpart; tests hold that
@@ -146,9 +154,14 @@ def counts() -> str:
     )
 
 
+def alone() -> int:
+    """How many scenarios of classic members alone are also played where groups begin as consumer groups."""
+    return sum(is_translated_alone(one) for group in THEMES.values() for one in group)
+
+
 def page() -> str:
     """The page of deviations and rules."""
-    head = HEAD.format(versions=" and ".join(BOTH), counts=counts(), resting=len(load(RESTING)))
+    head = HEAD.format(versions=" and ".join(BOTH), counts=counts(), resting=len(load(RESTING)), alone=alone())
     return head + "\n" + "\n".join([*deviation_lines(), *rule_lines()]) + "\n"
 
 

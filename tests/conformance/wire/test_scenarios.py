@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.page import PAGE, TESTS_PAGE, VERSION, counterparts_page, page
 from tests.conformance.wire.scenarios.catalogue import THEMES
-from tests.support.conformance.deviations import BEGUN_AS_CONSUMER, deviations
+from tests.support.conformance.deviations import BEGUN_AS_CONSUMER, deviations, without_leaders
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import BOTH, NEWEST, OLDER, Call, Close, Pause, Poll
 from tests.support.conformance.transcripts import ABSENT, Difference, differences, flat_steps, load, speaker_of
@@ -127,6 +127,31 @@ def test_deviations_name_scenarios_that_are_played() -> None:
     """A deviation of nothing is stale."""
     played = {one.name for scenarios in THEMES.values() for one in scenarios}
     assert {name.removesuffix(BEGUN_AS_CONSUMER) for one in deviations() for name in one.differs} <= played
+
+
+@pytest.mark.parametrize(
+    ("path", "kafka", "ours", "forgiven"),
+    [
+        ("leader", ("NONE", "<a>"), ("NONE", "", []), True),
+        ("members[0].member_id", ("NONE", "<a>"), ("NONE", "", []), True),
+        ("error", ("NONE", "<a>"), ("NONE", "", []), False),
+        ("generation_id", ("NONE", "<a>"), ("NONE", "", []), False),
+        ("leader", ("UNKNOWN_MEMBER_ID", "<a>"), ("NONE", "", []), False),
+        ("leader", ("NONE", ""), ("NONE", "", []), False),
+        ("leader", ("NONE", "<a>"), ("NONE", "<b>", []), False),
+        ("members[0].member_id", ("NONE", "<a>"), ("NONE", "", [{"member_id": "<b>"}]), False),
+    ],
+)
+def test_nobody_need_lead_where_groups_begin_as_consumer_groups(
+    path: str, kafka: tuple[str, str], ours: tuple[str, str, list[Value]], forgiven: bool
+) -> None:
+    """K4.14: both let the member in, Kafka's classic group under a leader, and ours under none and without members."""
+    answers = (
+        {"error": kafka[0], "leader": kafka[1]},
+        {"error": ours[0], "leader": ours[1], "members": ours[2]},
+    )
+    left = without_leaders({(1, path): ("a", "b")}, [answers[0]], [answers[1]])
+    assert (left == {}) is forgiven
 
 
 def test_pages_are_up_to_date() -> None:

@@ -3,6 +3,7 @@
 It knows the form of that file, and must not know how answers come about.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,7 @@ from typing import cast
 import yaml
 
 from tests.support.conformance.schema import Value
-from tests.support.conformance.transcripts import DATA, Difference
+from tests.support.conformance.transcripts import DATA, Answers, Difference
 
 BEGUN_AS_CONSUMER = ", begun as consumer"
 FILE: Path = DATA / "deviations.yaml"
@@ -66,3 +67,25 @@ def deviations_of(scenario: str, begins: str) -> dict[Difference, tuple[Value, V
     for deviation in deviations():
         found |= deviation.differs.get(name if own else scenario, {})
     return dict(sorted(found.items()))
+
+
+def without_leaders(
+    found: Mapping[Difference, tuple[Value, Value]], kafka: Answers, ours: Answers
+) -> dict[Difference, tuple[Value, Value]]:
+    """What is left when a classic member of a consumer group need not lead (K4.14): to a member that both let in, a
+    classic group names a leader, and that one all members; a consumer group, Kafka's as well, neither.
+    """
+    return {
+        (step, path): pair
+        for (step, path), pair in found.items()
+        if not (LEADS.match(path) and leads_nobody(kafka[step - 1], ours[step - 1]))
+    }
+
+
+LEADS = re.compile(r"(leader$|members\b)")
+
+
+def leads_nobody(kafka: Mapping[str, Value], ours: Mapping[str, Value]) -> bool:
+    """Whether both let a member in, Kafka with a leader, and ours as one of a consumer group: nobody leads."""
+    both = kafka.get("error") == ours.get("error") == "NONE"
+    return both and bool(kafka.get("leader")) and (ours.get("leader"), ours.get("members")) == ("", [])

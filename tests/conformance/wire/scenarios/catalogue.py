@@ -1,4 +1,4 @@
-"""All themes and their scenarios."""
+"""All themes and their scenarios, and which of them classic members play alone."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,10 @@ from tests.conformance.wire.scenarios import (
     versions,
     views,
 )
-from tests.support.conformance.steps import Scenario
+from tests.support.conformance.steps import Await, Call, Pause, Poll, Scenario
+
+KIP_848 = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
+LONG_MS = 3_000
 
 THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "joining": joining.SCENARIOS,
@@ -41,3 +44,22 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "twice": twice.SCENARIOS,
     "one_name": one_name.SCENARIOS,
 }
+
+
+def calls(one: Scenario) -> list[str]:
+    """The APIs that a scenario calls, in order."""
+    steps = (step.call if isinstance(step, Poll) else step for step in one.steps)
+    return [step.api for step in steps if isinstance(step, Call)]
+
+
+def is_translated_alone(one: Scenario) -> bool:
+    """Whether classic members come to a group that nobody waits in: what waits is another story where each is called
+    for itself, and has scenarios of its own in groups that a KIP-848 member began."""
+    waits = any(
+        isinstance(step, Await)
+        or (isinstance(step, Call) and step.parked)
+        or (isinstance(step, Pause) and step.ms > LONG_MS)
+        for step in one.steps
+    )
+    apis = calls(one)
+    return one.profile == "plain" and "JoinGroup" in apis and not KIP_848 & set(apis) and not waits
