@@ -33,15 +33,19 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "events": ("events", "measure_events"),
     "group": ("big_group", "measure_big_group"),
     "migration": ("migration", "measure_migration"),
+    "restarts": ("restarts", "measure_restarts"),
     "what-if": ("whatif", "measure_whatif"),
     "pipeline": ("pipeline", "measure_pipeline"),
     "topic-stream": ("topic_stream", "measure_topic_stream"),
 }
 """Where each benchmark is, so that a run imports no more than its own; those that take long last."""
-NEED_BROKER = frozenset({"startup", "idle", "relay", "heartbeats", "events", "group", "migration", "topic-stream"})
-NEED_OWN_BROKER = frozenset({"group", "migration", "topic-stream"})
+NEED_BROKER = frozenset(
+    {"startup", "idle", "relay", "heartbeats", "events", "group", "migration", "restarts", "topic-stream"}
+)
+NEED_OWN_BROKER = frozenset({"group", "migration", "restarts", "topic-stream"})
 """They leave members or topics behind, which the next run would find."""
 SMALL: Mapping[str, Mapping[str, int | float | str]] = {
+    "restarts": {"SIZES": 1, "KINDS": 2},
     "engine": {"ROUNDS": 3, "TIMES": 8, "MEMBERS": 1_000},
     "journal": {"ROUNDS": 2, "SECONDS": 0.7},
     "giant": {"MEMBERS": 1_500, "PARTITIONS": 15_000, "FILES": 3_000, "DELAY_MS": 1_000, "INTERVAL_S": 1.0},

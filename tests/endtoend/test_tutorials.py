@@ -21,7 +21,7 @@ COPIED = ("bridge", "translators", "deploy", "docs", "README.md", "LICENSE", "py
 TYPING_S = 1_200.0
 """On a quiet machine it is a minute and a half; the environment is made anew."""
 REVOKING = (217, 138, 18)
-WAITED = re.compile(r"client carl waited [\d.]+ s for \S+ of client anna to hear of it and give up orders-\d")
+WAITED = re.compile(r"client carl waited [\d.]+ s for anna-\S+ to hear of it and give up orders-\d")
 
 
 def copy_project(directory: Path) -> None:

@@ -35,6 +35,7 @@ from bridge.wire.fetch_request import read_fetch
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.metadata import read_metadata
+from bridge.wire.other_kinds import group_of
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import Credentials, Mechanism, read_authenticate, read_handshake
 from bridge.wire.scram import Proof, check_server, prove
@@ -187,6 +188,12 @@ def share_fetch(size: int) -> bytes:
     return request_frame(RequestHeader(0, ApiKey.SHARE_FETCH, 1, 1, "c", 0), body)
 
 
+def share_heartbeat(size: int) -> bytes:
+    """A ShareGroupHeartbeat v1 request of a group with a long name, and more behind it."""
+    body = compact_size_bytes(size) + b"g" * size + bytes(4 * size)
+    return request_frame(RequestHeader(0, ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1, "c", 0), body)
+
+
 def with_header(read: Callable[[RequestHeader, bytes], object], frame: bytes) -> object:
     """What is read of a frame once its header is."""
     header = read_request_header(frame)
@@ -208,6 +215,7 @@ BY_HAND: dict[str, Make] = {
     "expects_answer, old": lambda n: partial(expects_answer, 7, text(n) + bytes(20)),
     "size_end": lambda n: partial(with_header, size_end, share_fetch(n)),
     "with_max_bytes": lambda n: partial(with_header, lambda h, f: with_max_bytes(h, f, 1_000), share_fetch(n)),
+    "group_of": lambda n: partial(with_header, group_of, share_heartbeat(n)),
     "read_client_software": lambda n: partial(read_client_software, 3, b"\x02a\x021" + tags(n), 0),
     "read_api_versions": lambda n: partial(read_api_versions, 3, answer(18, 3, ("api_keys",), n), 8),
     "read_api_versions, features": lambda n: partial(

@@ -19,7 +19,7 @@ CASES: tuple[tuple[Mutate, int, str], ...] = (
     (mutants.grant_before_release, 0, "nothing raises"),
     (mutants.forget_pending_revocation, 0, TWO_OWNERS),
     (mutants.take_cooperative_for_eager, 0, TWO_OWNERS),
-    (mutants.readmit_the_forgotten, 900, TWO_OWNERS),
+    (mutants.readmit_the_forgotten, 1_100, TWO_OWNERS),
     (mutants.serve_at_once_after_start, 0, TWO_OWNERS),
     (mutants.ignore_commits_in_flight, 0, LATE_COMMIT),
     (mutants.admit_every_commit, 0, LATE_COMMIT),
