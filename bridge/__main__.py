@@ -1,6 +1,6 @@
 """`python -m bridge` is `epochbridge`. It must not know anything but the command line."""
 
-from bridge.cli import main
+from bridge.cli.main import main
 
 if __name__ == "__main__":
     main()

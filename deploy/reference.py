@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from bridge.analytics.table_pages import table_pages
-from bridge.cli import cli
-from bridge.config import allowed
-from bridge.config_fields import Key, Origin
-from bridge.config_keys import KEYS
+from bridge.cli.main import cli
+from bridge.config.configuration import allowed
+from bridge.config.fields import Key, Origin
+from bridge.config.keys import KEYS
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.schema.pages import event_pages

@@ -3,11 +3,11 @@
 import ast
 from dataclasses import fields
 
-from bridge.config_keys import KEYS
+from bridge.config.keys import KEYS
 from bridge.engine.settings import EngineSettings
 from tests.architecture.source_tree import source_files
 
-CONFIG = "bridge/config.py"
+CONFIG = "bridge/config/configuration.py"
 """Bounds of other keys are checked there, by the names of the keys, and are nobody else's business."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from bridge.app_process import calm_collector
+from bridge.app.process import calm_collector
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import Converted
 from bridge.engine.settings import EngineSettings

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import cast
 
-from bridge.app_process import calm_collector
+from bridge.app.process import calm_collector
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.telemetry.cause.explain import explain

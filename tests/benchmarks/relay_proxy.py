@@ -12,7 +12,7 @@ from functools import partial
 
 import trio
 
-from bridge.app_settings import parse_address
+from bridge.app.settings import parse_address
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config import load
-from bridge.config_fields import INT_MAX, INT_MIN, LONG_MAX, Key, Origin
-from bridge.config_kafka_keys import GROUP_NAMES
-from bridge.config_keys import KEYS
+from bridge.config.configuration import load
+from bridge.config.fields import INT_MAX, INT_MIN, LONG_MAX, Key, Origin
+from bridge.config.kafka_keys import GROUP_NAMES
+from bridge.config.keys import KEYS
 from tests.conformance.settings import load_settings, read_page
 
 OURS = {name: key for name, key in KEYS.items() if key.origin is Origin.KAFKA}

@@ -18,9 +18,9 @@ import trio
 from confluent_kafka import Consumer, KafkaError, Producer
 
 from bridge import supervision as tasks
-from bridge.app import serve
-from bridge.config import load
-from bridge.config_sources import embedded_rules
+from bridge.app.composition import serve
+from bridge.config.configuration import load
+from bridge.config.sources import embedded_rules
 from bridge.coordinators.owner import GroupOwner
 from bridge.journal.sqlite import SqliteJournal
 from bridge.net import broker_side

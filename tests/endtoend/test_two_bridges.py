@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridge.admin.client import ask_group
-from bridge.app_bridges import OFF
+from bridge.app.bridges import OFF
 from bridge.wire.apis import ApiKey
 from tests.endtoend.test_one_name import talk
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process

@@ -41,7 +41,7 @@ TESTED: Mapping[str, str] = {
     "K2.40": "tests/properties/test_engine_laws.py",
     "K2.51": f"{ENGINE}/test_expiry.py::test_several_expire_together_with_one_epoch",
     "K2.62": f"{ENGINE}/test_settings.py",
-    "K3.1": "tests/unit/bridge/test_config.py",
+    "K3.1": "tests/unit/bridge/config/test_configuration.py",
     "K3.9": "tests/conformance/test_conversion_scenarios.py",
     "K3.31": "tests/conformance/test_conversion_scenarios.py",
     "K3.40": f"{SHELL}/test_durability.py::test_journal_equals_live_state_after_every_turn",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app_settings import engine_settings
-from bridge.config import load
+from bridge.app.settings import engine_settings
+from bridge.config.configuration import load
 from bridge.coordinators.assignor_plugins import GROUP, load_assignors
 from bridge.engine.commands import ChangeTopics
 from bridge.engine.settings import EngineSettings

@@ -2,7 +2,7 @@
 
 import socket
 
-from bridge.config_keys import KEYS
+from bridge.config.keys import KEYS
 from bridge.demo.bridge_service import BROKERS_MAX, HOST, SETTINGS, BridgePlace, free_place, serve_command
 
 

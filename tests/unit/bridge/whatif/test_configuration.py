@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.config_keys import KEYS
+from bridge.config.keys import KEYS
 from bridge.engine.settings import EngineSettings
 from bridge.telemetry.schema.terms import Protocol
 from bridge.whatif.configuration import KNOBS, Configuration, Unplayable, configure

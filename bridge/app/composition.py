@@ -1,0 +1,263 @@
+"""The composition root: it picks adapters and opens nurseries, and alone knows all rooms.
+
+It must not decide anything about groups or bytes itself.
+"""
+
+import logging
+import signal
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from platform import python_version
+from uuid import uuid4
+
+import trio
+
+from bridge.admin.contracts import AdminError, AdminSources
+from bridge.admin.server import serve_admin
+from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
+from bridge.app.commands import AppCommands
+from bridge.app.events import Watch, events_folder, watched
+from bridge.app.journal import keep_journal
+from bridge.app.settings import embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.app.views import AppSnapshots
+from bridge.config.configuration import Config
+from bridge.config.sources import read_environment
+from bridge.coordinators.admission import FreshIds
+from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.operators import Operators
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.state import Shard
+from bridge.journal.refusals import JournalRefused
+from bridge.net.clock import TrioClock
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.entrance import Entrance
+from bridge.net.listener import CannotListen
+from bridge.net.own_questions import OwnQuestions
+from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.recollection import FACT
+from bridge.net.settings import ProxySettings
+from bridge.net.switchboard import Switchboard
+from bridge.session.counters import Counters
+from bridge.supervision import EVENTS, Failures, start_job
+from bridge.telemetry.event_log.sinks import SinkUnusable
+from bridge.telemetry.metrics import PrometheusMetrics, Readings
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import MemberId
+
+LOG = logging.getLogger("epochbridge.app")
+ADMIN_OFF = "off"
+_NOT_ASKED = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    "it is not known yet whether the cluster authenticates its clients: no broker has answered; the client tries again",
+)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class AppError(Exception):
+    """The bridge can't run; the text says what happened, the likely cause and the next step."""
+
+    code = "EB-APP-001"
+
+
+def fresh_member_id() -> MemberId:
+    """An id that no member has had, as Kafka gives it to members that bring none: a random UUID in 22 characters of
+    URL-safe base64, never with a leading dash (K2.6).
+    """
+    while (text := urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return MemberId(text)
+
+
+FRESH_IDS = FreshIds(ending=lambda: str(uuid4()), whole=fresh_member_id)
+
+
+async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
+    """Run the bridge until SIGTERM, SIGINT or cancellation, then drain; `ready` gets one line once clients may come.
+
+    Raises ConfigError for settings that name what is not there, and AppError when a port can't be had.
+    """
+    faults: list[AppError] = []
+    try:
+        await _run(config, ready)
+    except* AppError as group:
+        # Nurseries wrap what ends them; who starts the bridge wants one sentence.
+        faults += [fault for fault in _leaves(group) if isinstance(fault, AppError)]
+    if faults:
+        raise faults[0]
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for inner in group.exceptions:
+        if isinstance(inner, BaseExceptionGroup):
+            yield from _leaves(inner)
+        else:
+            yield inner
+
+
+async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, backstage: Backstage) -> Proxy:
+    found: list[BaseException] = []
+    try:
+        proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+        return proxy
+    except* CannotListen as group:
+        found += _leaves(group)
+    raise AppError(str(found[0])) from found[0]
+
+
+async def _run(config: Config, ready: Callable[[str], None]) -> None:
+    clock = TrioClock()
+    owner = make_owner(config, clock.now_ms())
+    try:
+        with watched(config, owner) as watch:
+            await _serve_groups(config, ready, owner, watch)
+    except SinkUnusable as problem:
+        raise AppError(str(problem)) from problem
+
+
+async def _serve_groups(config: Config, ready: Callable[[str], None], owner: GroupOwner, watch: Watch) -> None:
+    settings = proxy_settings(config)
+    clock = TrioClock()
+    counters = Counters()
+    switchboard = Switchboard(counters)
+    questions = OwnQuestions()
+    groups = EmbeddedGroups(owner, questions, clock, watch.over_answers(switchboard.deliver), embedded_settings(config))
+    groups.locate_coordinators(questions.coordinator_of)
+    passing = watch.passing()
+    observed = watch.over_requests(groups)
+    failures = groups.supervised
+    backstage = Backstage(
+        groups=observed,
+        passing=passing,
+        switchboard=switchboard,
+        counters=counters,
+        failures=failures,
+        holds=groups.holds,
+    )
+    try:
+        journal = keep_journal(config, groups, read_environment())
+    except JournalRefused as problem:
+        raise AppError(f"{problem.code}: {problem}") from problem
+    backstage = replace(backstage, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
+    meet_bridges(config, groups, fresh_member_id())
+    watch.begin()
+    with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(groups.run)
+            proxy = await _start_proxy(nursery, settings, backstage)
+            questions.attach(proxy.cluster)
+            watch.name_brokers(proxy.brokers)
+            start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
+            groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
+            snapshots = AppSnapshots(groups, proxy)
+            commands = watch.over_commands(AppCommands(Operators(groups)))
+            sources = AdminSources(
+                snapshots=snapshots,
+                metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
+                commands=commands,
+                events_path=events_folder(config),
+            )
+            admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
+            ready(_ready_line(proxy, admin))
+            async for number in signals:
+                LOG.info("%s: draining", signal.Signals(number).name)
+                break
+            groups.unload()
+            await proxy.drain(config.settings.drain_timeout_ms / 1000)
+            await leave_bridges(config, groups)
+            nursery.cancel_scope.cancel()
+
+
+def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:
+    return Readings(
+        statistics=proxy.statistics,
+        groups=snapshots.counts,
+        passing=watch.passing(),
+        conversions=lambda: groups.log.conversions,
+        offsets_changed=lambda: groups.offsets.changes,
+        bridges=lambda: others(groups),
+        contested=lambda: contested(groups),
+        events=watch.event_counts,
+        failures=lambda: groups.supervised.counts,
+        build={"version": version("epochbridge"), "python": python_version()},
+        settings=config.numbers(),
+        started_s=watch.started_s,
+        rebalances=watch.figures.rebalances,
+        times=watch.figures.times,
+    )
+
+
+def make_owner(config: Config, now_ms: int) -> GroupOwner:
+    """The owner of all embedded groups, with the assignors that are installed; raises ConfigError and AppError."""
+    try:
+        assignors = load_assignors()
+    except PluginUnusable as problem:
+        raise AppError(str(problem)) from problem
+    shard = Shard(
+        settings=engine_settings(config, assignors),
+        assignors=assignors,
+        no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
+    )
+    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
+
+
+def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
+    """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed.
+
+    A verdict kills KIP-848 clients for good, so it takes proof: until it is known whether the cluster authenticates,
+    and that makes a difference, clients are told to come again.
+    """
+    if cluster.entrance is Entrance.OPEN:
+        return None
+    refusal = _login_fault(config, cluster)
+    if refusal is None or cluster.entrance is Entrance.LOGIN:
+        return refusal
+    return _NOT_ASKED
+
+
+def _login_fault(config: Config, cluster: UpstreamCluster) -> Refusal | None:
+    """What stands in the way where the cluster authenticates."""
+    if not config.settings.embedded_trust_clients:
+        reason = (
+            "EB-APP-002: the cluster authenticates its clients and the bridge does not check their rights; "
+            "set embedded.trust-clients: true to serve embedded groups all the same"
+        )
+        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
+    if not cluster.can_log_in:
+        reason = (
+            "EB-APP-004: the cluster authenticates its clients and the bridge has no credentials of its own to ask for "
+            "topics and members; set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path"
+        )
+        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
+    return None
+
+
+def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
+    """Why joins and commits are told to come again, None if they need not: no broker was heard since the start."""
+    if cluster.has_answered:
+        return None
+    return Refusal(
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them",
+    )
+
+
+async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources, failures: Failures) -> str:
+    """Serve the admin API where it is wanted; gives the address it is bound to, or `off`."""
+    if address == ADMIN_OFF:
+        return ADMIN_OFF
+    try:
+        bound: str = await nursery.start(serve_admin, address, sources, failures)
+    except AdminError as problem:
+        raise AppError(str(problem)) from problem
+    return bound
+
+
+def _ready_line(proxy: Proxy, admin: str) -> str:
+    brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
+    return f"epochbridge ready: clients {proxy.bootstrap}, brokers {brokers or 'not known yet'}, admin {admin}"

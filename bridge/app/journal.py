@@ -1,0 +1,81 @@
+"""The journal that the configuration names, opened for the embedded groups as long as the bridge runs.
+
+It must not know what is in it.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+
+from bridge.config.configuration import Config
+from bridge.config.sources import state_folder
+from bridge.coordinators.collector import RestingCollector
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.journal.refusals import JournalForeign, JournalRefused
+from bridge.journal.sqlite import open_journal
+from bridge.journal.sqlite_file import FileSettings
+from bridge.migration.route import Road
+from translators.dialects.versioned import UnreadableRecord
+
+LOG = logging.getLogger("epochbridge.app")
+PRIVATE = 0o700
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+def file_settings(config: Config, environment: Mapping[str, str]) -> FileSettings | None:
+    """Where the journal is and how it is written; None where groups live in memory only, or none are embedded."""
+    settings = config.settings
+    if settings.journal == "memory" or all(rule.road is Road.PASS for rule in config.rules):
+        return None
+    path = Path(settings.journal_path) if settings.journal_path else own_path(config, environment)
+    return FileSettings(path=path, sync=settings.journal_sync, bytes_max=settings.journal_bytes_max)
+
+
+def own_path(config: Config, environment: Mapping[str, str]) -> Path:
+    """Where the journal is if nobody says so: told apart by where clients come and by the cluster behind.
+
+    Two bridges of one user share no journal by chance, and groups of one cluster are not revived before another.
+    """
+    settings = config.settings
+    place = f"{settings.listen}-{settings.bootstrap[0]}" if settings.bootstrap else settings.listen
+    return state_folder(environment) / f"{_UNSAFE.sub('_', place)}.db"
+
+
+def keep_journal(
+    config: Config, groups: EmbeddedGroups, environment: Mapping[str, str]
+) -> AbstractContextManager[object]:
+    """Let the groups go on with what the journal holds, and write to it until the end of the context.
+
+    Raises `refusals.JournalRefused` for a journal that can't be used.
+    """
+    settings = file_settings(config, environment)
+    if settings is None:
+        return nullcontext()
+    if not config.settings.journal_path:
+        _make_folder(settings.path.parent)
+    journal = open_journal(settings, recovers=config.settings.journal_recover)
+    LOG.info("embedded groups are kept in %s", settings.path)
+    try:
+        with RestingCollector():
+            groups.keep(journal)
+    except UnreadableRecord as problem:
+        journal.close()
+        raise JournalForeign(f"{settings.path} holds what can't be read: {problem}") from problem
+    except BaseException:
+        journal.close()
+        raise
+    return closing(journal)
+
+
+def _make_folder(folder: Path) -> None:
+    """Nobody else has to read what members are called, whatever the umask and whoever made the folder."""
+    try:
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        folder.chmod(PRIVATE)
+    except OSError as problem:
+        raise JournalRefused(
+            f"the folder {folder} for the journal can't be made: {problem}; name a file in journal.path, "
+            "or set journal: memory if embedded groups need not survive a restart"
+        ) from problem

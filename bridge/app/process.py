@@ -1,0 +1,119 @@
+"""The bridge as a process: logging first, then the event loop, and one error out of however many tasks failed.
+
+It must not know arguments or exit statuses.
+"""
+
+import ctypes
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+from bridge.admin.contracts import AdminError
+from bridge.app.composition import AppError, make_owner, serve
+from bridge.app.settings import parse_address, proxy_settings
+from bridge.config.configuration import Config
+from bridge.config.faults import ConfigError, Fault
+from bridge.net.descriptors import raise_limit
+from bridge.net.listener import CannotListen
+from bridge.telemetry.logs import LogFormat, configure_logs
+
+Judge = Callable[[], object]
+"""Raises ConfigError for what a room would refuse."""
+ADMIN_OFF = "off"
+COLLECTOR_THRESHOLDS = (20_000, 20, 20)
+"""Young objects before the first look, and looks at each generation before the next older one."""
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+LARGE_BLOCK_BYTES = 1_048_576
+"""From this size on a block is a mapping of its own, which goes when it is freed."""
+FREE_END_BYTES_MAX = 4_194_304
+"""How much of the heap's free end is kept for what comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoice:
+    """How log lines are written (json, console) and from which level up."""
+
+    log_format: str
+    level: str
+
+
+def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from.
+
+    What can be seen in the configuration alone is refused before anything is opened or asked for.
+    """
+    faults = _faults_of(_address_judges(config))
+    if faults:
+        raise ConfigError(faults)
+    configure_logs(LogFormat(logs.log_format), logs.level)
+    calm_collector()
+    raise_limit()
+    give_memory_back()
+    try:
+        trio.run(partial(serve, config, ready=ready))
+    except BaseExceptionGroup as group:
+        raise first_known(group) from None
+
+
+def calm_collector() -> None:
+    """Let the garbage collector look less often, and never at what was imported.
+
+    Thousands of requests under way are thousands of young objects that are not garbage: at Python's own threshold of
+    700, looking at them cost a fifth of every heartbeat (docs/reference/benchmarks.md).
+    """
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+
+
+def give_memory_back() -> None:
+    """Let what large requests took go back to the system when they are done.
+
+    GNU's allocator moves its own bounds: after one commit of 16 MiB, the next ones come from a heap whose free end is
+    kept. Bounds that were set stay. Other C libraries have no such bounds to set.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, FREE_END_BYTES_MAX)
+
+
+def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group that the operator can act on, or Ctrl-C; the group itself if it holds any other."""
+    known, unknown = group.split((AppError, ConfigError, CannotListen, AdminError, KeyboardInterrupt))
+    if known is None or unknown is not None:
+        return group
+    first: BaseException = known
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    # Their texts begin with their codes.
+    return AppError(str(first)) if isinstance(first, CannotListen | AdminError) else first
+
+
+def find_faults(config: Config) -> list[Fault]:
+    """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
+    return _faults_of([*_address_judges(config), partial(make_owner, config, now_ms=0)])
+
+
+def _address_judges(config: Config) -> list[Judge]:
+    settings = config.settings
+    addresses = [("listen", settings.listen), *(("bootstrap", broker) for broker in settings.bootstrap)]
+    addresses += [("events.bootstrap", broker) for broker in settings.events_bootstrap]
+    if settings.admin_listen != ADMIN_OFF:
+        addresses.append(("admin.listen", settings.admin_listen))
+    return [*(partial(parse_address, key, text) for key, text in addresses), partial(proxy_settings, config)]
+
+
+def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
+    """What they find, each fault once: two may judge the same address."""
+    faults: dict[Fault, None] = {}
+    for judge in judges:
+        try:
+            judge()
+        except ConfigError as problem:
+            faults |= dict.fromkeys(problem.faults)
+    return list(faults)

@@ -1,0 +1,184 @@
+"""The configuration put into the words of each room that needs a part of it.
+
+It must not know rooms beyond their settings.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, replace
+from fnmatch import fnmatchcase
+
+from bridge.app.login import read_credentials
+from bridge.config.configuration import Config
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import Settings
+from bridge.config.secrets import without_login
+from bridge.coordinators.embedded_settings import EmbeddedSettings
+from bridge.coordinators.shares import ShareLimits
+from bridge.engine.assignors.registry import registry
+from bridge.engine.commands import GroupType
+from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.migration.route import Rule
+from bridge.net.settings import ProxySettings
+from bridge.session.directory import Address
+from bridge.session.limits import Limits
+from translators.classic_member.states import Limits as MemberLimits
+from translators.dialects.ids import GroupId
+
+ASSIGNORS_KEY = "group.consumer.assignors"
+PORT_MAX = 65_535
+PERCENT = 100
+NOT_IN_HOSTS = frozenset(",;/@ \t")
+"""Signs of several addresses in one, or of a URL."""
+REMEMBERED_GROUPS_MAX = 10_000
+_ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name for field in fields(Settings)}
+
+
+def proxy_settings(config: Config) -> ProxySettings:
+    """What the net room is told; raises ConfigError for addresses that are none, and `read_credentials`' own."""
+    settings = config.settings
+    if not settings.bootstrap:
+        raise ConfigError([_fault("bootstrap", "nothing is given", "HOST:PORT of a broker", FaultCode.MISSING)])
+    listen = parse_address("listen", settings.listen)
+    limits = Limits(
+        connections_max=settings.limits_connections_max,
+        frame_bytes_max=settings.wire_frame_bytes_max,
+        group_frame_bytes_max=settings.wire_group_frame_bytes_max,
+        offsets_frame_bytes_max=settings.wire_offsets_frame_bytes_max,
+        elements_max=settings.wire_elements_max,
+        names_max=settings.wire_names_max,
+        rewritten_answer_bytes_max=settings.wire_answer_bytes_max,
+        inflight_requests_max=settings.limits_requests_in_flight_max,
+        inflight_bytes_max=settings.limits_bytes_in_flight_max,
+        all_inflight_bytes_max=settings.limits_inflight_bytes,
+        idle_max_ms=settings.limits_idle_ms,
+        frame_time_max_ms=settings.limits_progress_ms,
+        upstream_wait_max_ms=settings.connect_timeout_ms,
+    )
+    return ProxySettings(
+        bootstrap=tuple(parse_address("bootstrap", text) for text in settings.bootstrap),
+        listen=listen,
+        advertised_host=settings.advertised_host or None,
+        broker_ports=dict(_parse_port(text) for text in settings.listen_ports),
+        first_broker_port=settings.listen_ports_first,
+        rules=tuple(Rule(rule.match, rule.road) for rule in config.rules),
+        limits=limits,
+        rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",
+        refresh_interval_ms=settings.metadata_refresh_ms,
+        connect_backoff_ms=settings.connect_backoff_ms,
+        credentials=read_credentials(config),
+    )
+
+
+def engine_settings(config: Config, assignors: Collection[str] = registry) -> EngineSettings:
+    """What the engine is told; raises ConfigError for names that are not in `assignors`, those of single rules too."""
+    chosen = {ASSIGNORS_KEY: config.settings.group_consumer_assignors}
+    for rule in config.rules:
+        if any(field_name == "group_consumer_assignors" for field_name, _ in rule.overrides):
+            own = rule.settings(config.settings).group_consumer_assignors
+            chosen[f"rule {rule.match!r}: {ASSIGNORS_KEY}"] = own
+    faults = [
+        _fault(key, f"no assignor is named {name!r}", ", ".join(sorted(assignors)), FaultCode.WRONG_KIND)
+        for key, names in chosen.items()
+        for name in names
+        if name not in assignors
+    ]
+    if faults:
+        raise ConfigError(faults)
+    return replace(_engine(config.settings), per_group=RuledSettings(config))
+
+
+def member_limits(config: Config) -> MemberLimits:
+    """What the machines of classic members are told."""
+    settings = config.settings
+    return MemberLimits(
+        gain_wait_max_ms=settings.gain_wait_max_ms, eager_join_hold_max_ms=settings.eager_join_hold_max_ms
+    )
+
+
+def embedded_settings(config: Config) -> EmbeddedSettings:
+    """What the embedded coordinator is told."""
+    settings = config.settings
+    return EmbeddedSettings(
+        topics_refresh_ms=settings.embedded_topics_refresh_ms,
+        commit_drain_ms=settings.commit_drain_ms,
+        recommit_ms=settings.offsets_recommit_ms,
+        retention_check_ms=settings.offsets_retention_check_interval_ms,
+        shares=_share_limits(settings),
+    )
+
+
+def _share_limits(settings: Settings) -> ShareLimits | None:
+    """What one group and one client address may hold of the journal; in memory there is no room to share out."""
+    if settings.journal == "memory":
+        return None
+    room = settings.journal_bytes_max
+    return ShareLimits(
+        group_bytes=room * settings.journal_share_group // PERCENT,
+        client_bytes=room * settings.journal_share_client // PERCENT,
+    )
+
+
+class RuledSettings(Mapping[GroupId, EngineSettings]):
+    """The settings of groups whose rule has some of its own; the first rule that matches counts, and is remembered."""
+
+    def __init__(self, config: Config) -> None:
+        self._rules = [(rule.match, _engine(rule.settings(config.settings)), rule.overrides) for rule in config.rules]
+        self._remembered: dict[GroupId, EngineSettings | None] = {}
+
+    def __getitem__(self, group_id: GroupId) -> EngineSettings:
+        """The group's own settings; KeyError where the general ones hold."""
+        if group_id not in self._remembered:
+            if len(self._remembered) >= REMEMBERED_GROUPS_MAX:
+                self._remembered.clear()
+            self._remembered[group_id] = self._find(group_id)
+        found = self._remembered[group_id]
+        if found is None:
+            raise KeyError(group_id)
+        return found
+
+    def __iter__(self) -> Iterator[GroupId]:
+        """The groups that were looked up and have settings of their own."""
+        return (group_id for group_id, found in self._remembered.items() if found is not None)
+
+    def __len__(self) -> int:
+        """How many those are."""
+        return sum(1 for _ in self)
+
+    def _find(self, group_id: GroupId) -> EngineSettings | None:
+        for match, own, overrides in self._rules:
+            if fnmatchcase(group_id, match):
+                return own if overrides else None
+        return None
+
+
+def parse_address(key: str, text: str) -> Address:
+    """`HOST:PORT`, with `[…]` around an IPv6 host; raises ConfigError."""
+    host, colon, port = text.rpartition(":")
+    is_ipv6 = host.startswith("[") and host.endswith("]")
+    if is_ipv6:
+        host = host[1:-1]
+    is_host = bool(host) and not NOT_IN_HOSTS.intersection(host) and (is_ipv6 or ":" not in host)
+    if not colon or not is_host or not port.isdecimal() or int(port) > PORT_MAX:
+        seen = f"{without_login(text)!r} is no address"
+        raise ConfigError([_fault(key, seen, "HOST:PORT", FaultCode.WRONG_KIND)])
+    return Address(host, int(port))
+
+
+def _parse_port(text: str) -> tuple[int, int]:
+    node, equals, port = text.partition("=")
+    if not equals or not node.isdecimal() or not port.isdecimal() or int(port) > PORT_MAX:
+        raise ConfigError([_fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)])
+    return int(node), int(port)
+
+
+def _engine(settings: Settings) -> EngineSettings:
+    taken = EngineSettings(**{name: getattr(settings, name) for name in _ENGINE_FIELDS})
+    return replace(
+        taken,
+        group_consumer_migration_policy=MigrationPolicy(settings.group_consumer_migration_policy),
+        group_begins_classic=settings.embedded_initial_group_type == GroupType.CLASSIC.value,
+    )
+
+
+def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> Fault:
+    return Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)

@@ -1,0 +1,194 @@
+"""The coordinators' state put into the words of the admin room and of the metrics.
+
+It must not know HTTP, or how a group is decided.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
+from bridge.app.classic_views import by_topic, member_views
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.engine.classic.group import ClassicGroup
+from bridge.engine.classic.model import Phase
+from bridge.engine.classic.views import classic_snapshot
+from bridge.engine.commands import AskRef, GroupType, Speaks
+from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
+from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
+from bridge.engine.model import MemberState
+from bridge.engine.outcome import NotConverted
+from bridge.migration.route import Road
+from bridge.net.proxy import Proxy
+from bridge.telemetry.metrics import GroupCount
+from translators.classic_member.states import Absent, Fenced, State
+from translators.classic_member.states import Leaving as LeavingState
+from translators.classic_member.tenure import generation_of
+from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
+
+_NATIVE_STATES = {
+    MemberState.STABLE: "Stable",
+    MemberState.UNREVOKED_PARTITIONS: "UnrevokedPartitions",
+    MemberState.UNRELEASED_PARTITIONS: "UnreleasedPartitions",
+}
+_PROTOCOLS = {Speaks.CLASSIC: "classic", Speaks.CONSUMER: "consumer"}
+Standing = tuple[Phase, int, int, tuple[MemberId, ...]]
+"""Phase, generations and members of a classic group: while they stay, so does what its members say."""
+
+
+class AppSnapshots:
+    """What the bridge knows at this moment (`admin.contracts.Snapshots`)."""
+
+    def __init__(self, groups: EmbeddedGroups, proxy: Proxy) -> None:
+        self._groups = groups
+        self._owner = groups.owner
+        self._proxy = proxy
+        self._faults: dict[GroupId, tuple[Standing, str | None]] = {}
+
+    def groups(self) -> Sequence[GroupSummary]:
+        """All groups that the bridge coordinates, and those it refuses because they are bypassed."""
+        known = [self._summary(snapshot) for snapshot in self._snapshots()]
+        known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
+        served = {summary.group_id for summary in known}
+        bypassed = self._groups.gate.bypassed
+        refused = [_refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in served]
+        return sorted(known + refused, key=attrgetter("group_id"))
+
+    def group(self, name: str) -> GroupView | None:
+        """One group by its id; None if the bridge does not coordinate it."""
+        group_id = GroupId(name)
+        snapshot = group_snapshot(self._owner.shard, group_id)
+        if snapshot is not None:
+            members = tuple(self._member(group_id, member) for member in snapshot.members)
+            return GroupView(summary=self._summary(snapshot), members=members)
+        classic = self._owner.shard.classic_groups.get(group_id)
+        if classic is not None:
+            members = member_views(classic_snapshot(classic))
+            return GroupView(summary=self._classic_summary(classic), members=members)
+        reason = self._groups.gate.bypassed.get(group_id)
+        return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
+
+    def readiness(self) -> Sequence[str]:
+        """Why clients should not come, in sentences; empty when they should."""
+        if self._proxy.is_ready:
+            return ()
+        if self._proxy.cluster.is_reachable:
+            return ("the bridge is draining",)
+        return ("no broker of the bootstrap list answers",)
+
+    def counts(self) -> Iterable[GroupCount]:
+        """The groups for the metrics."""
+        for snapshot in self._snapshots():
+            classic = sum(member.speaks is Speaks.CLASSIC for member in snapshot.members)
+            yield GroupCount(
+                group_id=snapshot.group_id,
+                state=snapshot.state,
+                classic_members=classic,
+                consumer_members=len(snapshot.members) - classic,
+            )
+        for group in self._owner.shard.classic_groups.values():
+            yield GroupCount(
+                group_id=group.group_id,
+                state=group.phase.value,
+                group_type="classic",
+                classic_members=len(group.members),
+                consumer_members=0,
+            )
+
+    def _snapshots(self) -> Iterator[GroupSnapshot]:
+        for group_id in tuple(self._owner.shard.groups):
+            snapshot = group_snapshot(self._owner.shard, group_id)
+            if snapshot is not None:
+                yield snapshot
+
+    def _reason(self, group_id: GroupId) -> str | None:
+        groups = self._groups
+        told = None if groups.bridges is None else groups.bridges.told_of(group_id)
+        return groups.gate.bypassed.get(group_id) or told or groups.offsets.told.get(group_id)
+
+    def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
+        return GroupSummary(
+            group_id=snapshot.group_id,
+            road=Road.EMBEDDED.value,
+            type=GroupType.CONSUMER.value,
+            state=snapshot.state,
+            group_epoch=snapshot.epoch,
+            assignment_epoch=snapshot.assignment_epoch,
+            assignor=snapshot.assignor,
+            member_count=len(snapshot.members),
+            reason=self._reason(snapshot.group_id),
+            not_convertible=_text(find_departure_fault(self._owner.shard, snapshot.group_id)),
+        )
+
+    def _classic_summary(self, group: ClassicGroup) -> GroupSummary:
+        return GroupSummary(
+            group_id=group.group_id,
+            road=Road.EMBEDDED.value,
+            type=GroupType.CLASSIC.value,
+            state=group.phase.value,
+            group_epoch=group.roster.generation,
+            assignment_epoch=group.synced.generation,
+            assignor=group.roster.protocol_name or "",
+            member_count=len(group.members),
+            reason=self._reason(group.group_id),
+            not_convertible=self._upgrade_fault(group),
+        )
+
+    def _upgrade_fault(self, group: ClassicGroup) -> str | None:
+        """Why a classic group can't be upgraded; found anew when it has moved, since all bytes of its members are read.
+
+        The list is asked for every second by whoever watches.
+        """
+        standing = (group.phase, group.roster.generation, group.synced.generation, tuple(group.members))
+        known = self._faults.get(group.group_id)
+        if known is None or known[0] != standing:
+            self._faults = {
+                one: found for one, found in self._faults.items() if one in self._owner.shard.classic_groups
+            }
+            known = (standing, _text(find_upgrade_fault(self._owner.shard, group.group_id)))
+            self._faults[group.group_id] = known
+        return known[1]
+
+    def _member(self, group_id: GroupId, member: MemberSnapshot) -> MemberView:
+        state = self._owner.machines.get(AskRef(group_id, member.member_id))
+        return MemberView(
+            member_id=member.member_id,
+            instance_id=member.instance_id,
+            client_id=member.identity.client_id,
+            client_host=member.identity.client_host,
+            library=member.identity.software_name,
+            library_version=member.identity.software_version,
+            protocol=_PROTOCOLS[member.speaks],
+            state=_NATIVE_STATES[member.state] if state is None else type(state).__name__,
+            generation=_generation(state),
+            member_epoch=member.epoch,
+            assigned=self._by_topic(member.current),
+            target=self._by_topic(member.target),
+            pending_revocation=self._by_topic(member.pending_revocation),
+        )
+
+    def _by_topic(self, partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
+        return by_topic(self._owner.catalog.to_names(partitions))
+
+
+def _generation(state: State | None) -> int | None:
+    if state is None or isinstance(state, Absent | LeavingState):
+        return None
+    return state.tenure.last_generation if isinstance(state, Fenced) else generation_of(state.tenure)
+
+
+def _text(fault: NotConverted | None) -> str | None:
+    return None if fault is None else fault.text
+
+
+def _refused(group_id: GroupId, reason: str) -> GroupSummary:
+    return GroupSummary(
+        group_id=group_id,
+        road=Road.EMBEDDED.value,
+        type=GroupType.CONSUMER.value,
+        state="Bypassed",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor="",
+        member_count=0,
+        reason=reason,
+    )

@@ -1,0 +1,72 @@
+"""The command `check-config`: every fault of a file with its line, or what the file says.
+
+It must not know what a setting does.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from bridge.app.composition import AppError
+from bridge.app.process import find_faults
+from bridge.cli.serve import with_code
+from bridge.config.configuration import Config, load
+from bridge.config.faults import ConfigError, Fault
+from bridge.config.keys import KEYS
+from bridge.config.secrets import shown
+from bridge.config.sources import read_environment
+from bridge.config.yaml_file import read_file
+
+USAGE = 2
+
+
+@click.command("check-config")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.pass_context
+def check_config(context: click.Context, path: Path) -> None:
+    """Say what is wrong with a configuration file, or that it is ok.
+
+    Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
+    """
+    try:
+        config = load(path, read_environment())
+        faults: Sequence[Fault] = [_with_place(fault, path) for fault in find_faults(config)]
+    except ConfigError as problem:
+        report(path, problem.faults)
+        context.exit(USAGE)
+    except AppError as problem:
+        raise click.ClickException(with_code(problem)) from None
+    if faults:
+        report(path, faults)
+        context.exit(USAGE)
+    for line in summarise(path, config):
+        click.echo(line)
+
+
+def report(path: Path, faults: Sequence[Fault]) -> None:
+    """Print every fault, and the next step, on standard error."""
+    count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+    click.echo(f"Error: EB-CLI-005: {path}: {count}", err=True)
+    for fault in faults:
+        click.echo(f"  {fault}", err=True)
+    click.echo(f"Mend what is named and run `epochbridge check-config {path}` again.", err=True)
+
+
+def summarise(path: Path, config: Config) -> Iterator[str]:
+    """What the file says: the values that are not the default, and the rules."""
+    yield f"{path}: ok"
+    for key in KEYS.values():
+        value = getattr(config.settings, key.field_name)
+        if value != key.default:
+            yield f"  {key.name}: {shown(key, value)}"
+    for rule in config.rules:
+        yield f"  groups {rule.match}: road {rule.road.value}"
+    if not config.rules:
+        yield "  no group rules: every group takes road pass"
+
+
+def _with_place(fault: Fault, path: Path) -> Fault:
+    entry = read_file(path).entries.get(fault.key)
+    return fault if entry is None else replace(fault, source=str(path), line=entry.line)

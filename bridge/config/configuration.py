@@ -1,0 +1,245 @@
+"""One frozen configuration, parsed once from YAML, the environment and the command line.
+
+It must not know which room uses a value.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+
+from bridge.config.entries import Entry, Written, WrittenFile
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.fields import Key, Origin, Value
+from bridge.config.kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
+from bridge.config.keys import KEYS, Settings
+from bridge.config.secrets import without_login
+from bridge.migration.route import Road
+
+ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
+COMMAND_LINE = "command line"
+ENVIRONMENT = "environment"
+ROADS = ("pass", "embedded")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule:
+    """Groups whose id matches the glob `match` take `road`, with these settings instead of the general ones."""
+
+    match: str
+    road: Road
+    overrides: tuple[tuple[str, Value], ...] = ()
+
+    def settings(self, general: Settings) -> Settings:
+        """The general settings with this rule's own ones in their place."""
+        return replace(general, **dict(self.overrides))  # type: ignore[arg-type]  # fields and kinds were checked by name
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything an operator can say; the first rule that matches a group wins, none means pass."""
+
+    settings: Settings = Settings()
+    rules: tuple[GroupRule, ...] = ()
+
+    def numbers(self) -> dict[str, float]:
+        """Every number that is set, by its key."""
+        every = ((field.metadata["name"], getattr(self.settings, field.name)) for field in fields(self.settings))
+        return {name: value for name, value in every if isinstance(value, int | float) and not isinstance(value, bool)}
+
+
+def load(
+    path: Path | None, environment: Mapping[str, str], assignments: Sequence[str] = (), rules: Sequence[GroupRule] = ()
+) -> Config:
+    """Read the file, put environment and `KEY=VALUE` assignments over it; raises ConfigError with all faults.
+
+    A key is given in the environment as `EPOCHBRIDGE_` and its name in capitals with `_` for dots and hyphens.
+    """
+    written = _read(path) if path is not None else WrittenFile(COMMAND_LINE, {}, ())
+    faults: list[Fault] = []
+    values: dict[str, Value] = {}
+    for source, entries in (
+        (written.source, written.entries),
+        (ENVIRONMENT, _from_environment(environment)),
+        (COMMAND_LINE, _from_assignments(assignments, faults)),
+    ):
+        for name, entry in entries.items():
+            _take(name, entry, source, values, faults)
+    settings = replace(Settings(), **values)  # type: ignore[arg-type]  # fields and kinds were checked by name
+    all_rules = (*rules, *(_read_rule(line, rule, written.source, faults) for line, rule in written.rules))
+    faults += _contradictions(settings, written)
+    for (line, _), rule in zip(written.rules, all_rules[len(rules) :], strict=True):
+        faults += [replace(fault, line=line) for fault in _contradictions(rule.settings(settings), written)]
+    if faults:
+        raise ConfigError(list(dict.fromkeys(faults)))
+    return Config(settings, all_rules)
+
+
+def _read(path: Path) -> WrittenFile:
+    # Who starts without a file need not wait for the library that reads YAML.
+    read_file: Callable[[Path], WrittenFile] = import_module("bridge.config.yaml_file").read_file
+    return read_file(path)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Entry]:
+    variables = {ENVIRONMENT_PREFIX + key.field_name.upper(): key for key in KEYS.values()}
+    return {variables[name].name: Entry(text, 0) for name, text in environment.items() if name in variables}
+
+
+def _from_assignments(assignments: Sequence[str], faults: list[Fault]) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if equals:
+            entries[name.strip()] = Entry(text.strip(), 0)
+        else:
+            faults.append(_fault(FaultCode.WRONG_KIND, COMMAND_LINE, assignment, "no `=` in it", "KEY=VALUE"))
+    return entries
+
+
+def _take(name: str, entry: Entry, source: str, values: dict[str, Value], faults: list[Fault]) -> None:
+    key = KEYS.get(name)
+    if key is None:
+        seen = "no such key"
+        faults.append(replace(_fault(FaultCode.UNKNOWN_KEY, source, name, seen, _nearest(name)), line=entry.line))
+        return
+    value = _convert(key, entry.value)
+    if value is None:
+        seen = f"{_quoted(key, entry.value)} is of another kind"
+        faults.append(replace(_fault(FaultCode.WRONG_KIND, source, name, seen, allowed(key)), line=entry.line))
+    elif not _is_within(key, value):
+        seen = f"{_quoted(key, entry.value)} is out of bounds"
+        faults.append(replace(_fault(FaultCode.OUT_OF_BOUNDS, source, name, seen, allowed(key)), line=entry.line))
+    else:
+        values[key.field_name] = value
+
+
+def _convert(key: Key, written: Written) -> Value | None:
+    if isinstance(key.default, bool):
+        return _convert_bool(written)
+    if isinstance(key.default, int):
+        return _convert_int(written)
+    if isinstance(key.default, tuple):
+        entries = written if isinstance(written, tuple) else str(written).split(",")
+        # A list's entry may itself name several, as Kafka's clients take them; a header's value may hold a comma.
+        is_whole = key.is_secret and isinstance(written, tuple)
+        items = entries if is_whole else [part for entry in entries for part in str(entry).split(",")]
+        written_names = (str(item).strip() for item in items)
+        return tuple(ASSIGNOR_CLASSES.get(name, name) for name in written_names if name)
+    if isinstance(written, bool):
+        return "off" if not written else None
+    return _choice(key, str(written)) if isinstance(written, str | int) else None
+
+
+def _quoted(key: Key, written: Written) -> str:
+    """What was written, for a fault: without what may be a secret."""
+    return "what is written" if key.is_secret else repr(without_login(str(written)))
+
+
+def _choice(key: Key, text: str) -> str:
+    """The choice that is meant: for Kafka's own keys case does not matter, as in Kafka."""
+    if key.origin is not Origin.KAFKA:
+        return text
+    return next((choice for choice in key.choices if choice == text.lower()), text)
+
+
+def _convert_bool(written: Written) -> bool | None:
+    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+    return words.get(str(written).lower())
+
+
+def _convert_int(written: Written) -> int | None:
+    if isinstance(written, bool):
+        return None
+    try:
+        return int(written) if isinstance(written, int | str) else None
+    except ValueError:
+        return None
+
+
+def _is_within(key: Key, value: Value) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (key.minimum is None or value >= key.minimum) and (key.maximum is None or value <= key.maximum)
+    return not key.choices or value in key.choices
+
+
+def allowed(key: Key) -> str:
+    """What a key takes, for people."""
+    if key.choices:
+        return " or ".join(f"`{choice}`" for choice in key.choices)
+    if isinstance(key.default, bool):
+        return "true or false"
+    if isinstance(key.default, int):
+        return f"a whole number from {key.minimum} to {key.maximum}"
+    return "a list of words" if isinstance(key.default, tuple) else "a word"
+
+
+def _nearest(name: str) -> str:
+    close = get_close_matches(name, KEYS, n=1, cutoff=0.0)
+    return f"the keys of the reference, for example `{close[0]}`"
+
+
+def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> GroupRule:
+    match, match_line = astuple(rule.get("match", Entry("", line)))
+    road, road_line = astuple(rule.get("road", Entry("", line)))
+    if not isinstance(match, str) or not match:
+        seen = f"match is {match!r}"
+        faults.append(
+            replace(_fault(FaultCode.WRONG_RULE, source, "match", seen, "a glob for group ids"), line=match_line)
+        )
+    if road not in ROADS:
+        seen = f"road is {road!r}"
+        faults.append(replace(_fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS)), line=road_line))
+    values: dict[str, Value] = {}
+    for written_name, entry in rule.items():
+        if written_name in ("match", "road"):
+            continue
+        name = GROUP_NAMES.get(written_name, written_name)
+        if name in KEYS and not KEYS[name].per_group:
+            seen = "not a setting of single groups"
+            fault = _fault(FaultCode.WRONG_RULE, source, name, seen, "keys marked per group")
+            faults.append(replace(fault, line=entry.line))
+        else:
+            _take(name, entry, source, values, faults)
+    return GroupRule(str(match), Road(road) if road in ROADS else Road.PASS, tuple(values.items()))
+
+
+_ORDERED = (
+    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+    ("group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"),
+    ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
+    ("group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"),
+    ("group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"),
+)
+"""Pairs of keys of which the first must not be greater than the second, as in Kafka's own validation."""
+
+
+def _contradictions(settings: Settings, written: WrittenFile) -> Iterator[Fault]:
+    for low, high in _ORDERED:
+        yield from _check_order(settings, written, low, high, strictly=False)
+    yield from _check_order(
+        settings, written, "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms", strictly=True
+    )
+    if not settings.group_consumer_assignors:
+        seen = "no assignor"
+        yield _fault(FaultCode.CONTRADICTION, written.source, "group.consumer.assignors", seen, "at least one name")
+
+
+def _check_order(settings: Settings, written: WrittenFile, low: str, high: str, *, strictly: bool) -> Iterator[Fault]:
+    low_value = int(getattr(settings, KEYS[low].field_name))
+    high_value = int(getattr(settings, KEYS[high].field_name))
+    if low_value < high_value or (low_value == high_value and not strictly):
+        return
+    line = max((written.entries[key].line for key in (low, high) if key in written.entries), default=0)
+    than = "less than" if strictly else "at most"
+    fault = _fault(
+        FaultCode.CONTRADICTION, written.source, low, f"{low_value}, but `{high}` is {high_value}", f"{than} `{high}`"
+    )
+    yield replace(fault, line=line)
+
+
+def _fault(code: FaultCode, source: str, key: str, seen: str, allowed_: str) -> Fault:
+    return Fault(code=code, source=source, key=key, seen=seen, allowed=allowed_)

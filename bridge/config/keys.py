@@ -1,0 +1,310 @@
+"""Every key of the configuration: name, default, bounds and meaning, as the fields of one frozen value.
+
+It must not know where a value was written or which room uses it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from bridge.config.fields import INT_MAX, Bounds, Key, Names, describe, key, names, within
+from bridge.config.kafka_keys import KafkaSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(KafkaSettings):
+    """One value per key, Kafka's own among them; the field is the key with dots and hyphens as underscores."""
+
+    # ------------------------------------------------------------------ where clients and brokers are
+    bootstrap: Names = names(
+        "bootstrap", (), "Brokers to ask first, HOST:PORT each; the rest of the cluster is learned from them."
+    )
+    listen: str = key("listen", "127.0.0.1:9192", "HOST:PORT of the bootstrap listener that clients connect to.")
+    advertised_host: str = key(
+        "advertised.host", "", "Host that clients are told to connect to; empty: the host of `listen`."
+    )
+    listen_ports_first: int = key(
+        "listen.ports.first",
+        0,
+        "First port for the listeners of single brokers, counted up; 0: the one after the bootstrap port.",
+        within(0, 65_535),
+    )
+    listen_ports: Names = names(
+        "listen.ports", (), "Fixed ports of single brokers, NODE=PORT each; all others are counted up."
+    )
+    admin_listen: str = key("admin.listen", "127.0.0.1:9190", "HOST:PORT of the admin API; `off` for none.")
+
+    # ------------------------------------------------------------------ the wire
+    wire_node_endpoints: str = key(
+        "wire.node-endpoints",
+        "cap",
+        "`cap`: offer Produce up to 9 and Fetch up to 15, whose answers carry no addresses and are relayed unread; "
+        "`rewrite`: offer what the broker has and rewrite the addresses (KIP-951).",
+        Bounds(choices=("cap", "rewrite")),
+    )
+    wire_frame_bytes_max: int = key(
+        "wire.frame.bytes.max",
+        104_857_600,
+        "Largest request that is relayed, as socket.request.max.bytes.",
+        within(1024),
+    )
+    wire_group_frame_bytes_max: int = key(
+        "wire.group-frame.bytes.max",
+        1_048_576,
+        "Largest request of a group that the bridge itself reads.",
+        within(1024),
+    )
+    wire_offsets_frame_bytes_max: int = key(
+        "wire.offsets-frame.bytes.max",
+        16_777_216,
+        "Largest commit or fetch of offsets that the bridge itself reads.",
+        within(1024),
+    )
+    wire_elements_max: int = key(
+        "wire.elements.max",
+        100_000,
+        "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions; each "
+        "takes up to 400 bytes while it is read.",
+        within(1024),
+    )
+    wire_names_max: int = key(
+        "wire.names.max",
+        10_000,
+        "Most members or groups of one request that the bridge itself reads to remove, describe or delete them; each "
+        "takes up to 30 µs, in which nobody else is served.",
+        within(100),
+    )
+    wire_answer_bytes_max: int = key(
+        "wire.answer.bytes.max", 33_554_432, "Largest broker answer that is held whole to be changed.", within(1024)
+    )
+
+    # ------------------------------------------------------------------ limits of the net room
+    limits_connections_max: int = key(
+        "limits.connections.max",
+        10_000,
+        "Client connections at once, as far as file descriptors go (2 each, 128 are kept); others are closed at once.",
+        within(),
+    )
+    limits_requests_in_flight_max: int = key(
+        "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", within()
+    )
+    limits_bytes_in_flight_max: int = key(
+        "limits.bytes.in-flight.max", 4_194_304, "Bytes held for one connection; then reading pauses.", within(65_536)
+    )
+    limits_inflight_bytes: int = key(
+        "limits.inflight.bytes",
+        268_435_456,
+        "Bytes in the buffers of all connections together; beyond it large requests, and answers that are held whole, "
+        "come in one after the other, the oldest first.",
+        within(1_048_576, 2**50),
+    )
+    limits_idle_ms: int = key(
+        "limits.idle.ms",
+        600_000,
+        "Silence after which a client connection is closed, as connections.max.idle.ms.",
+        within(),
+    )
+    limits_progress_ms: int = key(
+        "limits.progress.ms", 30_000, "Time in which a begun request has to make progress.", within()
+    )
+    connect_timeout_ms: int = key("connect.timeout.ms", 10_000, "Time to reach a broker, all tries together.", within())
+    connect_backoff_ms: int = key(
+        "connect.backoff.ms",
+        100,
+        "First pause between tries to reach a broker; each further one is twice as long, up to a second.",
+        within(),
+    )
+    drain_timeout_ms: int = key(
+        "drain.timeout.ms", 10_000, "Time for running requests to end after SIGTERM.", within(0)
+    )
+    metadata_refresh_ms: int = key(
+        "metadata.refresh.ms", 60_000, "How often the cluster's brokers are asked for.", within(100)
+    )
+
+    # ------------------------------------------------------------------ who the bridge is to the cluster
+    upstream_sasl_mechanism: str = key(
+        "upstream.sasl.mechanism",
+        "off",
+        "How the bridge logs in where it asks the cluster for itself: topics, members of groups, offsets to commit "
+        "again. Clients log in by themselves, through the bridge.",
+        Bounds(choices=("off", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+    )
+    upstream_sasl_username: str = key("upstream.sasl.username", "", "The name that the bridge logs in with.")
+    upstream_sasl_password_path: str = key(
+        "upstream.sasl.password.path",
+        "",
+        "File that holds the password and nothing else (a line end is left out), so that no configuration shows it.",
+    )
+
+    # ------------------------------------------------------------------ road embedded
+    embedded_trust_clients: bool = key(
+        "embedded.trust-clients",
+        False,
+        "Serve embedded groups on a cluster that authenticates its clients, although the bridge checks no rights.",
+    )
+    embedded_initial_group_type: str = key(
+        "embedded.initial.group.type",
+        "consumer",
+        "What a group is that a classic client joins first: `consumer` translates its members where that can be "
+        "done, `classic` runs it as a broker does, by its own leader; clients that can't be translated get the "
+        "latter always.",
+        Bounds(choices=("consumer", "classic"), per_group=True),
+    )
+    embedded_topics_refresh_ms: int = key(
+        "embedded.topics.refresh.ms", 5_000, "How often new topics and partitions are looked for.", within(100)
+    )
+    bridges_group: str = key(
+        "bridges.group",
+        "__epochbridge-bridges",
+        "The group at the cluster by which bridges before it notice each other, so that no two serve the same group; "
+        "off for none. The bridge's own login needs READ on it.",
+    )
+    embedded_resume_grace_ms: int = key(
+        "embedded.resume.grace.ms",
+        6_000,
+        "After start without a journal no group gets an assignment before this time, so that survivors come first.",
+        within(0),
+    )
+    gain_wait_max_ms: int = key(
+        "gain.wait.max.ms",
+        5_000,
+        "Longest time that a freed partition waits for the rest of a member's gains.",
+        within(0),
+    )
+    eager_join_hold_max_ms: int = key(
+        "eager.join.hold.max.ms",
+        5_000,
+        "Longest time that an eager member's JoinGroup waits for its partitions.",
+        within(0),
+    )
+    commit_drain_ms: int = key(
+        "commit.drain.ms",
+        5_000,
+        "Time after which a commit whose answer was lost counts as over (at least offsets.commit.timeout.ms).",
+        within(0),
+    )
+    departure_wait_ms: int = key(
+        "departure.wait.ms",
+        1_000,
+        "How long the partitions of a member that said that it leaves wait for whoever comes next, so that a quick "
+        "restart moves nothing and nobody else hears of it; 0 for not at all, as in Kafka.",
+        Bounds(minimum=0, maximum=INT_MAX, per_group=True),
+    )
+    replacement_grace_ms: int = key(
+        "replacement.grace.ms",
+        0,
+        "How long the partitions of a member that left wait for a newcomer of the same client id and host, or of the "
+        "same instance id, so that a rolling restart moves nothing and nobody else hears of it; 0 for not at all.",
+        Bounds(minimum=0, maximum=INT_MAX, per_group=True),
+    )
+    offsets_recommit_ms: int = key(
+        "offsets.recommit.ms",
+        86_400_000,
+        "How often the committed offsets of live embedded groups are committed again, so that they do not expire.",
+        within(1000),
+    )
+
+    # ------------------------------------------------------------------ what survives a restart
+    journal: str = key(
+        "journal",
+        "sqlite",
+        "`sqlite`: embedded groups go on after a restart, kill -9 included; `memory`: they are lost with the process.",
+        Bounds(choices=("sqlite", "memory")),
+    )
+    journal_path: str = key(
+        "journal.path",
+        "",
+        "File of the sqlite journal, in a folder that exists; empty: one for each `listen` and first broker, in "
+        "`$STATE_DIRECTORY` or else in `epochbridge` under `$XDG_STATE_HOME` or `~/.local/state`.",
+    )
+    journal_sync: str = key(
+        "journal.sync",
+        "full",
+        "`full`: every append waits for the disk, so power may fail; `normal`: only the process may.",
+        Bounds(choices=("full", "normal")),
+    )
+    journal_bytes_max: int = key(
+        "journal.bytes.max",
+        1_073_741_824,
+        "Largest journal; beyond it embedded groups refuse new work as on a full disk.",
+        within(65_536, 2**40),
+    )
+    journal_share_group: int = key(
+        "journal.share.group",
+        25,
+        "Most that the members of one group may hold of `journal.bytes.max`, in percent; joins beyond it are told to "
+        "try again, and nobody else notices.",
+        within(1, 100),
+    )
+    journal_share_client: int = key(
+        "journal.share.client",
+        25,
+        "The same for all members whose clients come from one address; raise it where many come through one.",
+        within(1, 100),
+    )
+    journal_recover: bool = key(
+        "journal.recover",
+        False,
+        "Start with a damaged journal, as `serve --recover` does: what is whole of it goes on, the damaged file is "
+        "kept beside it.",
+    )
+
+    # ------------------------------------------------------------------ the event log
+    events_path: str = key("events.path", "", "Folder for the files of the event log; empty: none are written.")
+    events_queue_max: int = key(
+        "events.queue.max", 100_000, "Events that may wait to be written; further ones are dropped.", within()
+    )
+    events_file_bytes_max: int = key(
+        "events.file.bytes.max", 67_108_864, "Size at which the next event file begins.", within(1024)
+    )
+    events_file_age_ms: int = key(
+        "events.file.age.ms", 3_600_000, "Age at which the next event file begins.", within(1000)
+    )
+    events_total_bytes_max: int = key(
+        "events.total.bytes.max",
+        1_073_741_824,
+        "Size of all event files together; beyond it the oldest are deleted.",
+        within(1024, 2**50),
+    )
+    events_total_age_ms: int = key(
+        "events.total.age.ms", 604_800_000, "Age beyond which event files are deleted.", within(1000, 2**50)
+    )
+    events_topic: str = key(
+        "events.topic",
+        "",
+        "Topic that events are sent to as well; empty: none. Needs the extra `demo` (its client library).",
+    )
+    events_bootstrap: Names = names(
+        "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."
+    )
+    events_spool_path: str = key(
+        "events.spool.path", "epochbridge-events-spool", "Folder that keeps events while the topic is away."
+    )
+    events_spool_bytes_max: int = key(
+        "events.spool.bytes.max",
+        268_435_456,
+        "Size of what is kept there; beyond it events for the topic are dropped.",
+        within(65_536, 2**50),
+    )
+
+    # ------------------------------------------------------------------ rebalances measured and traced
+    metrics_rebalances: bool = key(
+        "metrics.rebalances", True, "Follow all groups, and measure their rebalances at /metrics of the admin API."
+    )
+    otel_endpoint: str = key(
+        "otel.endpoint",
+        "",
+        "URL of an OpenTelemetry collector that gets a trace of each rebalance; empty: none. Needs the extra `otel`.",
+    )
+    otel_protocol: str = key(
+        "otel.protocol",
+        "http/protobuf",
+        "OTLP over HTTP (port 4318 as a rule) or gRPC (4317).",
+        Bounds(choices=("http/protobuf", "grpc")),
+    )
+    otel_headers: Names = names(
+        "otel.headers", (), "Headers to send to the collector, NAME=VALUE each; never shown.", Bounds(is_secret=True)
+    )
+
+
+KEYS: Mapping[str, Key] = {one.name: one for one in map(describe, fields(Settings))}
+"""Every key by its name, Kafka's own first."""

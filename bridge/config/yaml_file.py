@@ -1,0 +1,115 @@
+"""A configuration file as entries that remember their lines: the file read, its YAML taken apart.
+
+It must not know which keys there are or what they mean.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from bridge.config.entries import Entry, Scalar, Written, WrittenFile
+from bridge.config.faults import ConfigError, Fault, FaultCode
+
+RULES = "groups"
+FILE_BYTES_MAX = 1_048_576
+
+
+def read_file(path: Path) -> WrittenFile:
+    """Read one YAML file; raises ConfigError when it can't be read or is no mapping of keys."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(FILE_BYTES_MAX + 1)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _unreadable(path, f"can't be read ({problem})", "a readable UTF-8 file") from None
+    if len(text) > FILE_BYTES_MAX:
+        raise _unreadable(path, f"longer than {FILE_BYTES_MAX} characters", "a configuration file")
+    return read_text(text, str(path))
+
+
+def _unreadable(path: Path, seen: str, allowed: str) -> ConfigError:
+    fault = Fault(code=FaultCode.UNREADABLE, source=str(path), key="", seen=seen, allowed=allowed, line=0)
+    return ConfigError([fault])
+
+
+def read_text(text: str, source: str) -> WrittenFile:
+    """Read YAML text; `source` names it in faults."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        seen = "brackets within brackets, or lists within lists, too deep to be read"
+        raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = mark.line + 1 if isinstance(mark, yaml.Mark) else 0
+        seen = str(getattr(problem, "problem", problem))
+        raise ConfigError([_fault(FaultCode.NOT_YAML, source, line, seen, "YAML, one `key: value` a line")]) from None
+    if node is None:
+        return WrittenFile(source, {}, ())
+    return _read_root(node, source)
+
+
+def _read_root(node: yaml.Node, source: str) -> WrittenFile:
+    entries: dict[str, Entry] = {}
+    rules: list[tuple[int, Mapping[str, Entry]]] = []
+    for key, line, value in _pairs(node, source):
+        if key == RULES:
+            rules += [(_line(rule), _read_rule(rule, source)) for rule in _items(value, source)]
+        else:
+            entries[key] = Entry(_read_value(value, source), line)
+    return WrittenFile(source, entries, tuple(rules))
+
+
+def _read_rule(node: yaml.Node, source: str) -> dict[str, Entry]:
+    return {key: Entry(_read_value(value, source), line) for key, line, value in _pairs(node, source)}
+
+
+def _pairs(node: yaml.Node, source: str) -> list[tuple[str, int, yaml.Node]]:
+    if not isinstance(node, yaml.MappingNode):
+        raise ConfigError(
+            [_fault(FaultCode.NOT_YAML, source, _line(node), "no mapping here", "one `key: value` a line")]
+        )
+    seen: set[str] = set()
+    pairs: list[tuple[str, int, yaml.Node]] = []
+    for key_node, value in node.value:
+        key = str(key_node.value)
+        if key in seen:
+            fault = _fault(FaultCode.NOT_YAML, source, _line(key_node), f"`{key}` is written twice", "each key once")
+            raise ConfigError([fault])
+        seen.add(key)
+        pairs.append((key, _line(key_node), value))
+    return pairs
+
+
+def _items(node: yaml.Node, source: str) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    raise ConfigError(
+        [_fault(FaultCode.WRONG_RULE, source, _line(node), f"`{RULES}` is no list", "a list of rules, `- match: …`")]
+    )
+
+
+def _read_value(node: yaml.Node, source: str) -> Written:
+    if isinstance(node, yaml.SequenceNode):
+        return tuple(_scalar(item, source) for item in node.value)
+    return _scalar(node, source)
+
+
+def _scalar(node: yaml.Node, source: str) -> Scalar:
+    try:
+        value = yaml.SafeLoader("").construct_object(node) if isinstance(node, yaml.ScalarNode) else node
+    except (yaml.YAMLError, ValueError):
+        # A tag that nobody knows, or text that is not what its tag or form says: 2026-99-99, a number of 5,000 digits.
+        value = node
+    if value is None or isinstance(value, int | bool | str | float):
+        return value
+    fault = _fault(FaultCode.WRONG_KIND, source, _line(node), "a nested value", "a number, a word or a list of words")
+    raise ConfigError([fault])
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _fault(code: FaultCode, source: str, line: int, seen: str, allowed: str) -> Fault:
+    return Fault(code=code, source=source, key="", seen=seen, allowed=allowed, line=line)

@@ -1,0 +1,120 @@
+"""The composition root: what it puts together, and how it says that it can't."""
+
+import re
+import socket
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+import trio
+
+from bridge.app.composition import FRESH_IDS, AppError, closed_reason, fresh_member_id, make_owner, serve
+from bridge.config.configuration import Config
+from bridge.config.keys import Settings
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.entrance import Entrance
+from bridge.net.settings import ProxySettings
+from bridge.session.directory import Address, Advertised, Directory
+from bridge.wire.sasl import Credentials, Mechanism
+from tests.support.scripted_broker import ScriptedBroker
+from translators.dialects.errors import ErrorCode
+
+LOOPBACK = "127.0.0.1"
+
+
+def config_for(port: int, listen_port: int = 0) -> Config:
+    """A bridge on loopback in front of a broker, without an admin API."""
+    return Config(
+        Settings(
+            bootstrap=(f"{LOOPBACK}:{port}",),
+            listen=f"{LOOPBACK}:{listen_port}",
+            admin_listen="off",
+            drain_timeout_ms=100,
+            connect_timeout_ms=200,
+        )
+    )
+
+
+def test_member_ids_are_kafkas_and_differ() -> None:
+    """22 characters of URL-safe base64, as Kafka's tools can take them: none begins with a dash."""
+    ids = {fresh_member_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", member_id) for member_id in ids)
+
+
+def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
+    """K1.17, which tools and filters of logs know."""
+    endings = {FRESH_IDS.ending() for _ in range(100)}
+    assert len(endings) == 100
+    assert {UUID(ending).version for ending in endings} == {4}
+    assert all(str(UUID(ending)) == ending for ending in endings)
+
+
+def test_no_assignment_before_the_grace_after_start() -> None:
+    """Decision 9."""
+    assert make_owner(Config(Settings(embedded_resume_grace_ms=700)), 1_000).shard.no_assignment_before_ms == 1_700
+
+
+LOGIN = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word")
+
+
+@pytest.mark.parametrize(
+    ("entrance", "trusts", "credentials", "code"),
+    [
+        (Entrance.LOGIN, False, None, "EB-APP-002"),
+        (Entrance.LOGIN, False, LOGIN, "EB-APP-002"),
+        (Entrance.LOGIN, True, None, "EB-APP-004"),
+        (Entrance.LOGIN, True, LOGIN, None),
+        (Entrance.OPEN, False, None, None),
+        (Entrance.OPEN, True, None, None),
+        (Entrance.UNKNOWN, False, None, "retry"),
+        (Entrance.UNKNOWN, False, LOGIN, "retry"),
+        (Entrance.UNKNOWN, True, None, "retry"),
+        (Entrance.UNKNOWN, True, LOGIN, None),
+    ],
+)
+def test_embedded_road_fails_closed_and_judges_on_proof_only(
+    entrance: Entrance, trusts: bool, credentials: Credentials | None, code: str | None
+) -> None:
+    """A cluster that authenticates its clients is not served unless the operator says so, and lets the bridge ask.
+
+    Where neither is known, clients come again: GROUP_AUTHORIZATION_FAILED ends a KIP-848 client for good.
+    """
+    settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0), credentials=credentials)
+    directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
+    cluster = UpstreamCluster(settings, directory, lambda _: True)
+    cluster.recall(entrance)
+    refusal = closed_reason(Config(replace(Settings(), embedded_trust_clients=trusts)), cluster)
+    if code == "retry":
+        assert refusal is not None
+        assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return
+    assert (None if refusal is None else refusal.reason.partition(":")[0]) == code
+    assert refusal is None or refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
+    """One line once clients may come, naming where."""
+    lines: list[str] = []
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+
+        def ready(line: str) -> None:
+            lines.append(line)
+            nursery.cancel_scope.cancel()
+
+        with trio.fail_after(10):
+            await serve(config_for(broker.port), ready=ready)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"epochbridge ready: clients {LOOPBACK}:")
+
+
+async def test_taken_port_is_told() -> None:
+    """Which address, and a stable code."""
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(AppError, match=rf"EB-NET-020.*{port}"), trio.fail_after(10):
+            await serve(config_for(1, port), ready=lambda _: None)

@@ -1,0 +1,162 @@
+"""The configuration decides whether there is an event log; where there is, the bridge's life is in it."""
+
+from pathlib import Path
+
+import pytest
+from trio.testing import MockClock
+
+from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
+from bridge.app.composition import make_owner
+from bridge.app.events import EventWatch, Watch, events_folder, file_limits, watched
+from bridge.config.configuration import Config
+from bridge.config.keys import Settings
+from bridge.coordinators.owner import GroupOwner
+from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.sinks import SinkUnusable
+from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.request_times import TimedGroups
+from bridge.telemetry.schema.facts import (
+    BridgeStarted,
+    BridgeStopped,
+    Fact,
+    OperatorActed,
+    RebalanceBegan,
+    RebalanceEnded,
+    TopicsSeen,
+)
+from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
+from tests.support.embedded_world import embedded_world
+from tests.support.logged_events import read_events
+from tests.support.owned_group import TOPIC
+from tests.support.proxy import NoGroups
+
+
+class Commands:
+    async def remove_members(self, removal: Removal) -> RemovalResult | None:
+        return None
+
+    async def convert(self, conversion: Conversion) -> ConversionResult | None:
+        return None
+
+
+def _config(folder: Path) -> Config:
+    return Config(settings=Settings(events_path=str(folder)))
+
+
+def _owner(config: Config) -> GroupOwner:
+    return make_owner(config, 0)
+
+
+def _facts(folder: Path) -> list[Fact]:
+    return [event.fact for event in read_events(folder)]
+
+
+def test_without_a_place_nothing_is_overheard() -> None:
+    """The bridge is as it was."""
+    config = Config(settings=Settings(metrics_rebalances=False))
+    with watched(config, _owner(config)) as watch:
+        groups, commands = NoGroups(), Commands()
+        assert type(watch) is Watch
+        assert (watch.over_requests(groups), watch.over_commands(commands)) == (groups, commands)
+        assert type(watch.passing()) is PassingLog
+        watch.begin()
+
+
+def test_life_of_the_bridge_is_in_the_log(tmp_path: Path) -> None:
+    """It began, and it stopped; what it was asked to do is between."""
+    config = _config(tmp_path)
+    with watched(config, _owner(config)) as watch:
+        watch.begin()
+    started, stopped = _facts(tmp_path)
+    assert isinstance(started, BridgeStarted)
+    assert (started.is_revived, stopped) == (False, BridgeStopped(reason="asked to"))
+
+
+def test_end_by_an_error_is_told_with_its_name(tmp_path: Path) -> None:
+    """A crash that still had time to speak."""
+    config = _config(tmp_path)
+    with pytest.raises(ZeroDivisionError), watched(config, _owner(config)):
+        raise ZeroDivisionError
+    assert _facts(tmp_path) == [BridgeStopped(reason="ZeroDivisionError")]
+
+
+def test_rebalance_of_the_run_before_is_interrupted(tmp_path: Path) -> None:
+    """A crash in the middle of it."""
+    began = RebalanceBegan(group_id="g", road=Road.EMBEDDED, rebalance_id="old")
+    (tmp_path / "events-00-000001.jsonl").write_bytes(encode_event(Event(Stamp("00", 1, 1, 1), began)))
+    config = _config(tmp_path)
+    with watched(config, _owner(config)) as watch:
+        watch.begin()
+    (ended,) = [fact for fact in _facts(tmp_path) if isinstance(fact, RebalanceEnded)]
+    assert (ended.rebalance_id, ended.outcome) == ("old", Outcome.INTERRUPTED)
+
+
+async def test_operators_orders_are_told_unless_only_tried(tmp_path: Path) -> None:
+    """A dry run changes nothing."""
+    config = _config(tmp_path)
+    with watched(config, _owner(config)) as watch:
+        commands = watch.over_commands(Commands())
+        await commands.remove_members(Removal(group="g", member_ids=("a",), instance_ids=("b",)))
+        await commands.convert(Conversion(group="g", to="classic", is_dry_run=True))
+        await commands.convert(Conversion(group="g", to="classic", is_dry_run=False))
+    told = [fact for fact in _facts(tmp_path) if isinstance(fact, OperatorActed)]
+    assert [(one.action, one.members) for one in told] == [
+        (OperatorAction.REMOVE_MEMBERS, ("a", "b")),
+        (OperatorAction.CONVERT, ()),
+    ]
+
+
+def test_place_that_is_none_is_refused(tmp_path: Path) -> None:
+    """One sentence, at the start."""
+    (tmp_path / "file").write_bytes(b"")
+    config = _config(tmp_path / "file")
+    with pytest.raises(SinkUnusable, match=r"^EB-EVENTS-001"), watched(config, _owner(config)):
+        pass
+
+
+def test_topic_keeps_a_spool_where_it_is_told_to(tmp_path: Path) -> None:
+    """And needs no broker to start."""
+    (tmp_path / "file").write_bytes(b"")
+    settings = Settings(
+        events_topic="events", events_bootstrap=("127.0.0.1:1",), events_spool_path=str(tmp_path / "file")
+    )
+    config = Config(settings=settings)
+    with pytest.raises(SinkUnusable, match=r"^EB-EVENTS-008"), watched(config, _owner(config)):
+        pass
+
+
+def test_limits_are_those_of_the_configuration() -> None:
+    """Milliseconds there, seconds here."""
+    limits = file_limits(Config(settings=Settings(events_file_age_ms=5_000, events_total_bytes_max=7)))
+    assert (limits.file_age_max_s, limits.total_bytes_max) == (5, 7)
+
+
+def test_rebalances_are_measured_without_a_place_for_events(tmp_path: Path) -> None:
+    """The metrics want to know, though nobody keeps events."""
+    config = Config()
+    with watched(config, _owner(config)) as watch:
+        assert type(watch) is EventWatch
+        assert type(watch.over_requests(NoGroups())) is TimedGroups
+        assert watch.event_counts().keys() == {"written", "dropped", "lost"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_of_events_is_told_in_full(tmp_path: Path) -> None:
+    """Others on the machine stand elsewhere."""
+    assert events_folder(_config(tmp_path)) == str(tmp_path)
+    assert Path(events_folder(_config(Path("events")))).is_absolute()
+    assert events_folder(Config()) == ""
+
+
+async def test_topics_are_told_once_the_engine_can_deal_them_out(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """A look for groups that pass is one for the embedded ones too: neither hears of a topic before the other."""
+    config = _config(tmp_path)
+    async with embedded_world() as world:
+        with watched(config, world.groups.owner) as watch:
+            watch.begin()
+            await world.groups.look_at_topics()
+            topics = world.groups.owner.shard.topics.values()
+    told = [fact for fact in _facts(tmp_path) if isinstance(fact, TopicsSeen)]
+    assert [(one.topics, one.partition_counts) for one in told] == [((TOPIC,), (6,))]
+    assert [topic.name for topic in topics] == [TOPIC]

@@ -1,0 +1,87 @@
+"""One error out of many tasks, and what the rooms refuse of a configuration."""
+
+import gc
+
+import pytest
+
+from bridge.admin.contracts import AdminError
+from bridge.app.composition import AppError
+from bridge.app.process import COLLECTOR_THRESHOLDS, LogChoice, calm_collector, find_faults, first_known, run_bridge
+from bridge.config.configuration import Config, load
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.net.listener import CannotListen
+
+FAULTY = ConfigError([Fault(code=FaultCode.MISSING, source="configuration", key="listen", seen="x", allowed="y")])
+REFUSED = AppError("EB-NET-020: the port is taken")
+
+
+@pytest.mark.parametrize("known", [FAULTY, REFUSED, KeyboardInterrupt()])
+def test_known_error_comes_out_of_nested_groups(known: BaseException) -> None:
+    """However many nurseries it went through."""
+    assert first_known(BaseExceptionGroup("a", [BaseExceptionGroup("b", [known])])) is known
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        (CannotListen("EB-NET-020: 127.0.0.1:1 is taken"), "EB-NET-020: 127.0.0.1:1 is taken"),
+        (AdminError("EB-ADMIN-001", "taken"), "EB-ADMIN-001: taken"),
+    ],
+)
+def test_listener_that_failed_in_a_task_is_the_operators_to_mend(room: Exception, text: str) -> None:
+    """A taken port is no bug, though a nursery wraps it."""
+    found = first_known(ExceptionGroup("a", [room]))
+    assert (type(found), str(found)) == (AppError, text)
+
+
+def test_bug_beside_a_known_error_is_not_hidden() -> None:
+    """The group stays whole."""
+    group = BaseExceptionGroup("a", [REFUSED, KeyError("odd")])
+    assert first_known(group) is group
+
+
+def test_sound_configuration_has_no_faults() -> None:
+    """Nothing to mend."""
+    assert find_faults(load(None, {}, ["bootstrap=127.0.0.1:9092", "admin.listen=off"])) == []
+
+
+def test_every_wrong_address_is_named() -> None:
+    """All at once, each once."""
+    config = load(None, {}, ["bootstrap=127.0.0.1:9092,nope", "listen=x", "admin.listen=9190", "listen.ports=1"])
+    assert [(fault.key, fault.seen) for fault in find_faults(config)] == [
+        ("listen", "'x' is no address"),
+        ("bootstrap", "'nope' is no address"),
+        ("admin.listen", "'9190' is no address"),
+    ]
+
+
+def test_what_only_rooms_know_is_named() -> None:
+    """Ports and assignors."""
+    config = load(None, {}, ["bootstrap=h:1", "listen.ports=1", "group.consumer.assignors=uniform,wild"])
+    assert [fault.key for fault in find_faults(config)] == ["listen.ports", "group.consumer.assignors"]
+
+
+def test_configuration_without_broker_does_not_start() -> None:
+    """The error is a plain one, whichever task it came from."""
+    with pytest.raises(ConfigError, match="bootstrap"):
+        run_bridge(Config(), LogChoice("json", "error"), print)
+
+
+def test_wrong_addresses_are_refused_at_once_and_together() -> None:
+    """Before a port is opened or the cluster asked for, which may take ten seconds."""
+    config = load(None, {}, ["bootstrap=127.0.0.1:1", "listen=x", "admin.listen=nope"])
+    with pytest.raises(ConfigError) as refused:
+        run_bridge(config, LogChoice("json", "error"), print)
+    assert [fault.key for fault in refused.value.faults] == ["listen", "admin.listen"]
+
+
+def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:
+    """Requests under way are young objects by the thousand, and no garbage."""
+    before = gc.get_threshold()
+    try:
+        calm_collector()
+        assert gc.get_threshold() == COLLECTOR_THRESHOLDS
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

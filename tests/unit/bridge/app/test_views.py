@@ -1,0 +1,177 @@
+"""Groups as the admin room shows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from bridge.admin.contracts import GroupSummary, TopicPartitions
+from bridge.app.views import AppSnapshots
+from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.owner import GroupOwner
+from bridge.engine.settings import EngineSettings
+from bridge.net.proxy import Proxy
+from bridge.telemetry.metrics import GroupCount
+from tests.support.led_group import LedClient, form
+from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
+from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+
+
+@dataclass
+class _Gate:
+    bypassed: Mapping[GroupId, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Offsets:
+    told: dict[GroupId, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Groups:
+    owner: GroupOwner
+    gate: _Gate
+    offsets: _Offsets = field(default_factory=_Offsets)
+    bridges: None = None
+
+
+@dataclass
+class _Cluster:
+    is_reachable: bool
+
+
+@dataclass
+class _Proxy:
+    is_ready: bool
+    cluster: _Cluster
+
+
+def _snapshots(
+    group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, *, ready: bool = True, reachable: bool = True
+) -> AppSnapshots:
+    groups = cast(EmbeddedGroups, _Groups(group.owner, _Gate(bypassed or {})))
+    return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))))
+
+
+def test_mixed_group_shows_generation_of_classic_members_only() -> None:
+    """A consumer member has an epoch and no generation."""
+    group = OwnedGroup(partitions=2)
+    classic, native = ClassicClient(group), ConsumerClient(group, "native")
+    classic.join()
+    native.beat()
+    classic.beat()
+    classic.join()
+    native.beat()
+    view = _snapshots(group).group("g")
+    assert view is not None
+    shown = {member.member_id: member for member in view.members}
+    old, new = shown[classic.member_id], shown["native"]
+    assert (old.protocol, old.state, old.generation) == ("classic", "Stable", classic.generation)
+    assert (new.protocol, new.state, new.generation, new.member_epoch) == ("consumer", "Stable", None, native.epoch)
+    assert old.assigned == (TopicPartitions("t", (next(iter(classic.owned)).partition,)),)
+    assert old.target == old.assigned
+    assert view.summary.member_count == 2
+    assert view.summary.not_convertible is not None
+    assert view.summary.not_convertible.startswith("1 members of group g speak the consumer protocol")
+    assert list(_snapshots(group).counts()) == [
+        GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
+    ]
+
+
+def test_classic_group_is_listed_and_counted_beside_the_others() -> None:
+    """Run by its own leader, and yet coordinated by the bridge."""
+    group = OwnedGroup(partitions=2)
+    (ref,) = group.send(
+        JoinGroup(
+            group_id=GroupId("workers"),
+            member_id=MemberId(""),
+            instance_id=None,
+            protocol_type="connect",
+            protocols=(Protocol("sessioned", b""),),
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=60_000,
+            needs_member_id=False,
+        )
+    )
+    group.wait(0)
+    assert group.answer(ref, JoinGroupReply).error is ErrorCode.NONE
+    snapshots = _snapshots(group)
+    (summary,) = snapshots.groups()
+    assert summary == GroupSummary(
+        group_id="workers",
+        road="embedded",
+        type="classic",
+        state="CompletingRebalance",
+        group_epoch=1,
+        assignment_epoch=0,
+        assignor="sessioned",
+        member_count=1,
+        not_convertible="protocol type 'connect' of group workers is not 'consumer': its own leader computes",
+    )
+    view = snapshots.group("workers")
+    assert view is not None
+    assert [member.client_id for member in view.members] == ["client"]
+    assert view.summary == summary
+    assert list(snapshots.counts()) == [
+        GroupCount(
+            group_id="workers", state="CompletingRebalance", group_type="classic", classic_members=1, consumer_members=0
+        )
+    ]
+
+
+def test_reason_why_a_group_stays_classic_goes_with_who_is_in_it() -> None:
+    """The list is asked for every second: members' bytes are read again when the group has moved, and then they are."""
+    group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True))
+    snapshots = _snapshots(group)
+    range_members = [LedClient(group), LedClient(group)]
+    form(group, range_members)
+    assert [one.not_convertible for one in snapshots.groups()] == [None]
+    for client in range_members:
+        client.leave()
+    own = LedClient(group, "own")
+    form(group, [own])
+    (summary,) = snapshots.groups()
+    assert summary.not_convertible == "assignor 'own' of group g has no server-side equivalent: its own leader computes"
+
+
+def test_bypassed_group_is_shown_with_its_reason() -> None:
+    """Decision 5: an operator sees why clients are refused."""
+    group = OwnedGroup()
+    snapshots = _snapshots(group, {GroupId("b"): "somebody else"})
+    assert snapshots.groups() == [
+        GroupSummary(
+            group_id="b",
+            road="embedded",
+            type="consumer",
+            state="Bypassed",
+            group_epoch=0,
+            assignment_epoch=0,
+            assignor="",
+            member_count=0,
+            reason="somebody else",
+        )
+    ]
+    assert snapshots.group("b") is not None
+    assert snapshots.group("unknown") is None
+
+
+def test_readiness_names_the_cause() -> None:
+    """Not ready while draining or while no broker answers."""
+    group = OwnedGroup()
+    assert _snapshots(group).readiness() == ()
+    assert _snapshots(group, ready=False).readiness() == ("the bridge is draining",)
+    assert _snapshots(group, ready=False, reachable=False).readiness() == ("no broker of the bootstrap list answers",)
+
+
+def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
+    """Unless the group is refused, which says more."""
+    group = OwnedGroup(partitions=2)
+    ConsumerClient(group, "native").beat()
+    gate, offsets = _Gate({}), _Offsets({GroupId("g"): "somebody reset them"})
+    snapshots = AppSnapshots(
+        cast(EmbeddedGroups, _Groups(group.owner, gate, offsets)), cast(Proxy, _Proxy(True, _Cluster(True)))
+    )
+    assert [summary.reason for summary in snapshots.groups()] == ["somebody reset them"]
+    gate.bypassed = {GroupId("g"): "foreign members"}
+    assert [summary.reason for summary in snapshots.groups()] == ["foreign members"]

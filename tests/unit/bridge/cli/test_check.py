@@ -1,0 +1,98 @@
+"""`check-config` over real files, once as a process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bridge.cli.main import run
+
+GOOD = """\
+bootstrap: 127.0.0.1:9092
+limits.idle.ms: 5000
+groups:
+  - match: "orders-*"
+    road: embedded
+"""
+BAD = """\
+bootstrap: ["127.0.0.1:9092", nope]
+listen: 127.0.0.1:x
+group.consumer.assignors: [uniform, wild]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a test writes its configuration."""
+    return tmp_path / "bridge.yaml"
+
+
+def test_good_file_is_ok_and_summarised(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What differs from the defaults, and the rules."""
+    file.write_text(GOOD)
+    assert run(["check-config", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == [
+        f"{file}: ok",
+        "  bootstrap: 127.0.0.1:9092",
+        "  limits.idle.ms: 5000",
+        "  groups orders-*: road embedded",
+    ]
+    assert shown.err == ""
+
+
+def test_file_without_rules_says_what_that_means(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All groups pass."""
+    file.write_text("bootstrap: h:1\n")
+    assert run(["check-config", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "  no group rules: every group takes road pass"
+
+
+def test_faults_that_rooms_find_have_their_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """File, line, key, value seen, what is allowed, code; status 2."""
+    file.write_text(BAD)
+    assert run(["check-config", str(file)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines()[:-1] == [
+        f"Error: EB-CLI-005: {file}: 3 faults",
+        f"  {file}:2: listen: '127.0.0.1:x' is no address; allowed: HOST:PORT [EB-CONFIG-004]",
+        f"  {file}:1: bootstrap: 'nope' is no address; allowed: HOST:PORT [EB-CONFIG-004]",
+        f"  {file}:3: group.consumer.assignors: no assignor is named 'wild'; allowed: range, uniform [EB-CONFIG-004]",
+    ]
+
+
+def test_missing_broker_is_a_fault(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty file can't serve."""
+    file.write_text("")
+    assert run(["check-config", str(file)]) == 2
+    assert "bootstrap: nothing is given" in capsys.readouterr().err
+
+
+def test_environment_is_put_over_the_file(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As serve does, and the fault says where the value is from."""
+    file.write_text(GOOD)
+    monkeypatch.setenv("EPOCHBRIDGE_LIMITS_IDLE_MS", "soon")
+    assert run(["check-config", str(file)]) == 2
+    assert "  environment: limits.idle.ms: 'soon' is of another kind; " in capsys.readouterr().err
+
+
+def test_process_says_all_faults_and_ends_with_2(file: Path) -> None:
+    """The real command."""
+    file.write_text("bootstrap: h:1\nno.such.key: 1\nlimits.idle.ms: soon\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "bridge", "check-config", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    lines = ran.stderr.splitlines()
+    assert (ran.returncode, ran.stdout, lines[0]) == (2, "", f"Error: EB-CLI-005: {file}: 2 faults")
+    assert [line.split()[:2] for line in lines[1:3]] == [
+        [f"{file}:2:", "no.such.key:"],
+        [f"{file}:3:", "limits.idle.ms:"],
+    ]

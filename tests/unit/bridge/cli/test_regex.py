@@ -1,0 +1,48 @@
+"""`verify-regex` against librdkafka's mock cluster."""
+
+from collections.abc import Iterator
+
+import confluent_kafka
+import pytest
+
+from bridge.cli.main import run
+
+TOPICS = ("orders", "orders-eu", "refunds")
+
+
+@pytest.fixture(scope="module")
+def mock_bootstrap() -> Iterator[str]:
+    """A cluster with a few topics, alive as long as its producer is."""
+    host = confluent_kafka.Producer({"test.mock.num.brokers": 1})
+    for topic in TOPICS:
+        # The mock makes a topic when somebody asks for it.
+        host.list_topics(topic, timeout=10)
+    brokers = host.list_topics(timeout=10).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    host.flush(1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching"),
+    [("orders", ["orders"]), ("orders.*", ["orders", "orders-eu"]), ("o|refunds", ["refunds"]), ("der", [])],
+)
+def test_whole_names_that_match_are_printed(
+    pattern: str, matching: list[str], mock_bootstrap: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One a line, in order; nothing on standard output where nothing matches."""
+    assert run(["verify-regex", pattern, "--bootstrap", mock_bootstrap]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == matching
+    assert ("No topic" in shown.err) is (not matching)
+
+
+def test_bad_pattern_is_a_failure_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """No cluster is needed to see that; Java's lookahead is not RE2."""
+    assert run(["verify-regex", "(?!internal).*", "--bootstrap", "127.0.0.1:1"]) == 1
+    assert capsys.readouterr().err.startswith("Error: EB-CLI-007: the pattern '(?!internal).*' can't be read: ")
+
+
+def test_bootstrap_that_is_no_address_is_called_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, as for the same mistake in `serve`."""
+    assert run(["verify-regex", "a", "--bootstrap", "nope"]) == 2
+    assert "nope" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""Configuration files: on the disk, and their YAML with lines."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.config.entries import Entry, WrittenFile
+from bridge.config.faults import ConfigError, FaultCode
+from bridge.config.yaml_file import read_file, read_text
+
+
+def test_file_is_read_under_its_own_name(tmp_path: Path) -> None:
+    """Faults name it."""
+    path = tmp_path / "bridge.yaml"
+    path.write_text("listen: x:1\n", encoding="utf-8")
+    assert read_file(path) == WrittenFile(str(path), {"listen": Entry("x:1", 1)}, ())
+
+
+def test_missing_and_binary_files_are_faults(tmp_path: Path) -> None:
+    """No traceback for a wrong path."""
+    binary = tmp_path / "b"
+    binary.write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "none", binary, tmp_path):
+        with pytest.raises(ConfigError) as caught:
+            read_file(path)
+        assert caught.value.faults[0].code is FaultCode.UNREADABLE
+
+
+def test_entries_remember_their_lines() -> None:
+    """A fault has to point at a line."""
+    written = read_text("# first\na: 1\nb: [x, y]\ngroups:\n  - match: m\n", "f")
+    assert written == WrittenFile("f", {"a": Entry(1, 2), "b": Entry(("x", "y"), 3)}, ((5, {"match": Entry("m", 5)}),))
+
+
+def test_empty_file_is_no_fault() -> None:
+    """Everything has a default."""
+    assert read_text("", "f") == WrittenFile("f", {}, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a: [1", FaultCode.NOT_YAML),
+        ("- a\n", FaultCode.NOT_YAML),
+        ("a: 1\na: 2\n", FaultCode.NOT_YAML),
+        ("a: {b: 1}\n", FaultCode.WRONG_KIND),
+        ("groups: x\n", FaultCode.WRONG_RULE),
+    ],
+)
+def test_other_text_is_a_fault(text: str, code: FaultCode) -> None:
+    """What can't be read is said, never guessed."""
+    with pytest.raises(ConfigError) as caught:
+        read_text(text, "f")
+    assert [fault.code for fault in caught.value.faults] == [code]
