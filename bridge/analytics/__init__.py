@@ -1,4 +1,5 @@
 """Tables, a stream, a report and experiments over event logs, by Spark.
 
-Nothing else in the project may import this room; the command line finds it through the entry points.
+It must not know a running bridge, only the words of the event log; nothing imports it, and the command line finds it
+through the entry points.
 """

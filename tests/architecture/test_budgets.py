@@ -1,10 +1,11 @@
-"""Size budgets: file, function, parameters. There is no opt-out list: what is too large is split."""
+"""Size budgets: file, function, parameters. There is no opt-out list: what is too large is split at a name."""
 
 import ast
 
 from tests.architecture.source_tree import ALL_FOLDERS, Function, SourceFile, source_files
 
-FILE_LINES_MAX = 400
+FILE_LINES_MAX = 600
+"""Most files have 100 to 400 lines; above this one asks which idea leaves."""
 FUNCTION_LINES_MAX = 60
 PARAMETERS_MAX = 5
 
@@ -32,18 +33,25 @@ def parameter_count(function: Function, *, is_method: bool) -> int:
     return named - 1 if is_method else named
 
 
-def test_file_stays_within_400_lines() -> None:
+def test_file_stays_within_its_bound() -> None:
     """House rule 8."""
     lines = {str(file.path): len(file.text.splitlines()) for file in source_files(ALL_FOLDERS)}
     assert {path: count for path, count in lines.items() if count > FILE_LINES_MAX} == {}
 
 
+def is_exhaustive_match(function: Function) -> bool:
+    """Say whether a function is one `match` that names every case: `assert_never` ends it, and nothing comes behind."""
+    body = [node for node in function.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    return bool(body) and isinstance(body[-1], ast.Match) and "assert_never" in ast.dump(body[-1].cases[-1])
+
+
 def test_function_stays_within_60_lines() -> None:
-    """House rule 8."""
+    """House rule 8; an exhaustive `match` may be longer, as cutting it would hide a case."""
     lines = {
         f"{file.path}:{function.lineno} {function.name}": function_lines(function)
         for file in source_files(ALL_FOLDERS)
         for function in file.functions()
+        if not is_exhaustive_match(function)
     }
     assert {place: count for place, count in lines.items() if count > FUNCTION_LINES_MAX} == {}
 

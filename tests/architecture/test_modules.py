@@ -1,4 +1,4 @@
-"""What every module has: a docstring of two sentences, a sound name, and a test file in the mirrored place."""
+"""What every module has: a docstring that says what it is for, a sound name, and a test file in the mirrored place."""
 
 import ast
 import re
@@ -8,7 +8,9 @@ from tests.architecture.source_tree import ROOT, SOURCE_FOLDERS, Function, Sourc
 
 BANNED_MODULE_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "core", "types", "misc"}
 BANNED_CLASS_ENDINGS = ("Manager", "Handler", "Helper", "Helpers", "Util", "Utils")
-SENTENCES_MIN = 2
+ROOM_SENTENCES_MIN = 2
+ROOM_DEPTH = 3
+"""`bridge/engine/__init__.py`: the parts of the path of a room's own file."""
 
 
 def sentence_count(text: str) -> int:
@@ -33,12 +35,24 @@ def has_mirror(file: SourceFile) -> bool:
     return single.is_file() or any(folder.glob("test_*.py"))
 
 
-def test_module_says_what_it_knows_and_must_not_know() -> None:
-    """House rule 8: a docstring of two sentences."""
+def test_module_says_what_it_is_for() -> None:
+    """House rule 8: a sentence, which ends."""
     counts = {
         str(file.path): sentence_count(ast.get_docstring(file.tree) or "") for file in source_files(SOURCE_FOLDERS)
     }
-    assert {path: count for path, count in counts.items() if count < SENTENCES_MIN} == {}
+    assert {path: count for path, count in counts.items() if not count} == {}
+
+
+def test_room_says_what_it_knows_and_must_not_know() -> None:
+    """House rule 8: a room is a package right under `bridge` or `translators`."""
+    rooms = (file for file in source_files(SOURCE_FOLDERS) if file.path.name == "__init__.py")
+    words = {
+        str(file.path): " ".join((ast.get_docstring(file.tree) or "").split())
+        for file in rooms
+        if len(file.path.parts) == ROOM_DEPTH
+    }
+    assert [path for path, text in words.items() if sentence_count(text) < ROOM_SENTENCES_MIN] == []
+    assert [path for path, text in words.items() if "must not" not in text] == []
 
 
 def test_module_with_functions_has_mirrored_tests() -> None:
