@@ -138,6 +138,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Gro
         counters=counters,
         failures=failures,
         holds=groups.holds,
+        recalled_topics=lambda: tuple(owner.shard.topics.values()),
     )
     try:
         journal = keep_journal(config, groups, read_environment())

@@ -4,11 +4,12 @@ It must not know clients or groups.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import trio
 
-from bridge.migration.route import Road
+from bridge.migration.route import Road, Router
 from bridge.net.broker_connection import BrokerClosed, connect, exchange
 from bridge.net.clock import now_ms
 from bridge.net.entrance import Entrance, Finding, after, handshake_finding, refusal_finding
@@ -20,6 +21,7 @@ from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
 from bridge.session.client_session import Offered
 from bridge.session.directory import Address, Directory
+from bridge.session.remembered import Remembered
 from bridge.telling import Teller
 from bridge.wire.api_versions import (
     VERSION_ASKED_FIRST,
@@ -37,6 +39,7 @@ from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, 
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import Mechanism, handshake_request, read_handshake
 from bridge.wire.versions import offer
+from translators.dialects.ids import Topic
 
 OWN_CLIENT_ID = "epochbridge"
 OWN_SOFTWARE = ClientSoftware("epochbridge", "0.1.0")
@@ -85,7 +88,7 @@ class UpstreamCluster:
 
     # -------- what an earlier life knew
 
-    def resume(self, text: str) -> None:
+    def resume(self, text: str, topics: Callable[[], Iterable[Topic]] = tuple) -> None:
         """Begin with what an earlier life knew of the same cluster: until a broker answers in this one, it counts.
 
         Listeners are opened for the brokers that had some, so that clients find them where they were.
@@ -94,8 +97,17 @@ class UpstreamCluster:
         if recollection is None or recollection.bootstrap != self._bootstrap_names():
             return
         self._recollection = recollection
-        self._recalled_offer = self._offer(ApiVersionsAnswer(versions=recollection.versions))
         self.recall(recollection.entrance)
+        self._recalled_offer = self._offer(ApiVersionsAnswer(versions=recollection.versions))
+        if self.is_open:
+            # Where the cluster wants a login, only who has proved to be somebody may hear what topics there are.
+            router = Router(self._settings.rules)
+            remembered = Remembered(
+                addresses=self.directory.ours,
+                topics=topics,
+                is_ours=lambda group_id: router.road(group_id) is not Road.PASS,
+            )
+            self._recalled_offer = replace(self._recalled_offer, remembered=remembered)
         for broker in recollection.brokers:
             self.learn((broker,))
 

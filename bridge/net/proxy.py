@@ -5,7 +5,7 @@ It must not know what a group is; whoever answers for groups is given to it.
 
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -41,7 +41,7 @@ from bridge.supervision import (
     start_job,
 )
 from bridge.telling import REPEAT_MS, Teller
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, Topic
 
 PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
@@ -66,6 +66,8 @@ class Backstage:
     recalled: str | None = None
     """What an earlier life knew of the cluster, see `recollection`; `keep` takes what the next one shall know."""
     keep: Callable[[str], None] = lambda _: None
+    recalled_topics: Callable[[], Iterable[Topic]] = tuple
+    """The topics that this earlier life saw."""
 
 
 class Proxy:
@@ -106,7 +108,7 @@ class Proxy:
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.teller)
         self.cluster.keep = backstage.keep
         if backstage.recalled is not None:
-            self.cluster.resume(backstage.recalled)
+            self.cluster.resume(backstage.recalled, backstage.recalled_topics)
         start_job(nursery, self._house.failures, DOORMAN, self._house.doorman.run)
         self._start_accepting(first, None)
 

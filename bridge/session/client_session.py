@@ -15,6 +15,7 @@ from bridge.session.contracts import Hear, Passing
 from bridge.session.group_requests import Embedded, GroupRequests, Misread
 from bridge.session.limits import Limits
 from bridge.session.outbox import Outbox, Slot
+from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
 from bridge.wire.answer_sizes import asks_for_records, with_max_bytes
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
@@ -40,6 +41,8 @@ class Offered:
 
     broker: VersionTable
     answer: ApiVersionsAnswer
+    remembered: Remembered | None = None
+    """What stands in for the broker's other answers, as long as none has been heard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +147,7 @@ class ClientSession:
         if is_of_other_kind(header.api_key):
             return self._other_kind(head)
         if carries_addresses(header.api_key, header.api_version):
-            return self._rewritten(head)
+            return self._from_memory(head, offered.remembered) or self._rewritten(head)
         if header.api_key == ApiKey.SASL_HANDSHAKE:
             self.says_it_authenticates = True
         return Relayed(self._reserve_stream(header))
@@ -167,6 +170,20 @@ class ClientSession:
         if slot.api_key == ApiKey.HEARTBEAT and isinstance(reply, HeartbeatReply):
             return heartbeat_reply(slot.api_version, slot.correlation_id, reply.error)
         return encode_reply(slot.api_key, slot.api_version, slot.correlation_id, reply)
+
+    def _from_memory(self, head: Head, remembered: Remembered | None) -> Decision | None:
+        header = head.header
+        if remembered is None or head.left:
+            return None
+        try:
+            answer = remembered.answer(header, head.data, self.limits.elements_max)
+        except MalformedFrame as error:
+            return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
+        if answer is None:
+            return None
+        slot = self._reserve(header)
+        self.outbox.fill(slot, answer)
+        return Answered(slot)
 
     def _rewritten(self, head: Head) -> Decision:
         header, data = head.header, None

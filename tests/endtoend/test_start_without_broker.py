@@ -12,6 +12,8 @@ from typing import TypeVar
 import pytest
 
 from bridge.wire.apis import ApiKey
+from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
+from bridge.wire.codec.record import Fields, Record
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT
@@ -48,15 +50,24 @@ class Client:
 
     def ask(self, api_key: ApiKey, version: int, request: Request, kind: type[ReplyT]) -> ReplyT:
         """The answer to one request."""
-        self._socket.sendall(encode_request(api_key, version, 1, "client", request))
-        size = int.from_bytes(self._take(LENGTH_BYTES))
-        _, reply = decode_reply(api_key, version, self._take(size))
+        _, reply = decode_reply(
+            api_key, version, self._exchange(encode_request(api_key, version, 1, "client", request))
+        )
         assert isinstance(reply, kind)
         return reply
+
+    def look_up(self, api_key: ApiKey, version: int, fields: Fields) -> Record:
+        """The answer to a request that is no group's."""
+        frame = whole_request_frame(api_key, version, 1, "client", fields)
+        return read_reply_fields(api_key, version, self._exchange(frame))[1]
 
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+
+    def _exchange(self, frame: bytes) -> bytes:
+        self._socket.sendall(frame)
+        return self._take(int.from_bytes(self._take(LENGTH_BYTES)))
 
     def _take(self, size: int) -> bytes:
         data = b""
@@ -120,6 +131,23 @@ def bridge(tmp_path: Path) -> Iterator[tuple[MortalBridge, int]]:
     mortal.kill()
 
 
+def find_its_way(place: str) -> str:
+    """What a client asks after its connection was lost, on one that it opens anew: the place of its coordinator.
+
+    Metadata first, since an answer that waits keeps all later ones of its connection waiting.
+    """
+    with closing(Client(place)) as client:
+        metadata = client.look_up(ApiKey.METADATA, 4, {"topics": None, "allow_auto_topic_creation": False})
+        assert [(each.text("name"), len(each.records("partitions"))) for each in metadata.records("topics")] == [
+            (TOPIC, 4)
+        ]
+        of_a_transaction = client.look_up(ApiKey.FIND_COORDINATOR, 2, {"key": CLASSIC, "key_type": 1})
+        assert of_a_transaction.number("error_code") == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        found = client.look_up(ApiKey.FIND_COORDINATOR, 2, {"key": CLASSIC, "key_type": 0})
+        assert found.number("error_code") == ErrorCode.NONE
+        return f"{found.text('host')}:{found.number('port')}"
+
+
 def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) -> None:
     """Heartbeats of both protocols are answered 0 at once, at the broker's own listener too; joins get 15."""
     mortal, port = bridge
@@ -138,6 +166,9 @@ def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) 
         mortal.kill()
     mortal.start()
     host, _, first = mortal.bootstrap.rpartition(":")
+    begin = time.monotonic()
+    assert find_its_way(mortal.bootstrap) == f"{host}:{int(first) + 1}"
+    assert time.monotonic() - begin < AT_ONCE_S
     for place in (mortal.bootstrap, f"{host}:{int(first) + 1}"):
         with closing(Client(place)) as client:
             begin = time.monotonic()

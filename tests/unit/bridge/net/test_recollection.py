@@ -1,6 +1,7 @@
 """What one life of the bridge tells the next of its cluster."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address, Advertised, Directory
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.versions import VersionRange
+from translators.dialects.ids import GroupId, Topic, TopicId, TopicName
 
 KNOWN = Recollection(
     bootstrap=("kafka:9092",),
@@ -60,6 +62,21 @@ def test_brokers_of_the_life_before_get_their_ports_again() -> None:
     assert offered.broker == KNOWN.versions
     cluster.has_answered = True
     assert cluster.offered_nowait(2) is None
+
+
+@pytest.mark.parametrize("entrance", list(Entrance))
+def test_memory_answers_for_an_open_cluster_alone(entrance: Entrance) -> None:
+    """Where a login is wanted, or that is not known, a stranger hears no topics; its addresses are those opened now."""
+    topic = Topic(TopicId(b"t" * 16), TopicName("t"), 1)
+    cluster = cluster_of("kafka:9092", [])
+    cluster.resume(replace(KNOWN, entrance=entrance).text(), lambda: (topic,))
+    offered = cluster.offered_nowait(None)
+    assert offered is not None
+    assert (offered.remembered is not None) == (entrance is Entrance.OPEN)
+    if offered.remembered is not None:
+        assert offered.remembered.addresses == cluster.directory.ours
+        assert offered.remembered.topics() == (topic,)
+        assert not offered.remembered.is_ours(GroupId("passes"))
 
 
 def test_another_cluster_is_not_taken_for_the_one_before() -> None:

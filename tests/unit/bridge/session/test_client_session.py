@@ -16,11 +16,14 @@ from bridge.session.client_session import (
     Submitted,
 )
 from bridge.session.close_reasons import CloseReason
+from bridge.session.directory import Address
 from bridge.session.limits import Limits
+from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.frames import RequestHeader, read_request_header
 from bridge.wire.packing import INT32
 from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.proxy import SeenGroups
@@ -34,6 +37,7 @@ OURS, THEIRS, MEMBER = GroupId("embedded-x"), GroupId("other"), MemberId("m")
 RULES = Rules(
     limits=Limits(inflight_requests_max=3, inflight_bytes_max=10), router=Router([Rule("embedded-*", Road.EMBEDDED)])
 )
+FIND_COORDINATOR = request(ApiKey.FIND_COORDINATOR, 0, 1, b"\x00\x01g")
 OLD_BROKER = {key: versions for key, versions in KNOWN.items() if key < ApiKey.CONSUMER_GROUP_HEARTBEAT}
 
 
@@ -54,6 +58,13 @@ def decide(one: ClientSession, frame: bytes, *, rewrites: bool = False) -> Decis
     assert isinstance(head, Head)
     one.requests.pass_on(head.left)
     return one.decide(head, offered(rewrites))
+
+
+def header_of(frame: bytes) -> RequestHeader:
+    """The header of a whole request."""
+    header = read_request_header(frame)
+    assert header is not None
+    return header
 
 
 def beat(group_id: GroupId) -> bytes:
@@ -140,6 +151,20 @@ def test_api_versions_beyond_us_is_answered_with_an_error(frame: bytes, error: E
     assert isinstance(decide(one, frame), Answered)
     (answer,) = one.outbox.take_ready()
     assert int.from_bytes(answer[8:10], "big") == error
+
+
+def test_memory_stands_in_for_a_broker_that_was_not_heard_yet() -> None:
+    """Only a whole request is answered from it; what it leaves to the broker waits for that one, in its place."""
+    known = Remembered(addresses={1: Address("bridge", 9101)}, topics=tuple, is_ours=lambda _: True)
+    recalled = replace(offered(), remembered=known)
+    one = session()
+    found = Head(header_of(FIND_COORDINATOR), FIND_COORDINATOR, 0)
+    assert isinstance(one.decide(found, recalled), Answered)
+    assert isinstance(one.decide(found._replace(left=1), recalled), Rewritten)
+    assert isinstance(one.decide(found, offered()), Rewritten)
+    assert isinstance(one.decide(found._replace(data=FIND_COORDINATOR[:-1]), recalled), Rejected)
+    cluster = request(ApiKey.DESCRIBE_CLUSTER, 0, 1)
+    assert isinstance(one.decide(Head(header_of(cluster), cluster, 0), recalled), Rewritten)
 
 
 def test_sasl_is_relayed_remembered_and_its_raw_form_refused() -> None:
