@@ -12,7 +12,7 @@ from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import Phase
 from bridge.engine.classic.views import classic_snapshot
-from bridge.engine.commands import AskRef, GroupType, Speaks
+from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
 from bridge.engine.model import MemberState
@@ -23,7 +23,7 @@ from bridge.telemetry.metrics import GroupCount
 from translators.classic_member.states import Absent, Fenced, State
 from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of
-from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicIdPartition
 
 _NATIVE_STATES = {
     MemberState.STABLE: "Stable",
@@ -149,7 +149,7 @@ class AppSnapshots:
         return known[1]
 
     def _member(self, group_id: GroupId, member: MemberSnapshot) -> MemberView:
-        state = self._owner.machines.get(AskRef(group_id, member.member_id))
+        state = self._owner.machines.get(MemberRef(group_id, member.member_id))
         return MemberView(
             member_id=member.member_id,
             instance_id=member.instance_id,

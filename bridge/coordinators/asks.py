@@ -4,20 +4,19 @@ It must not know who asks when, or what is done with an answer.
 """
 
 from bridge.coordinators.catalog import Catalog
-from bridge.engine.commands import AskRef, MemberHeartbeat, Speaks
+from bridge.engine.commands import MemberHeartbeat, Speaks
 from bridge.engine.outcome import MemberAnswer
-from translators.classic_member.effects import DepartReason, Farewell, Inquiry
-from translators.classic_member.events import Answer, Granted, Refused
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.coordinator import Answer, DepartReason, Farewell, Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity
+from translators.dialects.ids import ClientIdentity, MemberRef
 
 
 def to_command(asked: Inquiry | Farewell, client: ClientIdentity, catalog: Catalog, number: int) -> MemberHeartbeat:
     """The heartbeat that a consumer member in this member's place would send; `number` comes back with the answer."""
     request = _farewell(asked) if isinstance(asked, Farewell) else _inquiry(asked, catalog)
     return MemberHeartbeat(
-        ref=AskRef(asked.group_id, asked.member_id, number),
+        ref=MemberRef(asked.group_id, asked.member_id, number),
         request=request,
         identity=client,
         speaks=Speaks.CLASSIC,

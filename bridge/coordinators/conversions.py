@@ -7,7 +7,7 @@ It must not know how the engine converts, nor who carries out what a machine ask
 from collections.abc import Iterator
 
 from bridge.coordinators.machines import Machines
-from bridge.engine.commands import AskRef, BecomeClassic, ClassicJoin, ClassicSeat, GroupType, Speaks
+from bridge.engine.commands import BecomeClassic, ClassicJoin, ClassicSeat, GroupType, Speaks
 from bridge.engine.outcome import DowngradeDue, GroupUpgraded, NotConverted, TranslatedSeat, Unready
 from bridge.engine.queries import STABLE, group_state
 from bridge.engine.state import Group, Shard
@@ -18,9 +18,9 @@ from translators.classic_member.states import PreparingRebalance, Seat
 from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, RequestRef
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberRef, RequestRef
 
-Feed = tuple[AskRef, Event]
+Feed = tuple[MemberRef, Event]
 """Something that is to happen to a member."""
 
 
@@ -37,7 +37,7 @@ class Conversions:
         self._refused: list[tuple[RequestRef, JoinGroupReply | SyncGroupReply]] = []
         self._due: dict[GroupId, DowngradeDue] = {}
         self._profiles: dict[Offer, Profile] = {}
-        self._unsettled: dict[GroupId, AskRef] = {}
+        self._unsettled: dict[GroupId, MemberRef] = {}
 
     def clear(self) -> None:
         """Forget what was under way: the state it belongs to is gone."""
@@ -87,7 +87,7 @@ class Conversions:
         return refused
 
     def _begin_member(self, notice: GroupUpgraded, seat: TranslatedSeat, now_ms: int) -> Iterator[Feed]:
-        key = AskRef(notice.group_id, seat.member.member_id)
+        key = MemberRef(notice.group_id, seat.member.member_id)
         if self._speaks_for_itself(key):
             self._send_back(seat)
             return
@@ -106,7 +106,7 @@ class Conversions:
         if seat.syncing is not None:
             self._late.append((key, SyncReceived(_client(seat.syncing), _sync(notice.group_id, seat))))
 
-    def _speaks_for_itself(self, key: AskRef) -> bool:
+    def _speaks_for_itself(self, key: MemberRef) -> bool:
         """Whether it was this member's own KIP-848 heartbeat, under its own id, that converted the group (K3.17)."""
         group = self._shard.groups.get(key.group_id)
         member = None if group is None else group.members.get(key.member_id)
@@ -122,7 +122,7 @@ class Conversions:
 
     def _begin_newcomer(self, group_id: GroupId, seat: TranslatedSeat) -> Iterator[Feed]:
         """Let the JoinGroup that waits be the first of this member: its client may not know its id yet."""
-        key = AskRef(group_id, seat.member.member_id)
+        key = MemberRef(group_id, seat.member.member_id)
         if seat.joining is None:
             return
         if self._has_lost_its_seat(key, seat):
@@ -133,7 +133,7 @@ class Conversions:
         self._machines.meet(key, seat.member.identity)
         yield key, JoinReceived(_client(seat.joining), _join(group_id, seat, is_anonymous=True), key.member_id)
 
-    def _has_lost_its_seat(self, key: AskRef, seat: TranslatedSeat) -> bool:
+    def _has_lost_its_seat(self, key: MemberRef, seat: TranslatedSeat) -> bool:
         """Whether a newer process has the static seat that this one waits for (K1.40)."""
         group, instance_id = self._shard.groups.get(key.group_id), seat.member.instance_id
         if group is None or instance_id is None:
@@ -187,15 +187,15 @@ class Conversions:
                 return BecomeClassic(ref=due.ref, group_id=group_id, seats=seats, is_dry_run=due.is_dry_run)
         return None
 
-    def keys_of(self, group_id: GroupId) -> list[AskRef]:
+    def keys_of(self, group_id: GroupId) -> list[MemberRef]:
         """Every machine of a group."""
-        return [AskRef(group_id, member_id) for member_id in self._machines.members_of(group_id)]
+        return [MemberRef(group_id, member_id) for member_id in self._machines.members_of(group_id)]
 
     def leave(self, group_id: GroupId) -> Iterator[ClassicJoin]:
         """Let go of a group's machines; gives the JoinGroups that they held, for the classic group to answer."""
         self._unsettled.pop(group_id, None)
         for member_id, state in self._machines.members_of(group_id).items():
-            key = AskRef(group_id, member_id)
+            key = MemberRef(group_id, member_id)
             client = self._machines.client_of(key)
             self._machines.drop(key)
             if isinstance(state, PreparingRebalance):
@@ -224,7 +224,7 @@ class Conversions:
         self._unsettled[group_id] = unsettled
         return False
 
-    def _is_settled(self, key: AskRef, now_ms: int) -> bool:
+    def _is_settled(self, key: MemberRef, now_ms: int) -> bool:
         """Whether a member's client has what it is to have; one without a machine speaks the consumer protocol."""
         group = self._shard.groups.get(key.group_id)
         if group is None or key.member_id not in group.members:
@@ -254,8 +254,8 @@ class Conversions:
             )
 
 
-def _keys(group: Group) -> Iterator[AskRef]:
-    return (AskRef(group.group_id, member_id) for member_id in group.members)
+def _keys(group: Group) -> Iterator[MemberRef]:
+    return (MemberRef(group.group_id, member_id) for member_id in group.members)
 
 
 def _session_end_ms(seat: TranslatedSeat, now_ms: int) -> int:
@@ -264,7 +264,7 @@ def _session_end_ms(seat: TranslatedSeat, now_ms: int) -> int:
     return now_ms + seat.member.session_timeout_ms if deadline_ms is None else deadline_ms
 
 
-def _client(ref: RequestRef | AskRef | None) -> RequestRef:
+def _client(ref: RequestRef | MemberRef | None) -> RequestRef:
     assert isinstance(ref, RequestRef), ref
     return ref
 

@@ -13,7 +13,7 @@ from bridge.coordinators.pages import Page, bind
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.commands import AskRef, Speaks
+from bridge.engine.commands import Speaks
 from bridge.engine.condensing import condense as condense_shard
 from bridge.engine.convert.upgrade import to_ids
 from bridge.engine.emptying import empty
@@ -26,7 +26,7 @@ from translators.classic_member.remainder_codec import RemainderBook
 from translators.classic_member.resuming import Remainder, remainder
 from translators.classic_member.resuming import resume as resume_member
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
-from translators.dialects.ids import TopicPartition
+from translators.dialects.ids import MemberRef, TopicPartition
 from translators.dialects.versioned import UnreadableRecord
 
 ENGINE, MEMBER, FACT, ANEW = b"E", b"M", b"F", b"A"
@@ -42,12 +42,12 @@ class Scribe:
         self._shard = shard
         self._machines = machines
         self._pages: list[Page] = []
-        self._written: dict[AskRef, Remainder] = {}
+        self._written: dict[MemberRef, Remainder] = {}
         self._facts = FactBook()
         self._is_writing = False
         self._is_torn = False
 
-    def begin(self, written: dict[AskRef, Remainder], told: FactBook) -> None:
+    def begin(self, written: dict[MemberRef, Remainder], told: FactBook) -> None:
         """Write from now on; the journal holds the shard as it is, these members and these facts.
 
         The first journal is believed all that it tells. Later it has lost what could not be written: facts are no
@@ -103,7 +103,7 @@ class Scribe:
             pages += self._write_member(key)
         return bind(pages)
 
-    def _write_member(self, key: AskRef) -> Iterator[Page]:
+    def _write_member(self, key: MemberRef) -> Iterator[Page]:
         state = self._machines.get(key)
         after = None if state is None else remainder(state)
         for entry in remainder_codec.changes((key.group_id, key.member_id), self._written.get(key), after):
@@ -164,7 +164,7 @@ def condense(entries: Iterable[bytes]) -> Iterator[bytes]:
         yield MEMBER + remainder_codec.encode(entry)
 
 
-def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: Scribe, now_ms: int) -> list[AskRef]:
+def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: Scribe, now_ms: int) -> list[MemberRef]:
     """Make the owner what its journal says: members with full sessions and nothing parked (K7.30 to K7.32).
 
     Commits that were on their way stay so. Gives the classic members that the engine knows without a machine: their
@@ -177,7 +177,7 @@ def revive(entries: Iterable[bytes], shard: Shard, machines: Machines, scribe: S
     book = replay(entries, shard, told)
     for commit_id, flight in sorted(flights.items()):
         apply(shard, CommitBegun(commit_id, flight.group_id, flight.partitions))
-    members = {AskRef(*key): former for key, former in book.remainders(machines.limits).items()}
+    members = {MemberRef(*key): former for key, former in book.remainders(machines.limits).items()}
     scribe.begin(members, told)
     scribe.note(resume(shard, now_ms))
     for key, former in members.items():
@@ -222,8 +222,8 @@ def _begin_flight(shard: Shard, flight: Flight) -> int:
     return commit_id
 
 
-def _translated(shard: Shard) -> Iterator[AskRef]:
+def _translated(shard: Shard) -> Iterator[MemberRef]:
     for group_id, group in shard.groups.items():
         for member_id, member in group.members.items():
             if member.subscription.speaks is Speaks.CLASSIC and member.current.epoch >= 0:
-                yield AskRef(group_id, member_id)
+                yield MemberRef(group_id, member_id)

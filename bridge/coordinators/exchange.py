@@ -18,7 +18,7 @@ from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.shares import Shares
 from bridge.coordinators.watching import Unwatched, Watcher
 from bridge.engine.advance import advance
-from bridge.engine.commands import AskRef, Command, Speaks
+from bridge.engine.commands import Command, Speaks
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
     Converted,
@@ -36,21 +36,15 @@ from bridge.engine.outcome import (
     TargetChanged,
 )
 from bridge.engine.state import Shard
-from translators.classic_member.effects import Ask, Depart, DepartReason, Effect, Farewell, MemberReply, Reply
-from translators.classic_member.events import (
-    Answered,
-    CoordinatorCalled,
-    Event,
-    FencedByCoordinator,
-    LeaveReceived,
-    Refused,
-)
+from translators.classic_member.effects import Ask, Depart, Effect, MemberReply, Reply
+from translators.classic_member.events import Answered, Event, LeaveReceived
 from translators.classic_member.states import Leaving, PreparingRebalance, Stable, State
 from translators.classic_member.tenure import usable
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, Farewell, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, RequestRef
+from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberRef, RequestRef
 
 ROUNDS_MAX = 10_000
 """How often a turn may go back and forth between machines and engine before that is taken for a bug."""
@@ -95,8 +89,8 @@ class Exchange:
         self.conversions = Conversions(shard, machines)
         self.ghosts = Ghosts()
         self.watcher: Watcher = Unwatched()
-        self._switching: dict[RequestRef, AskRef] = {}
-        self._asked: dict[AskRef, int] = {}
+        self._switching: dict[RequestRef, MemberRef] = {}
+        self._asked: dict[MemberRef, int] = {}
         self._numbers = count(1)
         self._replies: list[tuple[RequestRef, OwnerReply]] = []
         self._notices: list[Notice] = []
@@ -111,7 +105,7 @@ class Exchange:
         """Queue an answer."""
         self._replies.append((ref, reply))
 
-    def expect_switch(self, ref: RequestRef, key: AskRef) -> None:
+    def expect_switch(self, ref: RequestRef, key: MemberRef) -> None:
         """If the heartbeat `ref` is accepted, the classic member `key` speaks the consumer protocol from then on."""
         self._switching[ref] = key
 
@@ -143,7 +137,7 @@ class Exchange:
         self.machines.note_all_deadlines()
         return self.result()
 
-    def _tell_lost(self, key: AskRef, now_ms: int) -> None:
+    def _tell_lost(self, key: MemberRef, now_ms: int) -> None:
         try:
             self.feed(key, Answered(Refused(ErrorCode.REQUEST_TIMED_OUT, "the turn failed")), now_ms)
         except Exception:
@@ -186,7 +180,7 @@ class Exchange:
         """The engine takes every farewell of a machine for a member that left: the machine knows why."""
         if not isinstance(notice, MemberRemoved):
             return notice
-        state = self.machines.get(AskRef(notice.group_id, notice.member_id))
+        state = self.machines.get(MemberRef(notice.group_id, notice.member_id))
         return (
             replace(notice, cause=_FAREWELLS.get(state.reason, notice.cause)) if isinstance(state, Leaving) else notice
         )
@@ -201,8 +195,8 @@ class Exchange:
             self.tell(following)
         return bool(late) or following is not None
 
-    def _route(self, ref: RequestRef | AskRef, message: Message, now_ms: int) -> None:
-        if isinstance(ref, AskRef):
+    def _route(self, ref: RequestRef | MemberRef, message: Message, now_ms: int) -> None:
+        if isinstance(ref, MemberRef):
             if isinstance(message, MemberAnswer):
                 self._answer(ref, message, now_ms)
         elif isinstance(message, MemberAnswer):
@@ -217,14 +211,14 @@ class Exchange:
         elif isinstance(message, Converted | NotConverted):
             self._verdicts.append((ref, message))
 
-    def _answer(self, ref: AskRef, message: MemberAnswer, now_ms: int) -> None:
+    def _answer(self, ref: MemberRef, message: MemberAnswer, now_ms: int) -> None:
         """Only the machine that asked hears the answer, not a later one under the same id."""
         key = ref._replace(number=0)
         if self._asked.get(key) == ref.number:
             del self._asked[key]
             self.feed(key, Answered(to_answer(message, self.catalog)), now_ms)
 
-    def _switch(self, key: AskRef, now_ms: int) -> None:
+    def _switch(self, key: MemberRef, now_ms: int) -> None:
         """The member speaks the consumer protocol from now on, under its own id (K2.22): its machine is done.
 
         Leaving makes the machine answer what is parked; its farewell is not passed on.
@@ -238,16 +232,16 @@ class Exchange:
     def _hear(self, notice: Notice, now_ms: int) -> None:
         if isinstance(notice, TargetChanged):
             for member_id in notice.member_ids:
-                key = AskRef(notice.group_id, member_id)
+                key = MemberRef(notice.group_id, member_id)
                 if _waits_or_has_to_spare(self.machines.get(key)):
                     self.feed(key, CoordinatorCalled(), now_ms)
         elif isinstance(notice, PartitionsFreed):
             for member_id in notice.member_ids:
-                key = AskRef(notice.group_id, member_id)
+                key = MemberRef(notice.group_id, member_id)
                 if is_present(self.machines.get(key)):
                     self.feed(key, CoordinatorCalled(), now_ms)
         elif isinstance(notice, MemberRemoved):
-            key = AskRef(notice.group_id, notice.member_id)
+            key = MemberRef(notice.group_id, notice.member_id)
             if is_present(self.machines.get(key)):
                 self.feed(key, FencedByCoordinator(_removal_code(notice.cause)), now_ms)
         else:
@@ -266,7 +260,7 @@ class Exchange:
                 self.ghosts.forget(key)
             self._commands += self.conversions.leave(notice.group_id)
 
-    def feed(self, key: AskRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
+    def feed(self, key: MemberRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
         """Let one thing happen to a member; `met` is called in between if it is a member then."""
         effects = self.machines.feed(key, event, now_ms)
         if met is not None and self.machines.get(key) is not None:
@@ -274,7 +268,7 @@ class Exchange:
         for effect in effects:
             self._carry_out(key, effect, now_ms)
 
-    def _carry_out(self, key: AskRef, effect: Effect, now_ms: int) -> None:
+    def _carry_out(self, key: MemberRef, effect: Effect, now_ms: int) -> None:
         if isinstance(effect, Reply):
             self._replies.append((effect.ref, effect.message))
             if not isinstance(effect.message, JoinGroupReply):
@@ -289,12 +283,12 @@ class Exchange:
         else:
             self._depart(key, effect)
 
-    def suspect(self, key: AskRef, ref: RequestRef, code: ErrorCode, now_ms: int) -> None:
+    def suspect(self, key: MemberRef, ref: RequestRef, code: ErrorCode, now_ms: int) -> None:
         """A member that is still there was told that its generation or id is gone: its client may forget the id."""
         if code in FORGETTING_CODES and is_present(self.machines.get(key)):
             self.ghosts.note(key, ref.connection, self.machines.client_of(key), now_ms)
 
-    def _depart(self, key: AskRef, effect: Depart) -> None:
+    def _depart(self, key: MemberRef, effect: Depart) -> None:
         """The machine is gone; one that gave up on its question may have left its member behind."""
         self._asked.pop(key, None)
         self.ghosts.forget(key)
@@ -307,11 +301,11 @@ class Exchange:
         self.watcher.departs(key, effect.reason)
         self._say_farewell(key, member, effect.reason)
 
-    def dismiss(self, key: AskRef) -> None:
+    def dismiss(self, key: MemberRef) -> None:
         """Let a member leave the engine that has no machine."""
         self._say_farewell(key, self.shard.groups[key.group_id].members[key.member_id], DepartReason.UNANSWERED)
 
-    def _say_farewell(self, key: AskRef, member: Member, reason: DepartReason) -> None:
+    def _say_farewell(self, key: MemberRef, member: Member, reason: DepartReason) -> None:
         farewell = Farewell(
             group_id=key.group_id,
             member_id=key.member_id,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bridge.coordinators.machines import Machines
 from bridge.engine.classic.model import Phase
-from bridge.engine.commands import AskRef, GroupType
+from bridge.engine.commands import GroupType
 from bridge.engine.queries import ASSIGNING, EMPTY, RECONCILING, group_state, looks_classic
 from bridge.engine.state import Shard
 from translators.classic_member.profile import Profile
@@ -23,7 +23,7 @@ from translators.classic_member.states import (
 from translators.classic_member.tenure import Tenure
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
 from translators.dialects.consumer_protocol import encode_assignment
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberRef
 
 Seated = PreparingRebalance | CompletingRebalance | Stable
 
@@ -54,7 +54,7 @@ class Fleets:
         name = min(names, key=lambda one: (-names[one], one), default="") if phase is Phase.STABLE else ""
 
         def shown(member: DescribedMember) -> DescribedMember:
-            state = seated.get(AskRef(view.group_id, member.member_id))
+            state = seated.get(MemberRef(view.group_id, member.member_id))
             if state is None:
                 return replace(member, metadata=b"", assignment=b"")
             return replace(member, metadata=_offered(state.membership.profile, name), assignment=_handed(state))
@@ -74,9 +74,9 @@ class Fleets:
             return Phase.COMPLETING_REBALANCE
         return Phase.STABLE
 
-    def _seated(self, group_id: GroupId) -> Iterator[tuple[AskRef, Seated]]:
+    def _seated(self, group_id: GroupId) -> Iterator[tuple[MemberRef, Seated]]:
         for member_id in self._shard.groups[group_id].members:
-            key = AskRef(group_id, member_id)
+            key = MemberRef(group_id, member_id)
             state = self._machines.get(key)
             if isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
                 yield key, state

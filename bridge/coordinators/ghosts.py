@@ -6,9 +6,8 @@ It must not know what becomes of a ghost.
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from bridge.engine.commands import AskRef
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId
+from translators.dialects.ids import ClientIdentity, GroupId, MemberRef
 
 FORGETTING_MAX_MS = 10_000
 """How soon a client that forgets its id joins again: it tries at once, and at most after a few backoffs."""
@@ -28,21 +27,21 @@ class Ghosts:
     """Members that may be ghosts soon, newest last; a client is known by its connection, or by its id and host."""
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
-        self._suspects: OrderedDict[AskRef, _Suspect] = OrderedDict()
+        self._suspects: OrderedDict[MemberRef, _Suspect] = OrderedDict()
         self._remembered_max = remembered_max
 
-    def note(self, key: AskRef, connection: int, client: ClientIdentity, now_ms: int) -> None:
+    def note(self, key: MemberRef, connection: int, client: ClientIdentity, now_ms: int) -> None:
         """A member was just told that its generation or its id is gone."""
         self._suspects.pop(key, None)
         self._suspects[key] = _Suspect(connection, (client.client_id, client.client_host), now_ms)
         if len(self._suspects) > self._remembered_max:
             self._suspects.popitem(last=False)
 
-    def forget(self, key: AskRef) -> None:
+    def forget(self, key: MemberRef) -> None:
         """The member spoke under its own id again, or is gone."""
         self._suspects.pop(key, None)
 
-    def take(self, group_id: GroupId, connection: int, client: ClientIdentity, now_ms: int) -> AskRef | None:
+    def take(self, group_id: GroupId, connection: int, client: ClientIdentity, now_ms: int) -> MemberRef | None:
         """The member that a newcomer to the group seems to have been; it is told once."""
         identity = (client.client_id, client.client_host)
         self._drop_old(now_ms)

@@ -14,12 +14,11 @@ from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.held import Held
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.commands import AskRef
 from bridge.supervision import LOOK_UP, Failures, start_guarded
 from translators.dialects.classic import Heartbeat, JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, RequestRef
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, MemberRef, RequestRef
 from translators.dialects.messages import GroupRequest
 
 LOG = logging.getLogger("epochbridge.coordinators")
@@ -68,7 +67,7 @@ class Joins:
             if waits is not None:
                 self._take_without_broker(arrival, request, waits)
                 return
-            key = AskRef(request.group_id, request.member_id)
+            key = MemberRef(request.group_id, request.member_id)
             is_uncalled = isinstance(request, JoinGroup) and self._owner.machines.is_at_rest(key)
             questions = self._gate.questions(request, is_uncalled=is_uncalled)
             if questions and not (questions.worth_a_look and self.held.is_full):

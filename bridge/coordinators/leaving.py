@@ -6,10 +6,9 @@ It must not know how a member leaves.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bridge.engine.commands import AskRef
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef
+from translators.dialects.ids import MemberRef, RequestRef
 
 Verdicts = Sequence[ErrorCode | None]
 """One per entry of a request: what becomes of it, None where the engine is to say."""
@@ -48,10 +47,10 @@ class Departures:
         self._begun.clear()
 
 
-def once_each(leavers: Sequence[tuple[AskRef, ErrorCode | None]]) -> list[tuple[AskRef, ErrorCode | None]]:
+def once_each(leavers: Sequence[tuple[MemberRef, ErrorCode | None]]) -> list[tuple[MemberRef, ErrorCode | None]]:
     """The verdicts where a member that is named again is not there any more."""
-    gone: set[AskRef] = set()
-    judged: list[tuple[AskRef, ErrorCode | None]] = []
+    gone: set[MemberRef] = set()
+    judged: list[tuple[MemberRef, ErrorCode | None]] = []
     for key, code in leavers:
         judged.append((key, ErrorCode.UNKNOWN_MEMBER_ID if key in gone else code))
         if code is None or code is ErrorCode.NONE:

@@ -6,7 +6,6 @@ It must not know the coordinator behind them, nor what an effect asks for.
 from collections.abc import Callable, Iterable, Iterator
 
 from bridge.coordinators.deadlines import Deadlines
-from bridge.engine.commands import AskRef
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import Event
 from translators.classic_member.resuming import profile_of
@@ -22,7 +21,7 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import still_releasing
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, MemberRef, RequestRef
 
 NOBODY = ClientIdentity(client_id="", client_host="")
 
@@ -33,29 +32,29 @@ class Machines:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._absent = Absent(limits)
-        self._states: dict[AskRef, State] = {}
-        self._clients: dict[AskRef, ClientIdentity] = {}
+        self._states: dict[MemberRef, State] = {}
+        self._clients: dict[MemberRef, ClientIdentity] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
-        self._parked: dict[int, set[AskRef]] = {}
-        self._deadlines = Deadlines[AskRef]()
+        self._parked: dict[int, set[MemberRef]] = {}
+        self._deadlines = Deadlines[MemberRef]()
         self._is_watched = False
-        self.on_profile: Callable[[AskRef], None] = _unheard
+        self.on_profile: Callable[[MemberRef], None] = _unheard
         """Hears of every member whose client said something new about itself, or that is gone."""
-        self._changed: dict[AskRef, None] = {}
+        self._changed: dict[MemberRef, None] = {}
 
     def __len__(self) -> int:
         """How many members there are."""
         return len(self._states)
 
-    def get(self, key: AskRef) -> State | None:
+    def get(self, key: MemberRef) -> State | None:
         """The member's state, None for an absent one."""
         return self._states.get(key)
 
-    def client_of(self, key: AskRef) -> ClientIdentity:
+    def client_of(self, key: MemberRef) -> ClientIdentity:
         """Who the member's client says it is."""
         return self._clients.get(key, NOBODY)
 
-    def meet(self, key: AskRef, client: ClientIdentity) -> None:
+    def meet(self, key: MemberRef, client: ClientIdentity) -> None:
         """Remember who speaks for a member."""
         self._clients[key] = client
 
@@ -67,7 +66,7 @@ class Machines:
         """The classic members of one group; costs all members, so it is for admins."""
         return {key.member_id: state for key, state in self._states.items() if key.group_id == group_id}
 
-    def feed(self, key: AskRef, event: Event, now_ms: int) -> tuple[Effect, ...]:
+    def feed(self, key: MemberRef, event: Event, now_ms: int) -> tuple[Effect, ...]:
         """Let a member take one step and give back what it asks for."""
         before = self._states.get(key, self._absent)
         taken = step(before, event, now_ms)
@@ -75,7 +74,7 @@ class Machines:
             self._keep(key, taken.state)
         return taken.effects
 
-    def beat(self, key: AskRef, generation: int, now_ms: int) -> bool:
+    def beat(self, key: MemberRef, generation: int, now_ms: int) -> bool:
         """Let a member's session go on, if its heartbeat asks for nothing else; False: nothing has happened.
 
         Its deadline only moves later, and nothing of it has to survive: nobody needs to be told.
@@ -87,16 +86,16 @@ class Machines:
         self._states[key] = after
         return True
 
-    def is_at_rest(self, key: AskRef) -> bool:
+    def is_at_rest(self, key: MemberRef) -> bool:
         """Whether a member works with its assignment and nobody has called it, nor waits for it to let go."""
         state = self._states.get(key)
         return isinstance(state, Stable) and isinstance(state.call, NotCalled) and not still_releasing(state.tenure)
 
-    def begin(self, key: AskRef, state: State) -> None:
+    def begin(self, key: MemberRef, state: State) -> None:
         """Put a member here that is already at work."""
         self._keep(key, state)
 
-    def __iter__(self) -> Iterator[AskRef]:
+    def __iter__(self) -> Iterator[MemberRef]:
         """Every member in the order they came."""
         return iter(self._states)
 
@@ -112,12 +111,12 @@ class Machines:
         self._is_watched = True
         self._changed.clear()
 
-    def take_changed(self) -> Iterable[AskRef]:
+    def take_changed(self) -> Iterable[MemberRef]:
         """Those whose lasting part may have changed since the last call."""
         changed, self._changed = self._changed, {}
         return changed
 
-    def drop(self, key: AskRef) -> None:
+    def drop(self, key: MemberRef) -> None:
         """Forget a member."""
         if self._is_watched:
             self._changed[key] = None
@@ -129,11 +128,11 @@ class Machines:
         """When a member has to be looked at, perhaps too early."""
         return self._deadlines.next_ms()
 
-    def take_due(self, now_ms: int) -> list[AskRef]:
+    def take_due(self, now_ms: int) -> list[MemberRef]:
         """The members whose deadline has passed."""
         return self._deadlines.take_due(now_ms, self._deadline_of)
 
-    def note_deadline(self, key: AskRef) -> None:
+    def note_deadline(self, key: MemberRef) -> None:
         """Look at a member again when its state says so, after `take_due` gave it out."""
         self._deadlines.note(key, self._deadline_of(key))
 
@@ -147,16 +146,16 @@ class Machines:
         states = (self._states.get(key) for key in self._parked.get(ref.connection, ()))
         return any(isinstance(state, PreparingRebalance) and state.parked.ref == ref for state in states)
 
-    def take_parked(self, connection: int) -> list[tuple[AskRef, RequestRef]]:
+    def take_parked(self, connection: int) -> list[tuple[MemberRef, RequestRef]]:
         """The members with a JoinGroup parked on a connection that is gone."""
-        found: list[tuple[AskRef, RequestRef]] = []
+        found: list[tuple[MemberRef, RequestRef]] = []
         for key in self._parked.pop(connection, ()):
             state = self._states.get(key)
             if isinstance(state, PreparingRebalance) and state.parked.ref.connection == connection:
                 found.append((key, state.parked.ref))
         return found
 
-    def _keep(self, key: AskRef, state: State) -> None:
+    def _keep(self, key: MemberRef, state: State) -> None:
         if isinstance(state, Absent):
             self.drop(key)
             return
@@ -175,21 +174,21 @@ class Machines:
             if seat is not None:
                 self._seats[seat] = key.member_id
 
-    def _vacate(self, key: AskRef, state: State | None) -> None:
+    def _vacate(self, key: MemberRef, state: State | None) -> None:
         seat = _seat(key, state)
         if seat is not None and self._seats.get(seat) == key.member_id:
             del self._seats[seat]
 
-    def _deadline_of(self, key: AskRef) -> int | None:
+    def _deadline_of(self, key: MemberRef) -> int | None:
         state = self._states.get(key)
         return None if state is None else next_deadline(state)
 
 
-def _unheard(_key: AskRef) -> None:
+def _unheard(_key: MemberRef) -> None:
     """Nobody weighs members."""
 
 
-def _seat(key: AskRef, state: State | None) -> tuple[GroupId, InstanceId] | None:
+def _seat(key: MemberRef, state: State | None) -> tuple[GroupId, InstanceId] | None:
     if not isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
         return None
     instance_id = state.membership.seat.instance_id

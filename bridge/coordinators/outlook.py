@@ -9,11 +9,19 @@ from dataclasses import dataclass, field
 from bridge.coordinators.catalog import Catalog
 from bridge.engine.advance import advance
 from bridge.engine.apply import apply
-from bridge.engine.commands import AskRef, ConvertGroup, GroupType
+from bridge.engine.commands import ConvertGroup, GroupType
 from bridge.engine.condensing import condense
 from bridge.engine.outcome import GroupUpgraded, Outcome
 from bridge.engine.state import NO_PARTITIONS, Shard
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, InstanceId, MemberId, TopicPartition
+from translators.dialects.ids import (
+    NO_MEMBER_ID,
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    MemberRef,
+    TopicPartition,
+)
 
 NOTHING: frozenset[TopicPartition] = frozenset()
 
@@ -34,7 +42,7 @@ def look_ahead(copied: Shard, catalog: Catalog, group_id: GroupId, now_ms: int) 
 
     It converts the copy, which may take long and touches nothing else: any thread may do it.
     """
-    order = ConvertGroup(ref=AskRef(group_id, NO_MEMBER_ID), group_id=group_id, to=GroupType.CONSUMER)
+    order = ConvertGroup(ref=MemberRef(group_id, NO_MEMBER_ID), group_id=group_id, to=GroupType.CONSUMER)
     outcome = advance(copied, [order], now_ms)
     return tuple(_outlooks(copied, catalog, group_id, outcome))
 

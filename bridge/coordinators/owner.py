@@ -26,7 +26,6 @@ from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
 from bridge.coordinators.watching import Watcher
 from bridge.engine.commands import (
-    AskRef,
     BeginCommit,
     ClassicHeartbeat,
     Command,
@@ -48,7 +47,6 @@ from bridge.engine.state import Shard
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
     HeartbeatReceived,
     JoinReceived,
@@ -76,6 +74,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.coordinator import CoordinatorCalled
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
@@ -84,6 +83,7 @@ from translators.dialects.ids import (
     GroupId,
     InstanceId,
     MemberId,
+    MemberRef,
     RequestRef,
     classic_member_id,
 )
@@ -155,7 +155,7 @@ class GroupOwner:
             return False
         if request.instance_id is not None and self._check(request) is not ErrorCode.NONE:
             return False
-        return self.machines.beat(AskRef(group_id, member_id), request.generation, now_ms)
+        return self.machines.beat(MemberRef(group_id, member_id), request.generation, now_ms)
 
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised, see `Exchange.recover`."""
@@ -189,7 +189,7 @@ class GroupOwner:
 
         A classic member's own machine knows its generations; the engine then knows it by its member epoch.
         """
-        key = AskRef(request.group_id, request.member_id)
+        key = MemberRef(request.group_id, request.member_id)
         state = self.machines.get(key)
         if state is not None:
             translated = translate_commit(state, request, committed_partitions(request, self.catalog))
@@ -204,7 +204,7 @@ class GroupOwner:
 
     def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
         """Forget a group if it is empty (K6.7)."""
-        outcome = self._exchange.advance([DeleteGroup(AskRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
+        outcome = self._exchange.advance([DeleteGroup(MemberRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
         return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
 
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
@@ -212,7 +212,7 @@ class GroupOwner:
         member_id = request.member_id
         if looks_classic(self.shard, request.group_id):
             return ErrorCode.NONE
-        state = None if member_id is None else self.machines.get(AskRef(request.group_id, member_id))
+        state = None if member_id is None else self.machines.get(MemberRef(request.group_id, member_id))
         if state is not None:
             return judge_fetch(state, request.member_epoch)
         return check_fetch(self.shard, request.group_id, member_id, request.member_epoch)
@@ -260,7 +260,7 @@ class GroupOwner:
                 self._report(arrival, arrival.request)
 
     def _report(self, arrival: Arrival, request: ConsumerGroupHeartbeat) -> None:
-        key = AskRef(request.group_id, request.member_id)
+        key = MemberRef(request.group_id, request.member_id)
         if self.machines.get(key) is not None and request.member_epoch >= JOIN_EPOCH:
             self._exchange.expect_switch(arrival.ref, key)
         command = MemberHeartbeat(
@@ -299,13 +299,13 @@ class GroupOwner:
             self._exchange.reply(arrival.ref, refuse_join(request, found.code))
             return
         if isinstance(found, Known):
-            key = AskRef(group_id, found.member_id)
+            key = MemberRef(group_id, found.member_id)
             self._exchange.ghosts.forget(key)
         else:
-            key = AskRef(group_id, fresh_id)
+            key = MemberRef(group_id, fresh_id)
             self._lay_ghost(arrival, now_ms)
         if isinstance(found, Successor):
-            self._exchange.feed(AskRef(group_id, found.former), Replaced(fresh_id), now_ms)
+            self._exchange.feed(MemberRef(group_id, found.former), Replaced(fresh_id), now_ms)
         self._exchange.feed(
             key, JoinReceived(arrival.ref, request, fresh_id), now_ms, lambda: self.machines.meet(key, arrival.client)
         )
@@ -329,7 +329,7 @@ class GroupOwner:
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:
         code = self._check(request)
         if code is ErrorCode.NONE:
-            self._exchange.feed(AskRef(request.group_id, request.member_id), SyncReceived(ref, request), now_ms)
+            self._exchange.feed(MemberRef(request.group_id, request.member_id), SyncReceived(ref, request), now_ms)
         else:
             self._exchange.reply(ref, SyncGroupReply(error=code))
 
@@ -338,7 +338,7 @@ class GroupOwner:
         if code is not ErrorCode.NONE:
             self._exchange.reply(ref, HeartbeatReply(code))
             return
-        key = AskRef(request.group_id, request.member_id)
+        key = MemberRef(request.group_id, request.member_id)
         self._exchange.settle(now_ms)
         if has_news(self.shard, key.group_id, key.member_id):
             self._exchange.feed(key, CoordinatorCalled(), now_ms)
@@ -368,12 +368,12 @@ class GroupOwner:
         else:
             self._exchange.tell(RemoveMembers(ref, self._exchange.departures.remainder(ref)))
 
-    def _judge_leaver(self, group_id: GroupId, entry: LeavingMember) -> tuple[AskRef, ErrorCode | None]:
+    def _judge_leaver(self, group_id: GroupId, entry: LeavingMember) -> tuple[MemberRef, ErrorCode | None]:
         """Whom an entry means and what becomes of it; None is for the engine to say (K4.40 with 11.4)."""
         found = identify_leaver(entry.member_id, entry.instance_id, self._holder(group_id, entry.instance_id))
         if isinstance(found, Refusal):
-            return AskRef(group_id, entry.member_id), found.code
-        key = AskRef(group_id, found)
+            return MemberRef(group_id, entry.member_id), found.code
+        key = MemberRef(group_id, found)
         state = self.machines.get(key)
         return key, None if state is None else judge_leave(state)
 
@@ -385,7 +385,7 @@ class GroupOwner:
         found = identify_request(request.member_id, request.instance_id, holder)
         if isinstance(found, Refusal):
             return found.code
-        known = self.machines.get(AskRef(request.group_id, found)) is not None
+        known = self.machines.get(MemberRef(request.group_id, found)) is not None
         return ErrorCode.NONE if known else ErrorCode.UNKNOWN_MEMBER_ID
 
     def _holder(self, group_id: GroupId, instance_id: InstanceId | None) -> MemberId | None:

@@ -27,14 +27,13 @@ from bridge.engine.classic.records import (
     ClassicMemberReplaced,
     ClassicMemberSeated,
 )
-from bridge.engine.commands import AskRef
 from bridge.engine.records import GroupDeleted, MemberForgotten, MemberSubscribed, Record
 from bridge.engine.state import Shard
 from translators.classic_member.resuming import profile_of
 from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId
+from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId, MemberRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Shares:
         self._shard = shard
         self._machines = machines
         self._weights: Weights = {}
-        self._touched: dict[AskRef, None] = {}
+        self._touched: dict[MemberRef, None] = {}
         self._touched_groups: dict[GroupId, None] = {}
         self._is_stale = True
         self._is_reserved = False
@@ -96,14 +95,14 @@ class Shares:
         for record in records:
             match record:
                 case MemberSubscribed():
-                    self._touch(AskRef(record.group_id, record.subscription.member_id))
+                    self._touch(MemberRef(record.group_id, record.subscription.member_id))
                 case MemberForgotten() | ClassicMemberForgotten():
-                    self._touch(AskRef(record.group_id, record.member_id))
+                    self._touch(MemberRef(record.group_id, record.member_id))
                 case ClassicMemberSeated():
-                    self._touch(AskRef(record.group_id, record.member.member_id))
+                    self._touch(MemberRef(record.group_id, record.member.member_id))
                 case ClassicMemberReplaced():
-                    self._touch(AskRef(record.group_id, record.former_id))
-                    self._touch(AskRef(record.group_id, record.member.member_id))
+                    self._touch(MemberRef(record.group_id, record.former_id))
+                    self._touch(MemberRef(record.group_id, record.member.member_id))
                 case ClassicGroupSynced() | GroupDeleted():
                     self._touched_groups[record.group_id] = None
                 case _:
@@ -154,13 +153,13 @@ class Shares:
             return
         for group_id in self._touched_groups:
             for member_id in (*self._weights.get(group_id, ()), *_members_in(self._shard, group_id)):
-                self._touched[AskRef(group_id, member_id)] = None
+                self._touched[MemberRef(group_id, member_id)] = None
         self._touched_groups.clear()
         for key in self._touched:
             self._weigh_again(key)
         self._touched.clear()
 
-    def _touch(self, key: AskRef) -> None:
+    def _touch(self, key: MemberRef) -> None:
         if not self._is_stale:
             self._touched[key] = None
 
@@ -217,10 +216,10 @@ class Shares:
             seated = self._machines.seat_of(group_id, instance_id)
             named = holder if group is None else group.instances.get(instance_id, holder)
             holder = named if seated is None else seated
-        weight = weigh(self._shard, self._machines, AskRef(group_id, holder))
+        weight = weigh(self._shard, self._machines, MemberRef(group_id, holder))
         return 0 if weight is None else weight.size_bytes
 
-    def _weigh_again(self, key: AskRef) -> None:
+    def _weigh_again(self, key: MemberRef) -> None:
         members = self._weights.setdefault(key.group_id, {})
         before = members.pop(key.member_id, None)
         after = weigh(self._shard, self._machines, key)
@@ -237,7 +236,7 @@ class Shares:
         _add_to(self.by_host, host, size_bytes)
 
 
-def weigh(shard: Shard, machines: Machines, key: AskRef) -> Weight | None:
+def weigh(shard: Shard, machines: Machines, key: MemberRef) -> Weight | None:
     """What a member takes, as it is now; None for nobody."""
     classic = shard.classic_groups.get(key.group_id)
     if classic is not None:
@@ -252,11 +251,11 @@ def weigh(shard: Shard, machines: Machines, key: AskRef) -> Weight | None:
     return None if profile is None else Weight(machines.client_of(key).client_host, said)
 
 
-def members_of(shard: Shard, machines: Machines) -> Iterator[AskRef]:
+def members_of(shard: Shard, machines: Machines) -> Iterator[MemberRef]:
     """Everybody who takes anything, each once."""
     for group_id in (*shard.groups, *shard.classic_groups):
         for member_id in _members_in(shard, group_id):
-            yield AskRef(group_id, member_id)
+            yield MemberRef(group_id, member_id)
     for key in machines:
         group = shard.groups.get(key.group_id)
         if key.group_id not in shard.classic_groups and (group is None or key.member_id not in group.members):

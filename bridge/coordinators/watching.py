@@ -5,9 +5,9 @@ It must not know who watches, nor let a watcher change anything.
 
 from typing import Protocol
 
-from bridge.engine.commands import AskRef
 from bridge.engine.outcome import Outcome
-from translators.classic_member.effects import DepartReason
+from translators.dialects.coordinator import DepartReason
+from translators.dialects.ids import MemberRef
 
 
 class Watcher(Protocol):
@@ -17,7 +17,7 @@ class Watcher(Protocol):
         """The engine carried out commands; its records are applied."""
         ...
 
-    def departs(self, key: AskRef, reason: DepartReason) -> None:
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
         """A classic client's member is about to leave the engine."""
         ...
 
@@ -28,5 +28,5 @@ class Unwatched:
     def advanced(self, outcome: Outcome) -> None:
         """See `Watcher`."""
 
-    def departs(self, key: AskRef, reason: DepartReason) -> None:
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
         """See `Watcher`."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
 
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, Protocol, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -11,7 +10,7 @@ from translators.dialects.ids import (
     GroupId,
     InstanceId,
     MemberId,
-    RequestRef,
+    ReplyTo,
     Topic,
     TopicId,
     TopicIdPartition,
@@ -19,20 +18,6 @@ from translators.dialects.ids import (
     TopicPartition,
 )
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
-
-
-class AskRef(NamedTuple):
-    """The reply address of a translated member's machine: it lives with its group's owner, under these two ids.
-
-    `number` tells one question of a machine from the next, so that a late answer to a machine that is gone is known.
-    """
-
-    group_id: GroupId
-    member_id: MemberId
-    number: int = 0
-
-
-ReplyTo = RequestRef | AskRef
 
 
 class Speaks(IntEnum):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-from bridge.engine.commands import ReplyTo, Speaks
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicIdPartition, TopicName
+from bridge.engine.commands import Speaks
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, ReplyTo, TopicIdPartition, TopicName
 
 FIRST_GROUP_EPOCH = 1
 """A new consumer group starts here, so that its first subscribed member gets epoch 2 (K11.4 on 2.15)."""

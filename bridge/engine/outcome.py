@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bridge.engine.classic.model import ClassicMember
-from bridge.engine.commands import GroupType, ReplyTo
+from bridge.engine.commands import GroupType
 from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicIdPartition, TopicPartition
+from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo, TopicIdPartition, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ It must not decide anything.
 from dataclasses import dataclass, field
 
 from bridge.engine.apply import apply
-from bridge.engine.commands import ReplyTo
 from bridge.engine.model import Ask
 from bridge.engine.outcome import GroupEmptied, Message, Notice, Outcome, PartitionsFreed
 from bridge.engine.records import (
@@ -19,7 +18,7 @@ from bridge.engine.records import (
     TargetEpochReached,
 )
 from bridge.engine.state import Group, Shard
-from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
+from translators.dialects.ids import GroupId, MemberId, ReplyTo, TopicIdPartition
 
 
 @dataclass(slots=True)

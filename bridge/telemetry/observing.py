@@ -7,15 +7,14 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from bridge.engine.commands import AskRef
 from bridge.engine.outcome import Outcome
 from bridge.session.contracts import Groups, Via
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
-from translators.classic_member.effects import DepartReason
 from translators.dialects.classic import Heartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.coordinator import DepartReason
+from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef
 
 LOG = logging.getLogger("epochbridge.telemetry")
 BUGS_LOGGED_MAX = 10
@@ -69,7 +68,7 @@ class EngineWatcher:
         if outcome.notices or any(record.durable for record in outcome.records):
             self._guard.run(lambda: self._follower.advanced(outcome, self._now_us()))
 
-    def departs(self, key: AskRef, reason: DepartReason) -> None:
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
         """A classic client's member is about to leave the engine."""
         self._follower.departs(key.group_id, key.member_id, DEPARTURES[reason])
 

@@ -33,20 +33,15 @@ from tests.support.classic_members import (
     synced,
 )
 from translators.classic_member.commits import admit_commit
-from translators.classic_member.effects import Ask, Depart, DepartReason, Effect, Reply
+from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import (
-    Answer,
     Answered,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
     Event,
-    FencedByCoordinator,
-    Granted,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
-    Refused,
     Replaced,
     SyncReceived,
 )
@@ -75,6 +70,14 @@ from translators.classic_member.states import (
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import Partitions, Tenure, Vacant
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, SyncGroupReply
+from translators.dialects.coordinator import (
+    Answer,
+    CoordinatorCalled,
+    DepartReason,
+    FencedByCoordinator,
+    Granted,
+    Refused,
+)
 from translators.dialects.errors import FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS, ErrorCode
 from translators.dialects.ids import RequestRef, TopicPartition
 

@@ -24,7 +24,6 @@ from bridge.engine.commands import (
     DeleteGroup,
     EndCommit,
     PassDeadlines,
-    ReplyTo,
 )
 from bridge.engine.outcome import CommitAdmitted, Message, Outcome
 from bridge.engine.queries import next_deadline
@@ -46,7 +45,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import LEAVE_EPOCH, InstanceId, MemberId, ReplyTo, RequestRef
 
 INSTANCES = st.sampled_from([None, None, "A", "B"])
 OFFERS = st.sampled_from([("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",)])

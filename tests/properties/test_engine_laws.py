@@ -22,7 +22,6 @@ from bridge.engine.commands import (
     MemberHeartbeat,
     PassDeadlines,
     RemoveMembers,
-    ReplyTo,
     ResolveRegularExpression,
     Speaks,
 )
@@ -44,6 +43,7 @@ from translators.dialects.ids import (
     STATIC_LEAVE_EPOCH,
     InstanceId,
     MemberId,
+    ReplyTo,
     TopicIdPartition,
     TopicName,
 )

@@ -16,7 +16,6 @@ from bridge.engine.commands import (
     ClassicSync,
     Command,
     EndCommit,
-    ReplyTo,
 )
 from bridge.engine.outcome import CommitRefused, Message, Outcome
 from bridge.engine.recovery import resume
@@ -37,7 +36,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, InstanceId, MemberId, RequestRef, TopicName
+from translators.dialects.ids import NO_MEMBER_ID, InstanceId, MemberId, ReplyTo, RequestRef, TopicName
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit, TxnOffsetCommit
 
 NO_DELAY = EngineSettings(group_initial_rebalance_delay_ms=0)

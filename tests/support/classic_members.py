@@ -5,15 +5,8 @@ It must not know what the machine makes of any of them.
 
 from dataclasses import replace
 
-from translators.classic_member.effects import Ask, DepartReason, Farewell, Inquiry, Reply
-from translators.classic_member.events import (
-    Answered,
-    Granted,
-    HeartbeatReceived,
-    JoinReceived,
-    Refused,
-    SyncReceived,
-)
+from translators.classic_member.effects import Ask, Reply
+from translators.classic_member.events import Answered, HeartbeatReceived, JoinReceived, SyncReceived
 from translators.classic_member.joining import hold_ms
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import (
@@ -34,6 +27,7 @@ from translators.classic_member.states import (
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
 from translators.dialects import classic
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.coordinator import DepartReason, Farewell, Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, TopicName, TopicPartition
 

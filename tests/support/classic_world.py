@@ -8,13 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.support.classic_members import FRESH, GROUP, LIMITS, NOW, join_request
-from translators.classic_member.effects import Ask, Depart, Effect, Farewell, Inquiry, Reply
+from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import (
     Answered,
-    CoordinatorCalled,
     DeadlinePassed,
     Event,
-    Granted,
     HeartbeatReceived,
     JoinReceived,
     SyncReceived,
@@ -24,6 +22,7 @@ from translators.classic_member.step import step
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions
 from translators.dialects import classic
 from translators.dialects.consumer_protocol import decode_assignment
+from translators.dialects.coordinator import CoordinatorCalled, Farewell, Granted, Inquiry
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef
 

@@ -21,7 +21,6 @@ from bridge.engine.commands import (
     EndCommit,
     MemberHeartbeat,
     PassDeadlines,
-    ReplyTo,
     Speaks,
 )
 from bridge.engine.convert.readiness import find_departure_fault
@@ -51,7 +50,7 @@ from translators.dialects.consumer_protocol import (
     encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicIdPartition, TopicPartition
+from translators.dialects.ids import MemberId, ReplyTo, TopicIdPartition, TopicPartition
 
 PARTITIONS = 6
 RANGE = ("range",)

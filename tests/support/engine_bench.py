@@ -11,7 +11,7 @@ from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, Assignor
 from bridge.engine.assignors.registry import registry
-from bridge.engine.commands import ChangeTopics, Command, MemberHeartbeat, PassDeadlines, ReplyTo, Speaks
+from bridge.engine.commands import ChangeTopics, Command, MemberHeartbeat, PassDeadlines, Speaks
 from bridge.engine.model import Current, Member
 from bridge.engine.outcome import MemberAnswer, Outcome
 from bridge.engine.records import Record
@@ -26,6 +26,7 @@ from translators.dialects.ids import (
     GroupId,
     InstanceId,
     MemberId,
+    ReplyTo,
     RequestRef,
     Topic,
     TopicId,

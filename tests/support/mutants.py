@@ -20,13 +20,13 @@ from bridge.engine.model import Current, DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.state import Shard
 from translators.classic_member import absent, calling, completing, joining, preparing, stable
-from translators.classic_member.events import Answer
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import CallDue, NotCalled, Stable, State
 from translators.classic_member.step import next_deadline
 from translators.classic_member.tenure import Partitions, Tenure, Vacant, amend, hand_over
 from translators.dialects.claims import NO_CLAIM
 from translators.dialects.classic import JoinGroup
+from translators.dialects.coordinator import Answer
 from translators.dialects.errors import ErrorCode, Refusal
 
 Patch = pytest.MonkeyPatch

@@ -5,15 +5,12 @@ It must not know what the member did before.
 
 from typing import assert_never
 
-from translators.classic_member.effects import Depart, DepartReason, Effect
+from translators.classic_member.effects import Depart, Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
-    FencedByCoordinator,
-    Granted,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -37,6 +34,7 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.talking import expect_question, prompt, say_farewell
 from translators.classic_member.tenure import Tenure, Vacant, generation_of
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 from translators.verdicts import VERDICTS, Fail, Fence, Retry

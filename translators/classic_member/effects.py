@@ -11,27 +11,12 @@ Contract for the adapter
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, SyncGroupReply
-from translators.dialects.consumer_protocol import NO_GENERATION
-from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, TopicName, TopicPartition
+from translators.dialects.coordinator import DepartReason, Farewell, Inquiry
+from translators.dialects.ids import RequestRef
 
 MemberReply = JoinGroupReply | SyncGroupReply | HeartbeatReply
-
-
-class DepartReason(StrEnum):
-    """Why a member is no more."""
-
-    LEFT = "left"
-    SESSION_EXPIRED = "session-expired"
-    REJOIN_EXPIRED = "rejoin-expired"
-    SYNC_EXPIRED = "sync-expired"
-    CONNECTION_LOST = "connection-lost"
-    REPLACED = "replaced"
-    FENCED = "fenced"
-    REFUSED = "refused"
-    UNANSWERED = "unanswered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,38 +25,6 @@ class Reply:
 
     ref: RequestRef
     message: MemberReply
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
-    """The member joins (`member_epoch` 0) or reports (> 0) and wants to know what it may own.
-
-    `owned` is what its client may be using now: a partition that the coordinator takes away is released the moment it
-    is missing here. `claimed` is what a joining client says it has or had, as of `claimed_generation`, unverified: it
-    may steer a target, and never counts as owned (decision 7).
-    """
-
-    group_id: GroupId
-    member_id: MemberId
-    member_epoch: int
-    instance_id: InstanceId | None
-    rack_id: str | None
-    topics: frozenset[TopicName]
-    rebalance_timeout_ms: int
-    owned: frozenset[TopicPartition]
-    claimed: frozenset[TopicPartition] = frozenset()
-    claimed_generation: int = NO_GENERATION
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Farewell:
-    """The member leaves for good (`member_epoch` -1) or leaves its static seat to another (-2), and why."""
-
-    group_id: GroupId
-    member_id: MemberId
-    member_epoch: int
-    instance_id: InstanceId | None
-    reason: DepartReason
 
 
 @dataclass(frozen=True, slots=True)

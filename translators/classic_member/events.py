@@ -11,8 +11,8 @@ Contract for the adapter
 from dataclasses import dataclass
 
 from translators.dialects import classic
-from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, RequestRef, TopicPartition
+from translators.dialects.coordinator import Answer, CoordinatorCalled, FencedByCoordinator
+from translators.dialects.ids import MemberId, RequestRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,52 +54,11 @@ class ConnectionLost:
     ref: RequestRef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
-    """The coordinator's answer to an `Inquiry`.
-
-    `assigned` is what the member may own now, None if that did not change since the last answer. `pending` is the
-    part of its target that others still hold, None where that can't be known (road upstream, decision 17).
-    `heartbeat_interval_ms` is how often the coordinator wants to hear of the member; None means that it calls when it
-    has news.
-    """
-
-    member_epoch: int
-    assigned: frozenset[TopicPartition] | None = None
-    pending: frozenset[TopicPartition] | None = frozenset()
-    heartbeat_interval_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The coordinator, or the way to it, failed: any Kafka error but NONE, and the reason for people."""
-
-    code: ErrorCode
-    reason: str = ""
-
-
-Answer = Granted | Refused
-
-
 @dataclass(frozen=True, slots=True)
 class Answered:
     """The answer to the outstanding `Ask`; a `Farewell` is answered by any Granted."""
 
     answer: Answer
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorCalled:
-    """The coordinator has news for this member: its target moved, or a partition it waits for is free."""
-
-
-@dataclass(frozen=True, slots=True)
-class FencedByCoordinator:
-    """The coordinator dropped the member without being asked; `code` says how (FENCED_MEMBER_EPOCH,
-    UNKNOWN_MEMBER_ID, …).
-    """
-
-    code: ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

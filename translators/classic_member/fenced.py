@@ -6,14 +6,12 @@ It must not know why the seat was lost.
 from typing import assert_never
 
 from translators.classic_member.departing import leave
-from translators.classic_member.effects import DepartReason, Effect
+from translators.classic_member.effects import Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
-    FencedByCoordinator,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -27,6 +25,7 @@ from translators.classic_member.replies import refuse
 from translators.classic_member.states import Asked, Fenced, Membership, Silent, State, Talk
 from translators.classic_member.talking import expect_question
 from translators.classic_member.tenure import NO_PARTITIONS
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 

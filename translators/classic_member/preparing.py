@@ -7,19 +7,15 @@ from dataclasses import replace
 from typing import assert_never
 
 from translators.classic_member.departing import fence, leave
-from translators.classic_member.effects import Depart, DepartReason, Effect
+from translators.classic_member.effects import Depart, Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
-    FencedByCoordinator,
-    Granted,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
-    Refused,
     Replaced,
     SyncReceived,
     WorldEvent,
@@ -40,6 +36,7 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.talking import expect_question, learn, rest
 from translators.classic_member.tenure import Tenure, Vacant, generation_of, hand_over, prune
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry

@@ -8,18 +8,15 @@ from typing import assert_never
 
 from translators.classic_member.calling import expire_call, review_call
 from translators.classic_member.departing import fence, fencing_code, leave
-from translators.classic_member.effects import DepartReason, Effect, Reply
+from translators.classic_member.effects import Effect, Reply
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
-    FencedByCoordinator,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
-    Refused,
     Replaced,
     SyncReceived,
     WorldEvent,
@@ -49,6 +46,7 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
 from translators.classic_member.tenure import usable
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry

@@ -5,13 +5,10 @@ It must not know how an event is answered.
 
 from dataclasses import dataclass
 
-from translators.classic_member.effects import DepartReason
 from translators.classic_member.events import (
     Answered,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
-    FencedByCoordinator,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -20,6 +17,7 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.profile import Profile
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef
 from translators.machine import Transitions

@@ -5,11 +5,11 @@ It must not know the phases of the classic protocol, nor who coordinates.
 
 from dataclasses import replace
 
-from translators.classic_member.effects import Ask, DepartReason, Effect, Farewell, Inquiry
-from translators.classic_member.events import Granted
+from translators.classic_member.effects import Ask, Effect
 from translators.classic_member.states import Asked, Membership, Overtaken, Scheduled, Seat, Silent, Talk
 from translators.classic_member.tenure import Partitions
 from translators.dialects.claims import NO_CLAIM, Claim
+from translators.dialects.coordinator import DepartReason, Farewell, Granted, Inquiry
 from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from translators.machine import UnexpectedEvent
 

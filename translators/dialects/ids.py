@@ -55,6 +55,20 @@ class RequestRef(NamedTuple):
     sequence: int
 
 
+class MemberRef(NamedTuple):
+    """One member, by its group's id and its own; and, as the reply address of what its machine asks, which question.
+
+    `number` tells one question of a machine from the next, so that a late answer to a machine that is gone is known.
+    """
+
+    group_id: GroupId
+    member_id: MemberId
+    number: int = 0
+
+
+ReplyTo = RequestRef | MemberRef
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientIdentity:
     """Who a connection says it is: client id and host for the views, library and version where it told (KIP-511)."""

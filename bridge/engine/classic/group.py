@@ -6,9 +6,8 @@ It must not know how to decide, and nobody but `apply` writes to it.
 from dataclasses import dataclass, field
 
 from bridge.engine.classic.model import ClassicMember, Phase
-from bridge.engine.commands import ReplyTo
 from bridge.engine.model import DeadlineKey, DeadlineKind, InitialDelay
-from translators.dialects.ids import GroupId, InstanceId, MemberId
+from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo
 
 
 @dataclass(slots=True, kw_only=True)

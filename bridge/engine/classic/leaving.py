@@ -8,12 +8,11 @@ from bridge.engine.classic.model import Phase
 from bridge.engine.classic.rebalancing import follow_departure, try_complete
 from bridge.engine.classic.records import MemberIdWithdrawn
 from bridge.engine.classic.seats import forget_member, judge_identity
-from bridge.engine.commands import ReplyTo
 from bridge.engine.outcome import RemovalCause
 from bridge.engine.turn import Turn
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import MemberId, ReplyTo
 
 
 def take_leave(turn: Turn, group: ClassicGroup, ref: ReplyTo, request: LeaveGroup) -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bridge.engine.classic.model import ClassicMember, ShownGeneration
-from bridge.engine.commands import ReplyTo
 from bridge.engine.model import InitialDelay
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, ReplyTo
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from bridge.engine.classic.group import ClassicGroup, session_key
 from bridge.engine.classic.model import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicMember
 from bridge.engine.classic.records import ClassicMemberForgotten, JoinParked
-from bridge.engine.commands import ReplyTo
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.records import DeadlineSet
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinedMember, JoinGroup, JoinGroupReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId, ReplyTo
 
 
 @dataclass(frozen=True, slots=True)

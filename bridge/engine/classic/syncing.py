@@ -16,13 +16,13 @@ from bridge.engine.classic.records import (
     SyncReceived,
 )
 from bridge.engine.classic.seats import extend_session, forget_member, judge_identity
-from bridge.engine.commands import ClassicSync, ReplyTo
+from bridge.engine.commands import ClassicSync
 from bridge.engine.outcome import RebalanceCompleted, RemovalCause
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
 from translators.dialects.classic import SyncGroup, SyncGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, ReplyTo
 
 
 def take_sync(turn: Turn, command: ClassicSync) -> None:

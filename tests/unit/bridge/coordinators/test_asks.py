@@ -2,17 +2,16 @@
 
 from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
-from bridge.engine.commands import AskRef, Speaks
+from bridge.engine.commands import Speaks
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.settings import EngineSettings
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, OwnedGroup
-from translators.classic_member.effects import DepartReason, Farewell, Inquiry
-from translators.classic_member.events import Granted, Refused
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.coordinator import DepartReason, Farewell, Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
+from translators.dialects.ids import MemberId, MemberRef, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
 ID = TopicId(b"t" * 16)
 MEMBER = MemberId("m")
@@ -40,7 +39,7 @@ def test_inquiry_is_a_complete_heartbeat() -> None:
         claimed_generation=5,
     )
     command = to_command(asked, CLIENT, catalog(), 7)
-    assert (command.ref, command.speaks, command.fresh_id) == (AskRef(GROUP, MEMBER, 7), Speaks.CLASSIC, MEMBER)
+    assert (command.ref, command.speaks, command.fresh_id) == (MemberRef(GROUP, MEMBER, 7), Speaks.CLASSIC, MEMBER)
     request = command.request
     assert (request.member_epoch, request.rack_id, request.rebalance_timeout_ms) == (3, "r", 9)
     assert request.subscribed_topic_names == (TOPIC,)

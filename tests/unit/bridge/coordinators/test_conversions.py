@@ -4,7 +4,7 @@ import pytest
 
 from bridge.coordinators.exchange import Verdict
 from bridge.coordinators.owner import GroupOwner
-from bridge.engine.commands import AskRef, ConvertGroup, EndCommit, GroupType, Speaks
+from bridge.engine.commands import ConvertGroup, EndCommit, GroupType, Speaks
 from bridge.engine.outcome import CommitAdmitted, Converted, NotConverted, Unready
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings, MigrationPolicy
@@ -12,7 +12,7 @@ from tests.support.led_group import FORM_MS, LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef, Topic, TopicId, TopicPartition
+from translators.dialects.ids import MemberRef, RequestRef, Topic, TopicId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 NONE, CALLED = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
@@ -283,7 +283,7 @@ def test_classic_member_that_speaks_kip_848_under_its_own_id_converts_the_group_
     assert group.answer(parked, JoinGroupReply).error is CALLED
     members = group.owner.shard.groups[GROUP].members
     assert [members[one.member_id].subscription.speaks for one in (first, second)] == [Speaks.CONSUMER, Speaks.CLASSIC]
-    assert group.owner.machines.get(AskRef(GROUP, first.member_id)) is None
+    assert group.owner.machines.get(MemberRef(GROUP, first.member_id)) is None
     work([second], [native])
     assert owned_by([second], [native]) == ALL
 

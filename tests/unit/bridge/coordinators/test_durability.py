@@ -6,7 +6,6 @@ import pytest
 
 from bridge.coordinators.durability import ANEW, ENGINE, condense, hold_commits, replay
 from bridge.engine.assignors.registry import registry
-from bridge.engine.commands import AskRef
 from bridge.engine.settings import EngineSettings
 from bridge.engine.snapshots import durable
 from bridge.engine.state import Shard
@@ -16,7 +15,7 @@ from translators.classic_member.remainder_codec import MemberKey
 from translators.classic_member.resuming import Remainder, remainder
 from translators.classic_member.states import Stable
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import Topic, TopicId, TopicIdPartition
+from translators.dialects.ids import MemberRef, Topic, TopicId, TopicIdPartition
 from translators.dialects.versioned import UnreadableRecord
 
 
@@ -110,7 +109,7 @@ def test_member_goes_on_after_a_restart() -> None:
     after = journalled(journal)
     for client in (first, second):
         client.group = after
-        state = after.owner.machines.get(AskRef(GROUP, client.member_id))
+        state = after.owner.machines.get(MemberRef(GROUP, client.member_id))
         assert isinstance(state, Stable)
         assert state.session_deadline_ms == 10_000
     after.wait(9_000)

@@ -1,11 +1,10 @@
 """Who may have forgotten its id."""
 
 from bridge.coordinators.ghosts import FORGETTING_MAX_MS, Ghosts
-from bridge.engine.commands import AskRef
 from tests.support.owned_group import CLIENT, GROUP
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef
 
-A, B = AskRef(GROUP, MemberId("a")), AskRef(GROUP, MemberId("b"))
+A, B = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
 OTHER = ClientIdentity(client_id="other", client_host="/127.0.0.1")
 
 

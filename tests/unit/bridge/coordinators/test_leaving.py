@@ -1,11 +1,10 @@
 """LeaveGroup for machines and engine alike."""
 
 from bridge.coordinators.leaving import Departures, once_each
-from bridge.engine.commands import AskRef
 from tests.support.embedded_world import leave_request
 from translators.dialects.classic import LeaveGroupReply, LeftMember
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, RequestRef
+from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef
 
 REF = RequestRef(0, 0, 0)
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
@@ -45,6 +44,6 @@ def test_error_of_the_whole_request_stands_alone() -> None:
 
 def test_member_that_is_named_again_is_gone_in_a_classic_group() -> None:
     """K1.59: each entry finds what the one before has left; a refused one leaves everything."""
-    a, b = (AskRef(GroupId("g"), MemberId(name)) for name in "ab")
+    a, b = (MemberRef(GroupId("g"), MemberId(name)) for name in "ab")
     verdicts = once_each([(a, NONE), (b, UNKNOWN), (a, NONE), (b, None), (b, None)])
     assert [code for _, code in verdicts] == [NONE, UNKNOWN, UNKNOWN, None, UNKNOWN]

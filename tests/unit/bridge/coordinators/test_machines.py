@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from bridge.coordinators.machines import NOBODY, Machines, is_present
-from bridge.engine.commands import AskRef
 from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP
-from translators.classic_member.events import Answered, Granted, JoinReceived, LeaveReceived, SyncReceived
+from translators.classic_member.events import Answered, JoinReceived, LeaveReceived, SyncReceived
 from translators.classic_member.states import Limits
 from translators.dialects.classic import SyncGroup
-from translators.dialects.ids import InstanceId, MemberId, RequestRef
+from translators.dialects.coordinator import Granted
+from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef
 
-KEY, SEAT = AskRef(GROUP, MemberId("m")), InstanceId("s")
+KEY, SEAT = MemberRef(GROUP, MemberId("m")), InstanceId("s")
 FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
 
 
@@ -78,7 +78,7 @@ def test_calm_heartbeat_moves_the_session_on_and_needs_no_new_deadline_entry() -
     machines.watch()
     assert machines.beat(KEY, 1, 5_000)
     assert not machines.beat(KEY, 2, 5_000)
-    assert not machines.beat(AskRef(GROUP, MemberId("nobody")), 1, 5_000)
+    assert not machines.beat(MemberRef(GROUP, MemberId("nobody")), 1, 5_000)
     assert not machines.take_changed()
     assert machines.take_due(10_000) == []
     assert machines.next_deadline_ms() == 15_000

@@ -1,19 +1,18 @@
 """What a machine says of its member's commits and fetches."""
 
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
-from bridge.engine.commands import AskRef
 from tests.support.embedded_world import commit_request
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
 from translators.classic_member.states import Absent, Limits, State
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import TopicPartition
+from translators.dialects.ids import MemberRef, TopicPartition
 
 PARTITIONS = (TopicPartition(TOPIC, 0),)
 
 
 def state_of(group: OwnedGroup, client: ClassicClient) -> State:
     """A client's machine."""
-    state = group.owner.machines.get(AskRef(GROUP, client.member_id))
+    state = group.owner.machines.get(MemberRef(GROUP, client.member_id))
     assert state is not None
     return state
 

@@ -1,23 +1,22 @@
 """Watching the embedded groups shows every turn, and nobody watching costs nothing."""
 
 from bridge.coordinators.watching import Unwatched
-from bridge.engine.commands import AskRef
 from bridge.engine.outcome import Outcome
 from bridge.engine.records import GroupCreated
 from tests.support.owned_group import GROUP, ClassicClient, OwnedGroup
-from translators.classic_member.effects import DepartReason
-from translators.dialects.ids import MemberId
+from translators.dialects.coordinator import DepartReason
+from translators.dialects.ids import MemberId, MemberRef
 
 
 class Notes(Unwatched):
     def __init__(self) -> None:
         self.turns: list[Outcome] = []
-        self.departed: list[tuple[AskRef, DepartReason]] = []
+        self.departed: list[tuple[MemberRef, DepartReason]] = []
 
     def advanced(self, outcome: Outcome) -> None:
         self.turns.append(outcome)
 
-    def departs(self, key: AskRef, reason: DepartReason) -> None:
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
         self.departed.append((key, reason))
 
 
@@ -40,12 +39,12 @@ def test_reason_is_told_before_the_engine_forgets_the_member() -> None:
     client = ClassicClient(group)
     client.join()
     group.wait(60_000)
-    assert notes.departed == [(AskRef(GROUP, client.member_id), DepartReason.SESSION_EXPIRED)]
+    assert notes.departed == [(MemberRef(GROUP, client.member_id), DepartReason.SESSION_EXPIRED)]
 
 
 def test_nobody_watching_hears_nothing() -> None:
     """The default takes everything and keeps nothing."""
     nobody = Unwatched()
     nobody.advanced(Outcome())
-    nobody.departs(AskRef(GROUP, MemberId("m")), DepartReason.LEFT)
+    nobody.departs(MemberRef(GROUP, MemberId("m")), DepartReason.LEFT)
     assert vars(nobody) == {}

@@ -9,8 +9,8 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import beat, join, joined
-from translators.classic_member.effects import DepartReason
 from translators.dialects.classic import Heartbeat
+from translators.dialects.coordinator import DepartReason
 from translators.dialects.ids import ClientIdentity, RequestRef
 
 REF = RequestRef(0, 3, 1)

@@ -18,9 +18,9 @@ from tests.support.classic_members import (
     tenure,
 )
 from translators.classic_member.commits import admit_commit
-from translators.classic_member.effects import DepartReason
 from translators.classic_member.states import Absent, Asked, Silent, State
 from translators.classic_member.tenure import Tenure, Vacant
+from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
 
 WORKING = replace(stable(A, B), tenure=Tenure(generation=5, handed=parts(A, B), since={A: 3, B: 5}, released=parts(C)))

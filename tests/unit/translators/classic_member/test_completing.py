@@ -44,15 +44,7 @@ from translators.classic_member.completing import (
     completing_deadline,
     world_while_completing,
 )
-from translators.classic_member.effects import DepartReason
-from translators.classic_member.events import (
-    ConnectionLost,
-    CoordinatorCalled,
-    DeadlinePassed,
-    FencedByCoordinator,
-    LeaveReceived,
-    Replaced,
-)
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced
 from translators.classic_member.states import (
     Asked,
     CompletingRebalance,
@@ -65,6 +57,7 @@ from translators.classic_member.states import (
     Stable,
 )
 from translators.classic_member.tenure import Tenure
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 

@@ -37,12 +37,12 @@ from translators.classic_member.converting import (
     last_join,
     take_leave,
 )
-from translators.classic_member.effects import DepartReason
-from translators.classic_member.events import CoordinatorCalled, DeadlinePassed
+from translators.classic_member.events import DeadlinePassed
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import Absent, Asked, Silent, Stable, State
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import Vacant
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicPartition
 

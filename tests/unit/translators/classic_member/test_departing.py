@@ -37,17 +37,10 @@ from translators.classic_member.departing import (
     leave,
     world_while_leaving,
 )
-from translators.classic_member.effects import Depart, DepartReason, Effect
-from translators.classic_member.events import (
-    ConnectionLost,
-    CoordinatorCalled,
-    DeadlinePassed,
-    FencedByCoordinator,
-    LeaveReceived,
-    Replaced,
-    WorldEvent,
-)
+from translators.classic_member.effects import Depart, Effect
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced, WorldEvent
 from translators.classic_member.states import Absent, Asked, Overtaken, Retrying, Silent, State
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step, UnexpectedEvent
 

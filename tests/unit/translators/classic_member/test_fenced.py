@@ -26,19 +26,11 @@ from tests.support.classic_members import (
     sync_error,
     synced,
 )
-from translators.classic_member.effects import DepartReason
-from translators.classic_member.events import (
-    ConnectionLost,
-    CoordinatorCalled,
-    DeadlinePassed,
-    FencedByCoordinator,
-    LeaveReceived,
-    Replaced,
-    WorldEvent,
-)
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced, WorldEvent
 from translators.classic_member.fenced import client_while_fenced, world_while_fenced
 from translators.classic_member.states import Asked
 from translators.classic_member.tenure import Vacant
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 

@@ -38,15 +38,8 @@ from tests.support.classic_members import (
     synced,
     tenure,
 )
-from translators.classic_member.effects import Depart, DepartReason
-from translators.classic_member.events import (
-    ConnectionLost,
-    CoordinatorCalled,
-    DeadlinePassed,
-    FencedByCoordinator,
-    LeaveReceived,
-    Replaced,
-)
+from translators.classic_member.effects import Depart
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced
 from translators.classic_member.preparing import client_while_preparing, preparing_deadline, world_while_preparing
 from translators.classic_member.states import (
     Absent,
@@ -61,6 +54,7 @@ from translators.classic_member.states import (
     Silent,
 )
 from translators.classic_member.tenure import Tenure, Vacant
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 

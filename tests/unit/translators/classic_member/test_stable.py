@@ -39,15 +39,7 @@ from tests.support.classic_members import (
     synced,
     tenure,
 )
-from translators.classic_member.effects import DepartReason
-from translators.classic_member.events import (
-    ConnectionLost,
-    CoordinatorCalled,
-    DeadlinePassed,
-    FencedByCoordinator,
-    LeaveReceived,
-    Replaced,
-)
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced
 from translators.classic_member.preparing import world_while_preparing
 from translators.classic_member.stable import beat_calmly, client_while_stable, stable_deadline, world_while_stable
 from translators.classic_member.states import (
@@ -63,6 +55,7 @@ from translators.classic_member.states import (
     Silent,
 )
 from translators.classic_member.tenure import Tenure
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 

@@ -32,14 +32,12 @@ from tests.support.classic_members import (
     sync_reply,
     synced,
 )
-from translators.classic_member.effects import Ask, Depart, DepartReason, Effect, Inquiry
+from translators.classic_member.effects import Ask, Depart, Effect
 from translators.classic_member.events import (
     Answered,
     ConnectionLost,
-    CoordinatorCalled,
     DeadlinePassed,
     Event,
-    FencedByCoordinator,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -60,6 +58,7 @@ from translators.classic_member.states import (
     State,
 )
 from translators.classic_member.step import next_deadline, step
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Inquiry
 from translators.dialects.errors import ErrorCode
 from translators.machine import UnexpectedEvent
 

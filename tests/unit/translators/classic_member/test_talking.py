@@ -19,11 +19,11 @@ from tests.support.classic_members import (
     membership,
     parts,
 )
-from translators.classic_member.effects import Ask, DepartReason, Farewell
-from translators.classic_member.events import CoordinatorCalled, Granted
+from translators.classic_member.effects import Ask
 from translators.classic_member.states import Asked, Overtaken, Retrying, Scheduled, Silent, Talk
 from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest, say_farewell
 from translators.dialects.claims import Claim
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, Farewell, Granted
 from translators.machine import UnexpectedEvent
 
 
