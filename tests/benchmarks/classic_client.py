@@ -81,6 +81,11 @@ class ClassicClient:
         self._member_id = NO_MEMBER_ID
         self._generation = -1
 
+    @property
+    def identity(self) -> tuple[int, MemberId]:
+        """Generation and member id, for what it asks beside the group protocol."""
+        return self._generation, self._member_id
+
     def start(self) -> bytes:
         """The first JoinGroup."""
         self.phase = Phase.JOINING
