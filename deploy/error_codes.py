@@ -40,7 +40,6 @@ AREAS = {
     "OWNER": "the owner of groups; each of these is a bug, please report it",
     "RECORD": "records of the journal that can't be read",
     "SETUP": "the two commands of the README",
-    "SIM": "simulation",
     "TASK": "tasks of a running bridge ([what each failure ends](../explanation/failures.md))",
     "TOPICS": "watching topics",
     "TRACE": "`epochbridge trace`",

@@ -18,7 +18,7 @@ PURE_ROOMS = (
     "bridge/wire",
     "bridge/migration",
     "bridge/session",
-    "bridge/simulation",
+    "tests/support/simulation",
     "bridge/telemetry/cause",
     "bridge/telemetry/rebalances",
     "bridge/telemetry/schema",

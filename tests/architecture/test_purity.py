@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.architecture.source_tree import PURE_ROOMS, SourceFile, source_files
 
-OWN = {"bridge", "translators"}
+OWN = {"bridge", "translators", "tests"}
 WORLDLY = {
     "asyncio",
     "concurrent",
@@ -47,7 +47,7 @@ def allowed_roots(file: SourceFile) -> set[str]:
     allowed = (set(sys.stdlib_module_names) - WORLDLY) | OWN
     if file.is_in(["bridge/wire/codec"]):
         allowed.add("kafka")
-    if file.is_in(["bridge/simulation"]):
+    if file.is_in(["tests/support/simulation"]):
         allowed.add("random")
     return allowed
 

@@ -8,8 +8,8 @@ import secrets
 import sys
 import time
 
-from bridge.simulation.campaign import run_seeds
 from tests.support.simulated_bridge import OwnerSubject
+from tests.support.simulation.campaign import run_seeds
 
 FRESH_SEEDS = 10**9
 BATCH = 200
@@ -29,14 +29,14 @@ def main() -> int:
     print(f"{count} stories from seed {first} on", flush=True)
     seeds = range(first, first + count)
     begun_s = time.monotonic()
-    endings, failures = run_seeds(seeds, OwnerSubject)
+    outcomes, failures = run_seeds(seeds, OwnerSubject)
     for failure in failures:
         print(failure.report(), end="\n\n")
-    virtual_h = sum(ending.virtual_ms for ending in endings) / 3_600_000
+    virtual_h = sum(outcome.virtual_ms for outcome in outcomes) / 3_600_000
     print(
-        f"{len(endings)} stories from seed {seeds.start} on, {virtual_h:.1f} h of virtual time,"
-        f" {sum(ending.steps for ending in endings)} events, {sum(ending.joins for ending in endings)} joins,"
-        f" {sum(ending.commits for ending in endings)} commits in {time.monotonic() - begun_s:.1f} s:"
+        f"{len(outcomes)} stories from seed {seeds.start} on, {virtual_h:.1f} h of virtual time,"
+        f" {sum(outcome.steps for outcome in outcomes)} events, {sum(outcome.joins for outcome in outcomes)} joins,"
+        f" {sum(outcome.commits for outcome in outcomes)} commits in {time.monotonic() - begun_s:.1f} s:"
         f" {len(failures)} broke a law"
     )
     return 1 if failures else 0

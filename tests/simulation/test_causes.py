@@ -1,14 +1,14 @@
 """Whatever befalls a simulated fleet, the event log shows why each rebalance was: the engine makes none for nothing."""
 
-from bridge.simulation.campaign import tell
-from bridge.simulation.subject import Surroundings
 from bridge.telemetry.schema.facts import RebalanceBegan, RebalanceExplained
 from bridge.telemetry.schema.terms import Cause
 from tests.support.heard_bridge import HeardSubject
+from tests.support.simulation.campaign import run_seed
+from tests.support.simulation.subject import Surroundings
 
 BATCH = range(100, 140)
 ONCE_UNEXPLAINED = (93, 110, 1319, 3131, 3343, 4091)
-"""Seeds with a rebalance that was labelled `unknown` when they were first told."""
+"""Seeds with a rebalance that was labelled `unknown` when they were first run."""
 
 
 def overheard(seed: int) -> list[HeardSubject]:
@@ -19,7 +19,7 @@ def overheard(seed: int) -> list[HeardSubject]:
         bridges.append(HeardSubject(surroundings))
         return bridges[-1]
 
-    assert tell(seed, make).broken is None
+    assert run_seed(seed, make).broken is None
     return bridges
 
 

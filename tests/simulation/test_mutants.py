@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bridge.simulation.campaign import tell
 from tests.support import mutants
 from tests.support.simulated_bridge import OwnerSubject
+from tests.support.simulation.campaign import run_seed
 
 STORIES_MAX = 60
 Mutate = Callable[[pytest.MonkeyPatch], None]
@@ -41,7 +41,7 @@ CASES: tuple[tuple[Mutate, int, str], ...] = (
 def test_mutant_breaks_its_law(monkeypatch: pytest.MonkeyPatch, mutate: Mutate, first_seed: int, law: str) -> None:
     """The law that is broken first is the one that names the damage."""
     mutate(monkeypatch)
-    endings = (tell(seed, OwnerSubject) for seed in range(first_seed, first_seed + STORIES_MAX))
-    broken = next((ending.broken for ending in endings if ending.broken is not None), None)
+    outcomes = (run_seed(seed, OwnerSubject) for seed in range(first_seed, first_seed + STORIES_MAX))
+    broken = next((outcome.broken for outcome in outcomes if outcome.broken is not None), None)
     assert broken is not None
     assert broken.law == law

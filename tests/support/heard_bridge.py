@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from bridge.simulation.subject import Delivery, Surroundings
 from bridge.telemetry.observing import EngineWatcher, Guard
 from bridge.telemetry.schema.terms import Road
 from tests.support.heard import MS, Ears
 from tests.support.simulated_bridge import OwnerSubject
+from tests.support.simulation.subject import Delivery, Surroundings
 from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply
 

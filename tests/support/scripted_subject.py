@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
-from bridge.simulation.subject import Delivery, Surroundings
+from tests.support.simulation.subject import Delivery, Surroundings
 from translators.dialects.ids import RequestRef, Topic
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 

@@ -16,9 +16,9 @@ from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics, EndCommit
 from bridge.engine.state import Shard
 from bridge.session.contracts import OnAnswer
-from bridge.simulation.subject import Delivery, Surroundings
 from bridge.wire.codec.registry import Request
 from tests.support.owned_group import counted_ids
+from tests.support.simulation.subject import Delivery, Surroundings
 from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
