@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from bridge.analytics.table_pages import table_pages
 from bridge.cli.main import cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
-from bridge.telemetry.schema.pages import event_pages
 from bridge.telemetry.traces import names
 from deploy.error_codes import error_pages
-from translators.classic_member.diagram import draw
+from deploy.event_pages import event_pages
+from deploy.machine_diagram import draw
+from deploy.table_pages import table_pages
 from translators.classic_member.states import TRANSITIONS, Absent
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -80,7 +80,7 @@ _out_option = click.option("--out", metavar="DIR", required=True, help="Director
 @_setting_option
 def run(*, events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
     """Make all tables from the files of an event log."""
-    call("job_run", events, out, master, settings)
+    call("bridge.analytics.job_run", events, out, master, settings)
 
 
 _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("bootstrap", "topic", "events")
@@ -112,7 +112,7 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
     named = tuple(wish[name] is not None for name in _SOURCES)
     if named not in {(True, True, False), (False, False, True)}:
         raise click.UsageError("name either --bootstrap and --topic, or --events")
-    call("job_stream", StreamWish(**wish), master, settings)
+    call("bridge.analytics.job_stream", StreamWish(**wish), master, settings)
 
 
 @analytics.command("report")
@@ -123,7 +123,7 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
 @_setting_option
 def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
     """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
-    call("job_report", out, group, master, settings)
+    call("bridge.analytics.job_report", out, group, master, settings)
 
 
 class CompareOptions(TypedDict):
@@ -195,7 +195,7 @@ def compare(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[C
     """Judge a canary: exit status 0 if the treatment is no worse than the control, 1 if it is, 3 if that is not certain
     yet.
     """
-    call("job_compare", CompareWish(**wish), master, settings)
+    call("bridge.analytics.job_compare", CompareWish(**wish), master, settings)
 
 
 class ReplayOptions(TypedDict):
@@ -240,13 +240,13 @@ def replay(*, master: str | None, settings: Sequence[str], **wish: Unpack[Replay
     context = click.get_current_context()
     parameter = next(one for one in context.command.params if one.name == "settings")
     spark = parse_settings(context, parameter, of_spark)
-    call("job_replay", ReplayWish(**wish, settings=of_groups), master, spark)
+    call("bridge.analytics.job_replay", ReplayWish(**wish, settings=of_groups), master, spark)
 
 
 def call(job: str, *arguments: object) -> None:
     """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
     try:
-        main = import_module(f"bridge.analytics.{job}").main
+        main = import_module(job).main
         told_failures = import_module("bridge.analytics.failures").told_failures
     except ModuleNotFoundError as missing:
         raise click.ClickException(

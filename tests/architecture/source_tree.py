@@ -55,3 +55,27 @@ def read_source(path: Path) -> SourceFile:
 def source_files(folders: Sequence[str]) -> list[SourceFile]:
     """Return all Python files below these folders, in path order."""
     return [read_source(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a file of ours; a package is named without its `__init__`."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def source_modules() -> dict[str, SourceFile]:
+    """What a wheel holds: each module of the source folders by its dotted name."""
+    return {module_name(file.path): file for file in source_files(SOURCE_FOLDERS)}
+
+
+def strings_of(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Line and text of every string; of one with values in it, what stands before the first value."""
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def modules_in_strings(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Our modules that a file names in a string: that is how it imports late, or starts a program by `python -m`."""
+    yield from ((line, text) for line, text in strings_of(file) if "." in text and text in source_modules())

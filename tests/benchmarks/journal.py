@@ -16,11 +16,11 @@ import trio
 from bridge.coordinators.ledger import Ledger
 from bridge.journal import sqlite_file
 from bridge.journal.acknowledged import AcknowledgedFile, Counts
-from bridge.journal.memory import MemoryJournal
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings, open_file
 from tests.benchmarks.engine import settled_group
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
+from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import ClassicClient
 from translators.dialects.classic import Heartbeat, SyncGroupReply
 from translators.dialects.errors import ErrorCode

@@ -30,11 +30,11 @@ from bridge.engine.queries import next_deadline
 from bridge.engine.records import GroupDeleted, Record
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import durable, snapshot
 from bridge.engine.state import Shard
 from tests.support.classic_bench import commit_of, join_of, offer, transaction_of
 from tests.support.classic_soundness import check_deadlines, check_indexes, check_phase, check_waits
 from tests.support.engine_bench import GROUP, IDENTITY, Bench, beat_request, join_request
+from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import (
     Heartbeat,
     JoinGroupReply,

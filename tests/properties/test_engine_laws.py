@@ -32,10 +32,10 @@ from bridge.engine.outcome import CommitAdmitted, MemberAnswer, Message, Outcome
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochReached
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import durable, snapshot
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
 from tests.support.assignments import find_uneven
 from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, parts, topic, topic_id
+from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (

@@ -12,11 +12,11 @@ from bridge.engine.apply import apply
 from bridge.engine.condensing import condense
 from bridge.engine.records import DurableRecord
 from bridge.engine.records_codec import decode, encode
-from bridge.engine.snapshots import durable
 from tests.properties.test_engine_classic import ClassicLaws
 from tests.properties.test_engine_conversion import ConversionLaws
 from tests.properties.test_engine_laws import EngineLaws
 from tests.support.engine_bench import Bench
+from tests.support.snapshots import durable
 
 
 class Told(Protocol):

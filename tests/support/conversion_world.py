@@ -38,10 +38,10 @@ from bridge.engine.outcome import (
 )
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import durable, snapshot
 from bridge.engine.state import Group
 from tests.support.classic_bench import REBALANCE_MS, SESSION_MS, join_of
 from tests.support.engine_bench import FOO, GROUP, IDENTITY, Bench, join_request
+from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import JoinGroupReply, Protocol
 from translators.dialects.consumer_protocol import (
     Subscription,

@@ -9,7 +9,6 @@ from deploy.error_codes import AREAS, NO_WORDS, Mention, all_mentions, error_pag
 SHARED = {
     "EB-CLI-005": "a file that can't be used, checked or served",
     "EB-GROUP-002": "a bug that ended one turn or one question",
-    "EB-JOURNAL-010": "no room, in memory or on disk",
     "EB-NET-012": "no broker, for a client or for the bridge's own questions",
 }
 """Codes that two modules say, as they mean the same thing."""

@@ -41,7 +41,7 @@ def test_missing_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("bridge.analytics.command.import_module", fail)
     with pytest.raises(click.ClickException, match=r"EB-ANALYTICS-000: .*pip install 'epochbridge\[spark\]'"):
-        call("job_run")
+        call("bridge.analytics.job_run")
     assert CliRunner().invoke(analytics, ["--help"]).exit_code == 0
 
 
@@ -66,7 +66,7 @@ def test_replay_parts_settings_of_groups_from_those_of_spark(monkeypatch: pytest
     options = ["--events", "e", "--protocol", "consumer", *(word for pair in pairs for word in ("--setting", pair))]
     assert CliRunner().invoke(analytics, ["replay", *options]).exit_code == 0
     wish = ReplayWish(events="e", protocol="consumer", settings=[pairs[0], pairs[2]])
-    assert asked == [("job_replay", wish, None, {"spark.driver.memory": "8g"})]
+    assert asked == [("bridge.analytics.job_replay", wish, None, {"spark.driver.memory": "8g"})]
 
 
 def test_replay_of_no_protocol_is_a_usage_error() -> None:
@@ -83,7 +83,7 @@ def test_sentence_of_a_job_is_the_command_s(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("bridge.analytics.job_run.main", refuse)
     with pytest.raises(click.ClickException, match="EB-ANALYTICS-001: no"):
-        call("job_run")
+        call("bridge.analytics.job_run")
 
 
 def test_debug_lets_spark_speak(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from bridge.config.keys import Settings
 from bridge.coordinators.claims import Claims
 from bridge.coordinators.embedded import EmbeddedGroups
 from bridge.coordinators.embedded_settings import EmbeddedSettings
-from bridge.journal.memory import MemoryJournal
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeBroker, embedded_world
+from tests.support.memory_journal import MemoryJournal
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.errors import ErrorCode

@@ -7,10 +7,10 @@ import pytest
 from bridge.coordinators.durability import ANEW, ENGINE, condense, hold_commits, replay
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import durable
 from bridge.engine.state import Shard
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.snapshots import durable
 from translators.classic_member.remainder_codec import MemberKey
 from translators.classic_member.resuming import Remainder, remainder
 from translators.classic_member.states import Stable

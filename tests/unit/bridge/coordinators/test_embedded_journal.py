@@ -8,7 +8,6 @@ from trio.testing import MockClock
 from bridge.coordinators.durability import condense
 from bridge.coordinators.joins import STARTING
 from bridge.coordinators.ledger import RETRY_S
-from bridge.journal.memory import MemoryJournal
 from tests.support.embedded_world import (
     commit_request,
     committed,
@@ -17,6 +16,7 @@ from tests.support.embedded_world import (
     leave_request,
     native_join,
 )
+from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import GROUP
 from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply

@@ -8,8 +8,8 @@ from bridge.coordinators.durability import ANEW, condense, replay
 from bridge.coordinators.facts import FORGOTTEN, BridgeFact, FactBook, decode, encode
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
-from bridge.journal.memory import MemoryJournal
 from tests.support.embedded_world import embedded_world
+from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import OwnedGroup
 from translators.dialects.versioned import UnreadableRecord
 

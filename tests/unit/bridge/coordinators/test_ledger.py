@@ -9,9 +9,9 @@ import trio
 import trio.testing
 
 from bridge.coordinators.ledger import RETRY_MAX_S, RETRY_S, Ledger
-from bridge.journal.memory import MemoryJournal
 from bridge.ports import Condense, JournalFull
 from bridge.supervision import LEDGER, start_job
+from tests.support.memory_journal import MemoryJournal
 from translators.dialects.classic import Heartbeat, HeartbeatReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, RequestRef

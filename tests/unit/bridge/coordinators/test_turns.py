@@ -15,11 +15,11 @@ from bridge.coordinators.ledger import RETRY_S
 from bridge.engine.apply import apply
 from bridge.engine.records import Record
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import durable
 from bridge.engine.state import Shard
-from bridge.journal.memory import MemoryJournal
 from tests.support.embedded_world import commit_request, committed, embedded_world, join_request, native_join
+from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import GROUP
+from tests.support.snapshots import durable
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.classic import JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply

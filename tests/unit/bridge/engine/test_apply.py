@@ -21,9 +21,9 @@ from bridge.engine.records import (
     TopicSeen,
 )
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import snapshot
 from bridge.engine.state import Shard
 from tests.support.engine_bench import FOO, GROUP, IDENTITY, parts, topic, topic_id
+from tests.support.snapshots import snapshot
 from translators.dialects.ids import InstanceId, MemberId
 
 A, B = MemberId("a"), MemberId("b")

@@ -2,8 +2,8 @@
 
 from bridge.engine.apply import apply
 from bridge.engine.condensing import condense
-from bridge.engine.snapshots import durable
 from tests.support.engine_bench import Bench
+from tests.support.snapshots import durable
 
 
 def test_long_history_becomes_short() -> None:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from bridge.engine.emptying import empty
-from bridge.engine.snapshots import snapshot
 from tests.support.engine_bench import Bench
+from tests.support.snapshots import snapshot
 
 
 def test_emptied_shard_is_as_new_with_the_same_inputs() -> None:

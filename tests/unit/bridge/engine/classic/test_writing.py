@@ -15,9 +15,9 @@ from bridge.engine.classic.records import (
 )
 from bridge.engine.classic.writing import _write
 from bridge.engine.records import GroupDeleted
-from bridge.engine.snapshots import durable, snapshot
 from tests.support.classic_bench import ClassicBench, join_of, offer
 from tests.support.engine_bench import GROUP, Bench
+from tests.support.snapshots import durable, snapshot
 from translators.dialects.ids import MemberId
 
 

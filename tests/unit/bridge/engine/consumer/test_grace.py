@@ -16,8 +16,8 @@ from bridge.engine.queries import next_deadline
 from bridge.engine.records import SeatsGivenUp, SeatTaken
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.snapshots import snapshot
 from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, topic
+from tests.support.snapshots import snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import LEAVE_EPOCH, ClientIdentity, InstanceId, MemberId

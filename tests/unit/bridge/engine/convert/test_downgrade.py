@@ -16,10 +16,10 @@ from bridge.engine.outcome import (
     Unready,
 )
 from bridge.engine.settings import EngineSettings, MigrationPolicy
-from bridge.engine.snapshots import durable
 from tests.support.classic_bench import commit_of
 from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import GROUP, beat_request, topic
+from tests.support.snapshots import durable
 from translators.dialects.classic import SyncGroup
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode

@@ -9,7 +9,6 @@ from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.upgrade import Plan, plan_upgrade, to_ids
 from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFreed, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
-from bridge.engine.snapshots import durable
 from tests.support.classic_bench import SESSION_MS, commit_of
 from tests.support.converted_group import (
     BEGINS_CLASSIC,
@@ -21,6 +20,7 @@ from tests.support.converted_group import (
     says,
 )
 from tests.support.engine_bench import BAR, FOO, GROUP, parts, static_join_request, topic_id
+from tests.support.snapshots import durable
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicIdPartition, TopicName, TopicPartition

@@ -1,7 +1,4 @@
-"""The tables as a page of the docs, drawn from their definitions.
-
-It must not know Spark, so that the page can be made without it.
-"""
+"""The tables as a page of the docs, drawn from their definitions."""
 
 from collections.abc import Iterator
 

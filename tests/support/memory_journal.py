@@ -1,7 +1,4 @@
-"""A journal that is lost with the process: for tests, and for bridges that need not survive a restart.
-
-It must not know what entries mean.
-"""
+"""A journal that is lost with the process: for tests, and for bridges that need not survive a restart."""
 
 from collections.abc import Collection, Iterator
 
@@ -24,7 +21,7 @@ class MemoryJournal:
         """Keep all; raises JournalFull where they don't fit."""
         size = sum(map(len, entries))
         if self.bytes_max is not None and self._bytes + size > self.bytes_max:
-            raise JournalFull(f"EB-JOURNAL-010: {self._bytes} bytes are kept, {size} more exceed {self.bytes_max}")
+            raise JournalFull(f"{self._bytes} bytes are kept, {size} more exceed {self.bytes_max}")
         self._entries += entries
         self._bytes += size
 

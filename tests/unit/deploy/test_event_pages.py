@@ -1,7 +1,7 @@
 """The reference names everything that the schema has."""
 
 from bridge.telemetry.schema.columns import COLUMNS, KINDS
-from bridge.telemetry.schema.pages import VOCABULARIES, event_pages
+from deploy.event_pages import VOCABULARIES, event_pages
 
 
 def test_every_kind_field_and_word_is_on_the_page() -> None:

@@ -1,7 +1,4 @@
-"""The reference of the event log as Markdown, made of the schema itself.
-
-It must not know where the page is kept.
-"""
+"""The reference of the event log as Markdown, made of the schema itself."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields

@@ -1,7 +1,4 @@
-"""A table of transitions as a state diagram.
-
-It must not know which machine the table belongs to.
-"""
+"""A table of transitions as a state diagram."""
 
 from collections import defaultdict
 

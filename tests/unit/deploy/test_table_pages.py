@@ -1,7 +1,7 @@
 """The page of the tables."""
 
-from bridge.analytics.table_pages import SPARK_NAMES, table_pages
 from bridge.analytics.tables import TABLES, ColumnType
+from deploy.table_pages import SPARK_NAMES, table_pages
 
 
 def test_page_names_every_table_and_column() -> None:

@@ -1,4 +1,4 @@
-"""A shard's state as comparable values, whole and durable part only. It must not know how the state came about."""
+"""A shard's state as comparable values, whole and durable part only."""
 
 from dataclasses import dataclass, field, replace
 

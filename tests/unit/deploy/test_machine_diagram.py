@@ -1,6 +1,6 @@
 """A table of transitions as a state diagram."""
 
-from translators.classic_member.diagram import draw
+from deploy.machine_diagram import draw
 from translators.classic_member.events import HeartbeatReceived, JoinReceived, SyncReceived
 from translators.classic_member.states import TRANSITIONS, Absent, PreparingRebalance
 from translators.machine import Transitions

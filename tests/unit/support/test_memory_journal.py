@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridge.journal.memory import MemoryJournal
 from bridge.ports import Journal, JournalFull
+from tests.support.memory_journal import MemoryJournal
 
 
 def test_append_is_durable_at_once() -> None:
@@ -19,7 +19,7 @@ def test_full_journal_keeps_all_or_none() -> None:
     """An append that does not fit leaves nothing behind."""
     journal = MemoryJournal(bytes_max=4)
     journal.append([b"abc"])
-    with pytest.raises(JournalFull, match="EB-JOURNAL-010: 3 bytes are kept, 2 more exceed 4"):
+    with pytest.raises(JournalFull, match="3 bytes are kept, 2 more exceed 4"):
         journal.append([b"d", b"e"])
     assert list(journal.replay()) == [b"abc"]
 

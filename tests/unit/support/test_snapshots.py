@@ -3,9 +3,9 @@
 from dataclasses import fields
 
 from bridge.engine.classic.group import ClassicGroup, Roster
-from bridge.engine.snapshots import durable, snapshot
 from tests.support.classic_bench import ClassicBench
 from tests.support.engine_bench import GROUP, Bench
+from tests.support.snapshots import durable, snapshot
 
 
 def test_session_extended_changes_only_the_volatile_part() -> None:
