@@ -76,11 +76,10 @@ def parked(event: JoinReceived) -> Parked:
     """Name the parked request; a v0-v3 newcomer can't find its way back to its seat (decision 11)."""
     request = event.request
     anonymous = not request.member_id and request.instance_id is None and not request.needs_member_id
-    return Parked(event.ref, knows_its_id=not anonymous)
+    return Parked(event.ref, knows_its_id=not anonymous, claim=read_claim(request))
 
 
 def put_question(state: PreparingRebalance, talk: Talk, first: tuple[Effect, ...] = ()) -> MemberStep:
     """Do `first`, then ask on behalf of the parked join, as soon as the conversation (`talk`) allows."""
-    claim = read_claim(state.membership.profile.protocols)
-    following, effects = prompt(talk, inquire(state.membership, state.using, claim))
+    following, effects = prompt(talk, inquire(state.membership, state.using, state.parked.claim))
     return Step(replace(state, talk=following), (*first, *effects))

@@ -13,7 +13,6 @@ from translators.dialects.consumer_protocol import (
     TRANSLATABLE,
     MalformedBlob,
     Subscription,
-    decode_subscription,
     version_of,
 )
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -48,7 +47,7 @@ def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal
     if request.protocol_type != CONSUMER or chosen is None:
         return _inconsistent(request)
     try:
-        subscription = decode_subscription(chosen.metadata)
+        subscription = request.subscription(chosen)
     except MalformedBlob as malformed:
         reason = f"the subscription of protocol {quote(chosen.name)!r} can't be read: {quote(malformed)}"
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)

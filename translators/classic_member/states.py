@@ -17,6 +17,7 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.profile import Profile
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
+from translators.dialects.claims import NO_CLAIM, Claim
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef
@@ -150,10 +151,14 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """An unanswered JoinGroup; a client that does not know its own id yet can never come back for the answer."""
+    """An unanswered JoinGroup, and what the client claims in it to have had.
+
+    A client that does not know its own id yet can never come back for the answer.
+    """
 
     ref: RequestRef
     knows_its_id: bool
+    claim: Claim = NO_CLAIM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,15 @@
 It knows the blobs of a JoinGroup, and must not know what a claim is good for, nor whether it is true.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from translators.dialects.classic import Protocol
+from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import (
     NO_GENERATION,
     MalformedBlob,
     StickyUserData,
     Subscription,
     decode_sticky_user_data,
-    decode_subscription,
 )
 from translators.dialects.ids import TopicPartition
 
@@ -32,19 +30,19 @@ class Claim:
 NO_CLAIM = Claim()
 
 
-def read_claim(protocols: Iterable[Protocol]) -> Claim:
+def read_claim(request: JoinGroup) -> Claim:
     """The newest claim among a member's protocols, the first of equals; a blob that can't be read claims nothing.
 
     Each assignor remembers only what it assigned itself, so a client that changed assignors has several memories.
     """
-    claims = [_claim(protocol) for protocol in protocols]
+    claims = [_claim(request, protocol) for protocol in request.protocols]
     return max((claim for claim in claims if claim.partitions), key=lambda claim: claim.generation, default=NO_CLAIM)
 
 
-def _claim(protocol: Protocol) -> Claim:
+def _claim(request: JoinGroup, protocol: Protocol) -> Claim:
     """A list of what is owned is what the client has, user data what it had; either may carry the generation."""
     try:
-        subscription = decode_subscription(protocol.metadata)
+        subscription = request.subscription(protocol)
     except MalformedBlob:
         # A hint that can't be read is no hint; whoever needs the subscription itself refuses it.
         return NO_CLAIM

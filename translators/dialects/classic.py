@@ -3,8 +3,9 @@
 It must not know API versions: where a version changes behaviour the codec sets a field.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 
@@ -25,6 +26,9 @@ class JoinGroup:
 
     `needs_member_id` is true from version 4 on: a dynamic member without an id is first told its id. `skips_assignment`
     is true from version 9 on (KIP-814). Version 0 has no rebalance timeout: the codec puts the session timeout there.
+
+    What its protocols' bytes say is read at the first question and kept with the request, not with the protocols: a
+    classic group keeps those for as long as a member stays, and decoded they take many times their bytes.
     """
 
     group_id: GroupId
@@ -37,6 +41,25 @@ class JoinGroup:
     reason: str = ""
     needs_member_id: bool = True
     skips_assignment: bool = False
+    _read: dict[bytes, Subscription | MalformedBlob] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def subscription(self, protocol: Protocol) -> Subscription:
+        """What a consumer subscribes to under one of its protocols; raises `MalformedBlob`.
+
+        Most clients send the same bytes under each of their protocols: they are read once.
+        """
+        blob = protocol.metadata
+        if blob not in self._read:
+            try:
+                self._read[blob] = decode_subscription(blob)
+            except MalformedBlob as malformed:
+                self._read[blob] = malformed
+        found = self._read[blob]
+        if isinstance(found, MalformedBlob):
+            raise found.with_traceback(None)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,10 +184,11 @@ class ClassicFollower:
     def sync_came(self, group: GroupTrack, request: SyncGroup, at_us: int) -> None:
         """A SyncGroup came; the leader's holds the target of the generation."""
         if request.assignments and not group.is_led:
-            shares = {each.member_id: read_assignment(each.assignment) for each in request.assignments}
-            readable = {member_id: share for member_id, share in shares.items() if share is not None}
+            blobs = {each.member_id: each.assignment for each in request.assignments}
+            group.brought = {member_id: (blob, read_assignment(blob)) for member_id, blob in blobs.items()}
+            readable = {member_id: share for member_id, (_, share) in group.brought.items() if share is not None}
             # Nothing can be told of assignments that are not those of the consumer protocol.
-            if len(readable) == len(shares):
+            if len(readable) == len(blobs):
                 self._tell_target(group, request.protocol_name or group.assignor, readable, at_us)
 
     def _tell_target(self, group: GroupTrack, assignor: str, shares: Mapping[MemberId, Partitions], at_us: int) -> None:
@@ -219,7 +220,7 @@ class ClassicFollower:
         member.generation = request.generation
         teller = self._teller
         teller.end_phase(group, member, at_us)
-        assigned = read_assignment(reply.assignment)
+        assigned = _read_handed_out(group, member.member_id, reply.assignment)
         if assigned is not None:
             if assigned - member.assigned:
                 teller.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
@@ -284,6 +285,12 @@ class ClassicFollower:
         self._teller.end_phase(group, member, at_us)
         member.gone_as, member.lost_us = departure, at_us
         group.settled.discard(member.member_id)
+
+
+def _read_handed_out(group: GroupTrack, member_id: MemberId, blob: bytes) -> Partitions | None:
+    """What a member is handed out; the bytes that its leader brought for it have been read already."""
+    brought, read = group.brought.pop(member_id, (b"", None))
+    return read if brought and brought == blob else read_assignment(blob)
 
 
 def _leaver(group: GroupTrack, entry: LeavingMember) -> MemberTrack | None:

@@ -6,7 +6,7 @@ It must not know groups or what was said before.
 from bridge.telemetry.following.tracks import Inputs, Partitions
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_assignment, decode_subscription
+from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_assignment
 from translators.dialects.ids import ClientIdentity
 
 PROTOCOL_TYPE = "consumer"
@@ -72,6 +72,6 @@ def _subscription(request: JoinGroup) -> Subscription | None:
     if request.protocol_type != PROTOCOL_TYPE or not request.protocols:
         return None
     try:
-        return decode_subscription(request.protocols[0].metadata)
+        return request.subscription(request.protocols[0])
     except MalformedBlob:
         return None

@@ -151,7 +151,8 @@ class GroupTrack:
     engine does not tell, `joins` those that came and are not answered yet, by request. `departed` are
     the last that are gone: a sentence about them says who they were. `is_moved` until a generation of a new
     coordinator was handed out. `is_resumed`: it passes, and the run before ended in the middle of a rebalance; then
-    `issued` are the ids that newcomers were given to join with (KIP-394), and all others were there before.
+    `issued` are the ids that newcomers were given to join with (KIP-394), and all others were there before. `brought`
+    is what a leader's SyncGroup assigned, as bytes and read, to those whose own SyncGroup is not answered yet.
     """
 
     group_id: GroupId
@@ -174,6 +175,7 @@ class GroupTrack:
     issued: set[MemberId] = field(default_factory=set)
     last_holders: dict[TopicPartition, MemberId] = field(default_factory=dict)
     before: list[Event] = field(default_factory=list)
+    brought: dict[MemberId, tuple[bytes, Partitions | None]] = field(default_factory=dict)
     away: dict[MemberId, MemberTrack] = field(default_factory=dict)
     departed: dict[MemberId, MemberTrack] = field(default_factory=dict)
 

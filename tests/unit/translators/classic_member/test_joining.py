@@ -27,6 +27,7 @@ from translators.classic_member.events import JoinReceived
 from translators.classic_member.joining import hold_ms, park, parked, put_question, still_using
 from translators.classic_member.states import Asked, Overtaken, Parked, Silent
 from translators.classic_member.tenure import Vacant
+from translators.dialects.claims import Claim
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 
@@ -86,7 +87,8 @@ def test_question_for_a_join_tells_the_clients_claims() -> None:
     """Claims travel apart from what is owned (decision 7)."""
     state = preparing(Silent())
     member = replace(state.membership, profile=profile("cooperative-sticky", owned=parts(A, B)))
-    state = replace(state, membership=member, using=parts(A))
+    claiming = replace(state.parked, claim=Claim(parts(A, B)))
+    state = replace(state, membership=member, parked=claiming, using=parts(A))
     first = beat_reply(ErrorCode.NONE)
     asked = Step(replace(state, talk=Asked()), (first, inquiry(parts(A), claimed=parts(A, B))))
     assert put_question(state, Silent(), (first,)) == asked

@@ -55,6 +55,7 @@ from translators.classic_member.states import (
     Silent,
 )
 from translators.classic_member.tenure import Tenure
+from translators.dialects.claims import Claim
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
@@ -161,7 +162,8 @@ def test_stable_cooperative_join_owns_its_list() -> None:
     step = client_while_stable(cooperative(stable(A, B)), joined("cooperative-sticky", owned=claimed), NOW)
     begun = preparing(Asked(), tenure(A, B), parts(A, B))
     member = replace(begun.membership, profile=profile("cooperative-sticky", owned=claimed))
-    state = replace(begun, membership=member, using=claimed, hold_until_ms=NOW)
+    parked = replace(begun.parked, claim=Claim(claimed))
+    state = replace(begun, membership=member, parked=parked, using=claimed, hold_until_ms=NOW)
     assert step == Step(state, (inquiry(claimed, claimed=claimed),))
 
 

@@ -5,9 +5,9 @@ import struct
 import pytest
 
 from translators.dialects.claims import NO_CLAIM, Claim, read_claim
-from translators.dialects.classic import Protocol
+from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
-from translators.dialects.ids import TopicName, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName, TopicPartition
 
 ORDERS = TopicName("orders")
 TWO = frozenset({TopicPartition(ORDERS, 0), TopicPartition(ORDERS, 2)})
@@ -28,6 +28,20 @@ def protocol(
     return Protocol(name, encode_subscription(subscription))
 
 
+def claimed_by(*protocols: Protocol) -> Claim:
+    """What a newcomer claims that offers these protocols."""
+    request = JoinGroup(
+        group_id=GroupId("g"),
+        member_id=NO_MEMBER_ID,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=protocols,
+        session_timeout_ms=45_000,
+        rebalance_timeout_ms=45_000,
+    )
+    return read_claim(request)
+
+
 @pytest.mark.parametrize(
     ("user_data", "claim"),
     [
@@ -44,37 +58,37 @@ def protocol(
 )
 def test_sticky_user_data_claims_what_it_remembers(user_data: bytes | None, claim: Claim) -> None:
     """KIP-341: v1 is tried first, then v0, which has no generation; what is neither claims nothing."""
-    assert read_claim([protocol("sticky", user_data)]) == claim
+    assert claimed_by(protocol("sticky", user_data)) == claim
 
 
 def test_owned_list_claims_with_its_generation() -> None:
     """KIP-792: from version 2 on the subscription tells the generation itself."""
-    assert read_claim([protocol("cooperative-sticky", None, TWO, 9)]) == Claim(TWO, 9)
-    assert read_claim([protocol("cooperative-sticky", None, TWO)]) == Claim(TWO, -1)
+    assert claimed_by(protocol("cooperative-sticky", None, TWO, 9)) == Claim(TWO, 9)
+    assert claimed_by(protocol("cooperative-sticky", None, TWO)) == Claim(TWO, -1)
 
 
 def test_owned_list_takes_the_generation_from_user_data() -> None:
     """Java's cooperative-sticky before version 2 writes four bytes of generation and nothing else."""
-    assert read_claim([protocol("cooperative-sticky", SEVEN, TWO)]) == Claim(TWO, 7)
+    assert claimed_by(protocol("cooperative-sticky", SEVEN, TWO)) == Claim(TWO, 7)
 
 
 def test_owned_list_beats_what_is_only_remembered() -> None:
     """It is what the client has now."""
-    assert read_claim([protocol("cooperative-sticky", ARRAY_OF_ONE + SEVEN, TWO)]) == Claim(TWO, 7)
+    assert claimed_by(protocol("cooperative-sticky", ARRAY_OF_ONE + SEVEN, TWO)) == Claim(TWO, 7)
 
 
 def test_newest_memory_of_several_assignors_counts() -> None:
     """Each remembers only its own assignments; of equally old ones the first is the preferred one."""
     old, new = protocol("sticky", ARRAY_OF_TWO), protocol("cooperative-sticky", ARRAY_OF_ONE + SEVEN)
-    assert read_claim([old, new]) == Claim(ONE, 7)
-    assert read_claim([old, protocol("cooperative-sticky", ARRAY_OF_ONE)]) == Claim(TWO, -1)
+    assert claimed_by(old, new) == Claim(ONE, 7)
+    assert claimed_by(old, protocol("cooperative-sticky", ARRAY_OF_ONE)) == Claim(TWO, -1)
 
 
 def test_user_data_of_other_assignors_is_not_read() -> None:
     """Their bytes mean something else."""
-    assert read_claim([protocol("range", ARRAY_OF_TWO + SEVEN)]) == NO_CLAIM
+    assert claimed_by(protocol("range", ARRAY_OF_TWO + SEVEN)) == NO_CLAIM
 
 
 def test_subscription_that_can_not_be_read_claims_nothing() -> None:
     """A hint is never worth refusing a member for."""
-    assert read_claim([Protocol("sticky", b"\0"), protocol("sticky", ARRAY_OF_ONE)]) == Claim(ONE, -1)
+    assert claimed_by(Protocol("sticky", b"\0"), protocol("sticky", ARRAY_OF_ONE)) == Claim(ONE, -1)
