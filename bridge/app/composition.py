@@ -52,6 +52,8 @@ from translators.dialects.ids import MemberId
 
 LOG = logging.getLogger("epochbridge.app")
 ADMIN_OFF = "off"
+READY = "epochbridge ready: clients {clients}, brokers {brokers}, admin {admin}"
+"""What a script waits for on standard output."""
 _NOT_ASKED = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     "it is not known yet whether the cluster authenticates its clients: no broker has answered; the client tries again",
@@ -261,4 +263,4 @@ async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSource
 
 def _ready_line(proxy: Proxy, admin: str) -> str:
     brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
-    return f"epochbridge ready: clients {proxy.bootstrap}, brokers {brokers or 'not known yet'}, admin {admin}"
+    return READY.format(clients=proxy.bootstrap, brokers=brokers or "not known yet", admin=admin)

@@ -1,0 +1,139 @@
+"""What the documentation names is there: files, links, commands and options, error codes, the line `ready`."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from bridge.app import composition
+from bridge.cli.main import Commands, cli
+from tests.architecture.source_tree import ROOT
+
+PAGES = sorted(
+    page
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if "changes.d" not in page.parts and page.name != "CHANGELOG.md"
+)
+SOURCES = ("bridge/", "translators/", "tests/", "deploy/", "docs/")
+OLD_NAMES = ("docs/decisions/",)
+"""Pages that may name what has gone: a decision tells of its day."""
+
+
+def lines_of(page: Path) -> Iterator[tuple[str, str]]:
+    """Yield each line with its place."""
+    name = page.relative_to(ROOT)
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        yield f"{name}:{number}", line
+
+
+def every_line(*, with_decisions: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the lines of all pages."""
+    for page in PAGES:
+        if with_decisions or not str(page.relative_to(ROOT)).startswith(OLD_NAMES):
+            yield from lines_of(page)
+
+
+def test_named_files_are_there() -> None:
+    """`bridge/engine/apply.py` in backticks is a file or a folder, a pattern matches something."""
+    missing = [
+        f"{place} {name}"
+        for place, line in every_line(with_decisions=False)
+        for name in re.findall(rf"`((?:{'|'.join(SOURCES)})[\w./*-]*)`", line)
+        if not any(True for _ in ROOT.glob(name.rstrip("/")))
+    ]
+    assert missing == []
+
+
+def test_links_lead_somewhere() -> None:
+    """A link to a file of ours, and to a heading in it."""
+    broken = []
+    for page in PAGES:
+        for place, line in lines_of(page):
+            for target in re.findall(r"\]\(([^)#:\s]*)(?:#[^)\s]*)?\)", line):
+                if target and not (page.parent / target).exists():
+                    broken.append(f"{place} {target}")
+    assert broken == []
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as the usual renderers make them of headings."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in found}
+
+
+def test_links_lead_to_headings() -> None:
+    """The part behind # is a heading of that page."""
+    broken = []
+    for page in PAGES:
+        for place, line in lines_of(page):
+            for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]*)\)", line):
+                other = page.parent / target if target else page
+                if other.suffix == ".md" and anchor not in headings(other):
+                    broken.append(f"{place} {target}#{anchor}")
+    assert broken == []
+
+
+def command_of(words: list[str]) -> tuple[click.Command, list[str]] | None:
+    """The command that words name, with what comes behind; None if there is none."""
+    command: click.Command = cli
+    context = click.Context(cli)
+    while words and isinstance(command, click.Group):
+        found = command.get_command(context, words[0])
+        if found is None:
+            return None
+        command, words = found, words[1:]
+    return command, words
+
+
+def shown_commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield what stands behind `epochbridge` in code."""
+    for place, line in every_line(with_decisions=False):
+        for text in (
+            *re.findall(r"`epochbridge ([a-z][^`]*)`", line),
+            *re.findall(r"^(?:    |\$ )?epochbridge ([a-z].*)$", line),
+        ):
+            if not text.startswith("ready:"):
+                yield place, text.split("#")[0].split("|")[0].split()
+
+
+def test_shown_commands_and_options_exist() -> None:
+    """What a reader types is understood: the names of commands and options, not their values."""
+    assert isinstance(cli, Commands)
+    wrong = []
+    for place, words in shown_commands():
+        found = command_of(words)
+        if found is None:
+            wrong.append(f"{place} {' '.join(words)}: no such command")
+            continue
+        command, rest = found
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {
+            "--help",
+            "--debug",
+        }
+        wrong += [f"{place} {word}" for word in rest if word.startswith("--") and word.split("=")[0] not in known]
+    assert wrong == []
+
+
+def test_named_error_codes_exist() -> None:
+    """A code that a page tells of is one that the bridge says."""
+    known = set(re.findall(r"EB-[A-Z]+-\d{3}", (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")))
+    named = {(place, code) for place, line in every_line() for code in re.findall(r"EB-[A-Z]+-\d{3}", line)}
+    assert sorted((place, code) for place, code in named if code not in known) == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "epochbridge ready:" in page.read_text(encoding="utf-8")], ids=str
+)
+def test_ready_line_is_the_one_that_is_printed(page: Path) -> None:
+    """Its words are those of `composition.READY`, whatever the addresses."""
+    pattern = (
+        re.escape(composition.READY)
+        .replace(r"\{clients\}", ".+")
+        .replace(r"\{brokers\}", ".+")
+        .replace(r"\{admin\}", ".+")
+    )
+    shown = [line.strip() for _, line in lines_of(page) if line.strip().startswith("epochbridge ready:")]
+    assert shown
+    assert [line for line in shown if not re.fullmatch(pattern, line)] == []
