@@ -10,6 +10,8 @@ from typing import Generic, TypeVar
 
 import trio
 
+LATE_MS, CATCH_UP_MS = 100, 50
+"""Woken so much too late, the machine or the process was held up; then what clients sent meanwhile is read first."""
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
@@ -71,10 +73,16 @@ class Alarm:
             self._rung.set()
 
     async def wait(self) -> None:
-        """Sleep; returns at the latest when the next thing is due."""
-        self._sleeps_until_ms = self._next_due_ms()
-        with trio.move_on_after(max(0.0, (self._sleeps_until_ms - self._now_ms()) / 1000)):
+        """Sleep; returns when the next thing is due, and a moment later if the wake-up itself was late.
+
+        Sessions and waits would else be over for members whose requests lie unread in their sockets.
+        """
+        due_ms = self._sleeps_until_ms = self._next_due_ms()
+        pause_ms = due_ms - self._now_ms()
+        with trio.move_on_after(max(0.0, pause_ms / 1000)):
             await self._rung.wait()
+        if pause_ms > 0 and self._now_ms() - due_ms > LATE_MS:
+            await trio.sleep(CATCH_UP_MS / 1000)
         self._sleeps_until_ms = -inf
         self._rung = trio.Event()
         await trio.lowlevel.checkpoint()

@@ -126,6 +126,7 @@ class Suite:
         self._failed = False
         self._kills: Counter[str] = Counter()
         self._functions: Mapping[FunctionKey, Sequence[FunctionType]] = {}
+        self._shared = _digest_of(root)
 
     def run(self) -> int:
         """Collect all and work. Returns pytest's exit status."""
@@ -171,16 +172,22 @@ class Suite:
                     setattr(getattr(owner, "__func__", owner), name, settings(known, max_examples=most))
 
     def learn(self, kept: Path) -> None:
-        """Run every test once with sound code, in a child, but those of which that was kept for the same sources."""
-        state = self._state_of_tree()
+        """Run every test once with sound code, in a child, but those of which that was kept for the same sources, the
+        same support and the same file of tests.
+        """
+        states = {item.path: self._state_for(item.path) for item in self.items}
         if kept.exists():
-            known, reach = pickle.loads(kept.read_bytes())
-            self.reach = reach if known == state else {}
+            known = pickle.loads(kept.read_bytes())
+            self.reach = {
+                item.nodeid: known[item.nodeid][1]
+                for item in self.items
+                if item.nodeid in known and known[item.nodeid][0] == states[item.path]
+            }
         unknown = [item for item in self.items if item.nodeid not in self.reach]
         if unknown:
-            if _in_child(lambda: self._watch(unknown, kept, state)) is not Verdict.SURVIVED:
+            if _in_child(lambda: self._watch(unknown, kept, states)) is not Verdict.SURVIVED:
                 raise SystemExit("the tests could not be run with sound code")
-            _, self.reach = pickle.loads(kept.read_bytes())
+            self.reach = {name: reach for name, (_, reach) in pickle.loads(kept.read_bytes()).items()}
 
     def judge(self, mutant: Mutant, cpu_s: float) -> Judged:
         """Run the tests that come to the mutant's line; no new one is begun after `cpu_s`."""
@@ -204,15 +211,13 @@ class Suite:
         reach = self.reach.get(item.nodeid)
         return reach is not None and reach.is_sound and (mutant.path, mutant.line) in reach.lines
 
-    def _state_of_tree(self) -> str:
-        digest = hashlib.sha256()
-        for folder in ("bridge", "translators", "tests"):
-            for path in sorted((self.root / folder).rglob("*.py")):
-                if "mutation" not in path.parts:
-                    digest.update(path.read_bytes())
+    def _state_for(self, tests: Path) -> str:
+        """Of all that a file of tests can come to: the sources, what tests share, and the file itself."""
+        digest = self._shared.copy()
+        digest.update(tests.read_bytes())
         return digest.hexdigest()
 
-    def _watch(self, items: Sequence[pytest.Item], kept: Path, state: str) -> Verdict:
+    def _watch(self, items: Sequence[pytest.Item], kept: Path, states: Mapping[Path, str]) -> Verdict:
         reach = dict(self.reach)
         self.limit_examples(EXAMPLES_WATCHED)
         for item, following in zip(items, [*items[1:], None], strict=True):
@@ -224,7 +229,8 @@ class Suite:
             finally:
                 sys.settrace(None)
             reach[item.nodeid] = Reach(time.process_time() - begin, frozenset(watch.lines), not self._failed)
-        kept.write_bytes(pickle.dumps((state, reach)))
+        paths = {item.nodeid: item.path for item in self.items}
+        kept.write_bytes(pickle.dumps({name: (states[paths[name]], found) for name, found in reach.items()}))
         return Verdict.SURVIVED
 
     def _try(self, mutant: Mutant, chosen: Sequence[pytest.Item], cpu_s: float, tell: int) -> Verdict:
@@ -277,6 +283,16 @@ def put(code: CodeType, functions: Mapping[FunctionKey, Sequence[FunctionType]])
             if function.__code__.co_freevars == one.co_freevars:
                 function.__code__ = one
         waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+
+
+def _digest_of(root: Path) -> "hashlib._Hash":
+    """Of the sources, and of everything below `tests` that is no test itself."""
+    digest = hashlib.sha256()
+    for folder in ("bridge", "translators", "tests"):
+        for path in sorted((root / folder).rglob("*.py")):
+            if "mutation" not in path.parts and not (folder == "tests" and path.name.startswith("test_")):
+                digest.update(path.read_bytes())
+    return digest
 
 
 def _children_cpu_s() -> float:

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.ranges import Range
 from bridge.engine.assignors.uniform import Uniform, UniformIndex
 from bridge.engine.commands import (
@@ -33,7 +34,7 @@ from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochReached
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
-from tests.support.assignments import find_uneven
+from tests.support.assignments import find_misplaced, find_uneven
 from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, parts, topic, topic_id
 from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
@@ -327,6 +328,7 @@ class EngineLaws(RuleBasedStateMachine):
             fresh = replace(group, loads=None)
             assignor = RANGE if group.assignor == "range" else UNIFORM
             assert group.loads.picture() == index_loads(self.bench.state, fresh, assignor).picture()
+            assert not isinstance(group.loads, LoadIndex) or find_misplaced(group.loads) == []
 
     @invariant()
     def uniform_target_is_as_even_as_subscriptions_allow(self) -> None:

@@ -3,13 +3,15 @@
 It must not know any assignor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bridge.engine.assignors.claims import settle_claims
 from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat
 from bridge.engine.assignors.flow import Flow
 from bridge.engine.assignors.incremental import Census
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.ladder import Ladder
+from bridge.engine.assignors.load_index import LoadIndex, Standing
 from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
@@ -72,6 +74,26 @@ def census_of(question: AssignmentSpec) -> Census:
 def index_of(question: AssignmentSpec) -> UniformIndex:
     """The index of such a group."""
     return UniformIndex(census_of(question))
+
+
+def find_misplaced(index: LoadIndex) -> list[str]:
+    """Where ladders and holders of an index are not what the standings of its members make of them."""
+    wrong = []
+    for crowd in (crowd for region in index.regions for crowd in region.crowds):
+        standings = [one for one in index.standings.values() if one.crowd is crowd]
+        if crowd.ladder != _ladder(standings):
+            wrong.append(f"ladder of crowd {crowd.number}")
+        for kind in () if crowd.is_plain else crowd.kinds:
+            if crowd.holders[kind.number] != _ladder([one for one in standings if kind.number in one.units]):
+                wrong.append(f"holders of kind {kind.number} in crowd {crowd.number}")
+        wrong += [f"units of {one.seat}" for one in standings if one.units and sum(one.units.values()) != one.load]
+    return wrong
+
+
+def _ladder(standings: Iterable[Standing]) -> Ladder:
+    ladder = Ladder()
+    ladder.fill([(one.load, one.seat) for one in standings])
+    return ladder
 
 
 def find_uneven(question: AssignmentSpec, target: Assignment) -> list[tuple[MemberId, MemberId]]:

@@ -2,12 +2,13 @@
 
 from math import inf
 
+import pytest
 import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.coordinators.deadlines import Alarm, Deadlines
+from bridge.coordinators.deadlines import CATCH_UP_MS, LATE_MS, Alarm, Deadlines
 
 
 def test_deadline_that_moved_later_is_noted_anew() -> None:
@@ -77,3 +78,24 @@ async def test_alarm_wakes_when_something_is_due_and_when_it_is_rung(autojump_cl
         due_ms[0] = inf
         alarm.ring()
     assert woken == [5_000, 7_000, 8_000]
+
+
+@pytest.mark.parametrize(("late_ms", "is_read_first"), [(LATE_MS, False), (LATE_MS + 1, True)])
+async def test_alarm_that_wakes_late_lets_others_read_first(
+    autojump_clock: trio.testing.MockClock, late_ms: int, is_read_first: bool
+) -> None:
+    """What came while the machine stood still came in time, and takes more than a turn of the loop to be read."""
+    stood_still_ms, read = [0], list[str]()
+    alarm = Alarm(lambda: int(trio.current_time() * 1_000) + stood_still_ms[0], lambda: due_ms)
+    due_ms = int(trio.current_time() * 1_000) + 1_000
+
+    async def read_sockets() -> None:
+        await trio.sleep(0.5)
+        stood_still_ms[0] = late_ms
+        await trio.sleep(0.5 + CATCH_UP_MS / 2_000)
+        read.append("a JoinGroup")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read_sockets)
+        await alarm.wait()
+        assert bool(read) is is_read_first

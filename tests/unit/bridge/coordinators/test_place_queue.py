@@ -114,3 +114,15 @@ def test_work_without_places_starts_at_once() -> None:
     desk = Desk()
     desk.enter("a")
     assert desk.started == ["a"]
+
+
+def test_work_that_is_first_at_one_of_its_places_waits_for_the_others() -> None:
+    """However many of them are free by then."""
+    desk = Desk()
+    desk.enter("a", 1)
+    desk.enter("b", 2)
+    desk.enter("c", 1, 2, 3)
+    desk.queue.leave(places(2))
+    assert desk.started == ["a", "b"]
+    desk.queue.leave(places(1))
+    assert desk.started == ["a", "b", "c"]

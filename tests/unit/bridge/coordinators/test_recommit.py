@@ -7,11 +7,13 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.embedded_settings import EmbeddedSettings
-from bridge.coordinators.place_queue import PlaceQueue
+from bridge.coordinators.place_queue import Place, PlaceQueue, Work
 from bridge.coordinators.recommit import FIRST_ROUND_MS, Recommit
+from bridge.ports import BrokerUnreachable
 from tests.support.embedded_world import FakeBroker, commit_request, committed, embedded_world
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicPartition
 from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, PartitionCommit
 
 
@@ -100,3 +102,23 @@ async def test_cancelled_renewal_gives_its_place_up(autojump_clock: MockClock) -
         with trio.move_on_after(duration_s):
             await Recommit(broker, queue, 1_000).renew(GROUP)
         assert not queue._lines
+
+
+async def test_renewal_waits_only_for_what_it_renews(autojump_clock: MockClock) -> None:
+    """A commit on its way of a partition that has nothing to renew holds nothing up."""
+    broker, queue = FakeBroker(offsets={GROUP: offsets(STORED, NOTHING)}), PlaceQueue()
+    busy = frozenset({Place(GROUP, TopicPartition(TOPIC, NOTHING.partition))})
+    assert queue.enter(Work(1, busy, lambda: None))
+    with trio.fail_after(60):
+        assert await Recommit(broker, queue, 1_000).renew(GROUP) == 1
+
+
+async def test_renewal_that_finds_too_much_waiting_is_put_off(autojump_clock: MockClock) -> None:
+    """Nothing is committed without the place, and the place stays whose it is."""
+    broker, queue = FakeBroker(offsets={GROUP: offsets(STORED)}), PlaceQueue(waiting_max=0)
+    busy = frozenset({Place(GROUP, TopicPartition(TOPIC, STORED.partition))})
+    assert queue.enter(Work(1, busy, lambda: None))
+    with trio.fail_after(60), pytest.raises(BrokerUnreachable, match="EB-OFFSETS-003"):
+        await Recommit(broker, queue, 1_000).renew(GROUP)
+    assert broker.commits == []
+    assert queue.places_of([GROUP]) == busy

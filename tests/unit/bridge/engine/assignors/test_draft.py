@@ -1,7 +1,7 @@
 """A mixed region while it is being rearranged: who stands for whom, and what a unit costs."""
 
 from bridge.engine.assignors.draft import Draft
-from tests.support.assignments import index_of, spec
+from tests.support.assignments import index_of, parts, spec
 from translators.dialects.ids import MemberId
 
 M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
@@ -52,3 +52,20 @@ def test_member_is_touched_once() -> None:
     fresh = draft()
     fresh.touch(M2).change(A, -1)
     assert fresh.touch(M2).units == {}
+
+
+def test_richest_holder_has_most_of_all_load_and_something_of_the_kind() -> None:
+    """A member with more load gives first; one without the kind can't give it."""
+    question = spec(
+        {"a": 4, "b": 4},
+        {"m1": "ab", "m2": "ab", "m3": "ab", "m4": "a"},
+        {"m1": "a0", "m2": "a1 b0", "m3": "b1 b2 b3"},
+    )
+    index = index_of(question)
+    fresh = Draft(index.regions[0], index.standings)
+    (wide,) = [place for place, held in enumerate(fresh.holders) if len(held) > 1]
+    kinds = [place for place, kind in enumerate(fresh.kinds) if index.kind_of(next(iter(parts("a0")))) is kind]
+    assert fresh.richest_holder(wide, kinds[0]) == (2, M2)
+    assert fresh.poorest(wide) == (1, M1)
+    fresh.touch(M2)
+    assert fresh.richest_holder(wide, kinds[0]) == (1, M1)

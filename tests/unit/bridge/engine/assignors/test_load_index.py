@@ -1,9 +1,11 @@
 """Loads, holders and free partitions of small groups, and what makes an index out of date."""
 
+from collections.abc import Callable
+
 from bridge.engine.assignors.incremental import NOTHING
 from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
 from bridge.engine.assignors.load_index import MOST_DESERTED, LoadIndex
-from tests.support.assignments import index_of, parts, spec, topic
+from tests.support.assignments import find_misplaced, index_of, parts, spec, topic
 from translators.dialects.ids import MemberId
 
 M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
@@ -186,3 +188,32 @@ def test_rested_index_has_no_region_to_look_at() -> None:
     assert index.restless == {}
     index.move(M2, parts("a3"), NOTHING)
     assert list(index.restless) == list(index.regions)
+
+
+def test_one_new_partition_that_somebody_was_given_already_makes_the_index_out_of_date() -> None:
+    """Whatever others are new and free."""
+    index = index_of(EVEN)
+    assert not index.grow(topic("a"), 7, dict.fromkeys(parts("a5"), M1))
+
+
+def test_target_that_still_names_what_is_not_valid_leaves_its_member_unsettled() -> None:
+    """What it gains may be valid while the rest is not."""
+    index = index_of(spec({"a": 2}, {"m1": "a"}, {"m1": "a0 b0"}))
+    index.retarget(M1, parts("a0 a1 b0"), parts("a1"), NOTHING)
+    assert (index.unsettled, loads(index)) == ({"m1"}, {"m1": 2})
+
+
+def test_holders_stand_where_their_loads_are_whatever_moved() -> None:
+    """By kind: with a gain, a loss, both, another's claim, a newcomer and a departure."""
+    index = index_of(MIXED)
+    assert find_misplaced(index) == []
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: index.retarget(M2, parts("a1 b0 b1"), parts("a1 b1"), NOTHING),
+        lambda: index.lose(M2, next(iter(parts("b0")))),
+        lambda: index.retarget(M2, parts("a0 b0"), parts("a0 b0"), parts("a1 b1")),
+        lambda: index.seat(seat("m3"), frozenset({topic("a"), topic("b")}), parts("b1")),
+        lambda: index.unseat(M2, parts("a0 b0")),
+    )
+    for number, step in enumerate(steps):
+        step()
+        assert find_misplaced(index) == [], f"after step {number}"

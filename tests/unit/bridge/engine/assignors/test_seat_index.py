@@ -133,3 +133,29 @@ def test_picture_is_that_of_an_index_built_anew() -> None:
             )
         ).picture()
     )
+
+
+def test_wish_for_some_of_the_halls_can_be_learned() -> None:
+    """Halls that it doesn't touch are no obstacle."""
+    question = cut({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m4": "c"})
+    index = rested(question)
+    assert index.learn("a or b", {topic("a"): 2, topic("b"): 2})
+    assert index.seat(seat_of(M3, None), "a or b", None)
+    assert index.revise(question.previous) == shares({"m1": "a0", "m2": "b0", "m3": "a1 b1"})
+
+
+def test_topic_that_does_not_exist_is_cut_for_nobody() -> None:
+    """Members may want it: it may come later."""
+    question = cut({"a": 2}, {"m1": "ax", "m2": "ax", "m3": "x"})
+    index = rested(question)
+    assert index.unseat(M2, NOTHING)
+    assert index.revise(question.previous) == shares({"m1": "a0 a1"})
+
+
+def test_newcomer_that_left_again_is_told_nothing() -> None:
+    """Nor does its seat count."""
+    question = cut({"a": 2}, {"m1": "a"})
+    index = rested(question)
+    index.seat(seat_of(M2, None), WISH, None)
+    index.unseat(M2, NOTHING)
+    assert index.revise(question.previous) == {}

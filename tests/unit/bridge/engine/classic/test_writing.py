@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.apply import apply
-from bridge.engine.classic.group import Roster
-from bridge.engine.classic.model import Phase
+from bridge.engine.classic.group import Roster, sync_key
+from bridge.engine.classic.model import Phase, ShownGeneration
 from bridge.engine.classic.records import (
     AssignmentsHandedOut,
+    ClassicGenerationReserved,
+    ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicMemberForgotten,
     ClassicMemberReplaced,
+    ClassicMemberSeated,
 )
 from bridge.engine.classic.writing import _write
 from bridge.engine.records import GroupDeleted
@@ -89,3 +92,43 @@ def test_record_without_writer_is_named() -> None:
     with pytest.raises(TypeError, match="EB-ENGINE-007"):
         _write(object(), bench.bench.state, bench.group)
     apply(bench.bench.state, AssignmentsHandedOut(GROUP))
+
+
+def test_new_generation_ends_what_members_were_shown_before() -> None:
+    """From then on everybody is in the group's own generation (decision 8)."""
+    bench = ClassicBench()
+    (first,) = bench.form("A")
+    apply(bench.bench.state, ClassicGenerationsAliased(GROUP, (ShownGeneration(first, 7),)))
+    assert bench.group.generation_of(first) == 7
+    apply(bench.bench.state, ClassicGenerationReserved(GROUP, 9))
+    assert (bench.group.last_generation, bench.group.generation_of(first)) == (9, bench.generation)
+
+
+def test_forgotten_member_is_not_waited_for_with_its_sync() -> None:
+    """The last one takes the wait along, so that no deadline stands for nobody."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    for member, instance in ((first, "A"), (second, "B")):
+        bench.join(replace(join_of(member, instance), protocols=offer("range", "x")))
+    assert (bench.phase, set(bench.group.unsynced)) == (Phase.COMPLETING_REBALANCE, {first, second})
+    apply(bench.bench.state, ClassicMemberForgotten(GROUP, first))
+    assert set(bench.group.unsynced) == {second}
+    assert sync_key(GROUP) in bench.bench.state.deadlines.due
+    apply(bench.bench.state, ClassicMemberForgotten(GROUP, second))
+    assert bench.group.unsynced == {}
+    assert sync_key(GROUP) not in bench.bench.state.deadlines.due
+
+
+def test_forgotten_member_takes_its_own_seat_along_and_no_other() -> None:
+    """An instance id that somebody else has by now stays with it; who had none takes none."""
+    bench = ClassicBench()
+    first, second, third = bench.form("A", "B", None)
+    heir = replace(bench.group.members[first], member_id=MemberId("heir"))
+    seated = ClassicMemberSeated(group_id=GROUP, member=heir, protocol_type="consumer", leader=first, is_new=True)
+    apply(bench.bench.state, seated)
+    apply(bench.bench.state, ClassicMemberForgotten(GROUP, first))
+    assert bench.group.instances == {"A": "heir", "B": second}
+    apply(bench.bench.state, ClassicMemberForgotten(GROUP, third))
+    assert bench.group.instances == {"A": "heir", "B": second}
+    apply(bench.bench.state, ClassicMemberForgotten(GROUP, second))
+    assert bench.group.instances == {"A": "heir"}

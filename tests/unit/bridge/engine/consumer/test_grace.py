@@ -278,3 +278,32 @@ def test_restart_of_the_bridge_neither_loses_the_wait_nor_hangs_in_it() -> None:
         assert next_deadline(state) == 7 + WAIT_MS
         advance(state, (PassDeadlines(),), 7 + WAIT_MS)
         assert share <= frozenset().union(*group.target.values())
+
+
+@pytest.mark.parametrize("speaks", list(Speaks))
+@pytest.mark.parametrize("late_ms", [0, 1, 700])
+def test_newcomer_that_comes_before_the_late_end_of_the_wait_is_in_time(speaks: Speaks, late_ms: int) -> None:
+    """A machine that stood still wakes to a wait that is over and to a JoinGroup that came while it ran: nobody has the
+    share yet, so nobody else need hear of it (issue 17).
+    """
+    bench = trio_of_hosts(WAITING)
+    before = dict(bench.group.target)
+    share = leave(bench, "b")
+    bench.now_ms += WAIT_MS + late_ms
+    bench.tell(replace(say(bench, join_request("again"), "d"), speaks=speaks), PassDeadlines())
+    assert bench.group.target == {"a": before[MemberId("a")], "c": before[MemberId("c")], "again": share}
+    assert others_told(bench) == set()
+
+
+def test_share_of_a_grace_that_is_longer_than_the_wait_is_for_its_replacement_only() -> None:
+    """Between the two; when both are over, and nobody has it yet, it is anybody's again."""
+    bench = trio_of_hosts(replace(WAITING, replacement_grace_ms=GRACE_MS))
+    leave(bench, "b")
+    bench.now_ms += WAIT_MS
+    bench.tell(say(bench, join_request("stranger"), "d"))
+    assert SeatTaken not in {type(record) for record in bench.outcome.records}
+    bench = trio_of_hosts(replace(WAITING, replacement_grace_ms=GRACE_MS))
+    share = leave(bench, "b")
+    bench.now_ms += GRACE_MS
+    bench.tell(say(bench, join_request("stranger"), "d"))
+    assert bench.group.target[MemberId("stranger")] == share

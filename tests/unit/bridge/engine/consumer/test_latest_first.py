@@ -67,3 +67,13 @@ def test_what_a_kip_848_client_was_given_last_is_left_to_it() -> None:
     a, b, old = MemberId("a"), MemberId("b"), min(bench.target("a"))
     answer = {a: bench.target("a") - {old}, b: bench.target("b") | {old}}
     assert give_up_latest(bench.group, answer) == answer
+
+
+def test_member_whose_answer_is_its_target_changes_no_place() -> None:
+    """Though it still has to let go of something that it was given early, and another gains."""
+    bench, before, _ = after_a_departure()
+    a, b, old = MemberId("a"), MemberId("b"), min(before["a"])
+    bench.group.target[a] = bench.target("a") - {old}
+    answer = {a: bench.target("a"), b: bench.target("b") | {old}}
+    assert old in bench.current("a").assigned
+    assert give_up_latest(bench.group, answer) == answer

@@ -329,3 +329,14 @@ def test_group_that_became_consumer_by_order_is_not_due_after_a_restart() -> Non
     bench.restart()
     bench.pass_time(0)
     assert due(bench) == []
+
+
+def test_group_whose_next_target_waits_is_not_settled() -> None:
+    """Everybody has what the last target said, and it is not the last word (`assignment.interval`)."""
+    slow = replace(BEGINS_CLASSIC, group_consumer_assignment_interval_ms=60_000)
+    bench, members = mixed(slow)
+    heard(bench, members)
+    group = bench.consumers
+    behind = group.epoch > group.assignment_epoch
+    assert (behind, group.natives, due(bench)) == (True, 0, [])
+    assert not is_settled(group)

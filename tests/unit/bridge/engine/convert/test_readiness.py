@@ -15,7 +15,7 @@ from bridge.engine.outcome import ConversionFailed, Unready
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.classic_bench import offer
 from tests.support.converted_group import ConversionBench, consumer_join, says
-from tests.support.engine_bench import GROUP
+from tests.support.engine_bench import GROUP, join_request
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -136,3 +136,20 @@ def test_members_without_a_common_protocol_stay_a_consumer_group() -> None:
     fault = find_seats_fault(bench.consumers, (seat, other))
     assert fault is not None
     assert fault.reason is Unready.NO_COMMON_PROTOCOL
+
+
+def test_group_whose_first_rebalance_runs_has_chosen_no_assignor_yet() -> None:
+    """Which is no reason against it: what counts is what its members offer."""
+    bench = ConversionBench()
+    bench.join(consumer_join())
+    assert bench.group.roster.protocol_name is None
+    assert find_upgrade_fault(bench.bench.state, GROUP) is None
+
+
+def test_joiner_whose_request_is_refused_learns_why_and_leaves_the_group_classic() -> None:
+    """K12.1: an assignor that nobody has is told before anything is converted."""
+    bench = formed(consumer_join())
+    wanting = replace(join_request("new"), server_assignor="nobody's")
+    assert bench.native_join("new", wanting) is ErrorCode.UNSUPPORTED_ASSIGNOR
+    assert GROUP in bench.bench.state.classic_groups
+    assert bench.notices == ()
