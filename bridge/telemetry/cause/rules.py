@@ -6,7 +6,7 @@ It must not know how a cause is told to people.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bridge.telemetry.cause.limits import SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US
+from bridge.telemetry.cause.limits import MOVED_US, SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US
 from bridge.telemetry.cause.scene import Scene, set_scene
 from bridge.telemetry.cause.topics import find_movers, find_topics
 from bridge.telemetry.schema.facts import (
@@ -248,7 +248,7 @@ def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     """The coordinator moved since the rebalance before began; members join again at the new one."""
     opening = scene.opening.stamp.number
     former = max((event.stamp.number for event in scene.past if _is_former(scene, event)), default=-1)
-    since_us = scene.begin_us - scene.reach_us
+    since_us = scene.begin_us - max(scene.reach_us, MOVED_US)
     found = tuple(
         event
         for event in dict.fromkeys((*scene.past, *candidates))

@@ -6,7 +6,7 @@ It must not know causes; what a rebalance before this one was made for can't hav
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from bridge.telemetry.cause.limits import METADATA_AGE_US, SAME_TURN_US, SHORTLY_BEFORE_US
+from bridge.telemetry.cause.limits import METADATA_AGE_US, MOVED_US, SAME_TURN_US, SHORTLY_BEFORE_US
 from bridge.telemetry.schema.facts import (
     CoordinatorMoved,
     GroupConverted,
@@ -39,7 +39,8 @@ class Scene:
     still coming together, and has caused it if nothing else has: an expiry is noticed when the others are counted.
 
     `is_barrier`: all members stop and meet, as in a classic group; otherwise each epoch has a rebalance of its own.
-    `reach_us` is how long before the beginning a cause may lie; only topics are noticed later.
+    `reach_us` is how long before the beginning a cause may lie; only topics and moved coordinators are noticed
+    later.
     """
 
     opening: Event
@@ -79,7 +80,7 @@ def set_scene(events: Sequence[Event]) -> Scene | None:
     at_first = [
         event
         for event in _open_past(past, is_barrier=is_barrier)
-        if _is_recent(event, begin_us, METADATA_AGE_US if isinstance(event.fact, TopicsChanged) else reach_us)
+        if _is_recent(event, begin_us, _reach_us(event, reach_us))
     ]
     at_first += (event for event in own if event.stamp.mono_us <= begin_us)
     return Scene(
@@ -216,6 +217,17 @@ def _not_dealt_with(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     targets = (event.stamp.number for event in inside if isinstance(event.fact, TargetComputed))
     dealt = next(targets, inside[-1].stamp.number if inside else 0)
     return [*(e for e in inside if e.stamp.mono_us > began.stamp.mono_us or e.stamp.number > dealt), *after]
+
+
+def _reach_us(event: Event, reach_us: int) -> int:
+    """How long after this event somebody may notice it; others after `reach_us`."""
+    match event.fact:
+        case TopicsChanged():
+            return METADATA_AGE_US
+        case MemberLeft(departure=Departure.VANISHED, road=Road.PASSING):
+            return max(reach_us, MOVED_US)
+        case _:
+            return reach_us
 
 
 def _is_recent(event: Event, begin_us: int, reach_us: int) -> bool:

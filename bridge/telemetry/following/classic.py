@@ -163,7 +163,6 @@ class ClassicFollower:
         group.epoch = generation
         if group.rebalance is not None:
             group.rebalance.is_joined = not group.natives
-            group.rebalance.is_moved = is_again
         self.tell_known_joins(group)
 
     def _begin(self, group: GroupTrack, seen_us: int, generation: int | None = None) -> None:
@@ -175,9 +174,8 @@ class ClassicFollower:
         """The leader was told who is in the generation: whoever is not was dropped by the coordinator."""
         for member in tuple(group.members.values()):
             if member.member_id not in member_ids:
-                is_moved = group.rebalance is not None and group.rebalance.is_moved
                 departure = departure_of(ErrorCode.UNKNOWN_MEMBER_ID, member)
-                self._teller.leave(group, member, _forgotten_or(departure, is_moved), at_us)
+                self._teller.leave(group, member, _forgotten_or(departure, group, member), at_us)
 
     # ------------------------------------------------------------------ SyncGroup
 
@@ -240,7 +238,7 @@ class ClassicFollower:
                 self._call(group, member, carrier, at_us)
         elif error in GONE:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
-            self._part(group, member, _forgotten_or(departure_of(error, member), group.is_moved), at_us)
+            self._part(group, member, _forgotten_or(departure_of(error, member), group, member), at_us)
             self._teller.look(group, at_us)
         elif error is ErrorCode.ILLEGAL_GENERATION:
             self._teller.inform(group, member, News.FENCED, carrier, at_us)
@@ -306,9 +304,9 @@ def _has(group: GroupTrack, member_id: MemberId, partition: TopicPartition) -> b
     return member is not None and partition in member.assigned
 
 
-def _forgotten_or(departure: Departure, is_moved: bool) -> Departure:
-    """What has not been heard by a coordinator that has taken over can't have run out there."""
-    return Departure.VANISHED if is_moved and departure in RUN_OUT else departure
+def _forgotten_or(departure: Departure, group: GroupTrack, member: MemberTrack) -> Departure:
+    """Time can't have run out for a member that the coordinator in office never heard of."""
+    return Departure.VANISHED if member.member_id in group.unwritten and departure in RUN_OUT else departure
 
 
 def departure_of(error: ErrorCode, member: MemberTrack) -> Departure:

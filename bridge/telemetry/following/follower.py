@@ -140,7 +140,7 @@ class Follower:
         if former not in (None, broker_id):
             fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
             self.teller.tell(group, fact, at_us)
-            group.is_moved = True
+            group.move()
 
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone, and with it the answers that were to come."""

@@ -120,13 +120,11 @@ class MemberTrack:
 class RebalanceTrack:
     """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit.
 
-    `is_moved`: it began at a coordinator that has taken over from another one. `around` are the events that concern no
-    group and were kept when it began: many more may come before it ends.
+    `around` are the events that concern no group and were kept when it began: many more may come before it ends.
     """
 
     rebalance_id: str
     is_joined: bool = False
-    is_moved: bool = False
     around: tuple[Event, ...] = ()
     events: list[Event] = field(default_factory=list)
 
@@ -150,9 +148,11 @@ class GroupTrack:
     are static members that may be back, with what is kept for them, `last_holders` who had a partition last where the
     engine does not tell, `joins` those that came and are not answered yet, by request. `departed` are
     the last that are gone: a sentence about them says who they were. `is_moved` until a generation of a new
-    coordinator was handed out. `is_resumed`: it passes, and the run before ended in the middle of a rebalance; then
-    `issued` are the ids that newcomers were given to join with (KIP-394), and all others were there before. `brought`
-    is what a leader's SyncGroup assigned, as bytes and read, to those whose own SyncGroup is not answered yet.
+    coordinator was handed out; `unwritten` are members that it can't know: Kafka writes a classic generation down when
+    its shares have come, and the former coordinator went before that. `is_resumed`: it passes, and the run before ended
+    in the middle of a rebalance; then `issued` are the ids that newcomers were given to join with (KIP-394), and all
+    others were there before. `brought` is what a leader's SyncGroup assigned, as bytes and read, to those whose own
+    SyncGroup is not answered yet.
     """
 
     group_id: GroupId
@@ -171,6 +171,7 @@ class GroupTrack:
     assignor: str = ""
     broker_id: int | None = None
     is_moved: bool = False
+    unwritten: frozenset[MemberId] = frozenset()
     is_resumed: bool = False
     issued: set[MemberId] = field(default_factory=set)
     last_holders: dict[TopicPartition, MemberId] = field(default_factory=dict)
@@ -178,6 +179,16 @@ class GroupTrack:
     brought: dict[MemberId, tuple[bytes, Partitions | None]] = field(default_factory=dict)
     away: dict[MemberId, MemberTrack] = field(default_factory=dict)
     departed: dict[MemberId, MemberTrack] = field(default_factory=dict)
+
+    def move(self) -> None:
+        """Another broker coordinates it from now on, and knows of it what was written down."""
+        self.is_moved = True
+        written_last = max((member.reached for member in self.members.values()), default=UNKNOWN_EPOCH)
+        self.unwritten = frozenset(
+            member.member_id
+            for member in self.members.values()
+            if member.reached == UNKNOWN_EPOCH and member.generation > written_last
+        )
 
     @property
     def rebalance_id(self) -> str:

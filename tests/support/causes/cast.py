@@ -99,15 +99,6 @@ def _is_possible(version: str, road: str, kind: Name, limits: Limits) -> bool:
     return road == "embedded" or (kind in limits.pass_kinds and (version == NEW or not needs_new))
 
 
-TOLD_QUIETLY = frozenset({("coordinator-move", Name.PYTHON)})
-"""Stories that are told with `--matrix=all` only.
-
-When the coordinator moves while a leader of kafka-python 3.0.12 is slow to assign, the newcomer may not come again
-before its join phase ends if two cores are busy; then the new coordinator gives it up, or not, and a third rebalance is
-labelled by what it did. Quietly it ends as told.
-"""
-
-
 def picked_cases(stories: Mapping[str, Limits]) -> Sequence[Case]:
     """Each story once, before Kafka 4.3.1; roads and kinds by lot, each kind and road about as often as the others."""
     chance = random.Random(SEED)
@@ -119,11 +110,4 @@ def picked_cases(stories: Mapping[str, Limits]) -> Sequence[Case]:
         picked.append(
             chance.choice([case for case, count in zip(playable, counts, strict=True) if count == min(counts)])
         )
-    return [_steady(case, every) for case in picked]
-
-
-def _steady(case: Case, every: Sequence[Case]) -> Case:
-    """The case, or the same story by another kind of client where this one has two ends on a busy machine."""
-    if (case.story, case.kind) not in TOLD_QUIETLY:
-        return case
-    return next(one for one in every if one.story == case.story and (one.story, one.kind) not in TOLD_QUIETLY)
+    return picked
