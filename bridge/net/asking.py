@@ -26,6 +26,8 @@ Close = Callable[[CloseReason, str], None]
 class Asking:
     """The questions of one connection; `close` ends that."""
 
+    __slots__ = ("_broker", "_close", "_cluster", "_session")
+
     def __init__(self, cluster: Cluster, session: ClientSession, broker: BrokerSide, close: Close) -> None:
         self._cluster = cluster
         self._session = session

@@ -17,6 +17,8 @@ FRAME_BYTES_MAX = 1_024
 class BeatLane:
     """Beside the long way of one connection: it takes nothing but what would get the same answer there."""
 
+    __slots__ = ("_house", "_repeat", "_session", "frame_bytes")
+
     def __init__(self, house: House, session: ClientSession) -> None:
         self.frame_bytes = NO_FRAME
         """How long the frame is that may be answered here."""

@@ -15,6 +15,8 @@ GUESTS_PER_TURN = 64
 class _Guest:
     """Somebody who waits for a socket; `failure` is what `serve` raised."""
 
+    __slots__ = ("failure", "is_called", "serve")
+
     def __init__(self, serve: Callable[[], bool]) -> None:
         self.serve = serve
         self.is_called = trio.Event()

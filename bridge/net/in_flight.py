@@ -64,6 +64,8 @@ class InFlight:
 class Share:
     """One connection's part of it, until its end."""
 
+    __slots__ = ("_connection", "_in_flight", "_is_over", "bytes_held")
+
     def __init__(self, in_flight: InFlight, connection: int) -> None:
         self.bytes_held = 0
         self._in_flight = in_flight

@@ -23,6 +23,8 @@ class Proof:
     names brokers is proof, as long as the connection lives on which it came.
     """
 
+    __slots__ = ("_broker", "_close", "_cluster", "_proven")
+
     def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close) -> None:
         self._cluster = cluster
         self._broker = broker

@@ -21,6 +21,8 @@ class Spawn(Protocol):
 class Sender:
     """The sending half of one transport; `on_drained` and `on_gone` are called without a task switch."""
 
+    __slots__ = ("_is_gone", "_on_drained", "_on_gone", "_spawn", "_transport", "_unsent")
+
     def __init__(
         self, transport: Transport, spawn: Spawn, on_drained: Callable[[], None], on_gone: Callable[[], None]
     ) -> None:

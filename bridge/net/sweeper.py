@@ -13,6 +13,8 @@ from bridge.session.limits import Limits
 class Watch:
     """What was seen of one connection at the last look, and since when it has been so."""
 
+    __slots__ = ("_began_ms", "_gone_ms", "_moved_ms", "_requests", "_traffic")
+
     def __init__(self, now_ms: int) -> None:
         self._traffic = -1
         self._moved_ms = now_ms

@@ -5,7 +5,6 @@ It must not know frames or who is at the other end.
 
 import select
 import socket
-from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
@@ -93,18 +92,21 @@ class SocketTransport:
 
     async def wait_readable(self) -> None:
         """See Transport."""
-        await self._wait(trio.lowlevel.wait_readable)
-
-    async def wait_writable(self) -> None:
-        """See Transport."""
-        await self._wait(trio.lowlevel.wait_writable)
-
-    async def _wait(self, wait: Callable[[socket.socket], Awaitable[None]]) -> None:
-        """One side may close the connection while the other still sends or waits: that is an end, not a bug."""
+        # Not in common with the other: each connection would keep a frame of it, which waits here nearly all the time.
         if self._closed:
             raise PeerGone(CLOSED_HERE)
         try:
-            await wait(self._socket)
+            await trio.lowlevel.wait_readable(self._socket)
+        except (trio.ClosedResourceError, OSError) as error:
+            raise PeerGone(str(error) or CLOSED_HERE) from error
+
+    async def wait_writable(self) -> None:
+        """See Transport."""
+        # One side may close the connection while the other still sends or waits: that is an end, not a bug.
+        if self._closed:
+            raise PeerGone(CLOSED_HERE)
+        try:
+            await trio.lowlevel.wait_writable(self._socket)
         except (trio.ClosedResourceError, OSError) as error:
             raise PeerGone(str(error) or CLOSED_HERE) from error
 

@@ -3,7 +3,6 @@
 It must not know what an answer says or how it is sent.
 """
 
-from collections import deque
 from dataclasses import dataclass
 
 from translators.dialects.ids import RequestRef
@@ -39,7 +38,7 @@ class Outbox:
         """Of large requests that are not answered yet."""
         self._node = node
         self._connection = connection
-        self._slots: deque[Slot] = deque()
+        self._slots: list[Slot] = []  # an empty deque has 0.7 KiB, and most connections are idle
         self._sequence = 0
         self._holding = 0
 
@@ -109,18 +108,16 @@ class Outbox:
     def take_ready(self) -> list[bytes]:
         """Take out all finished answers at the head, in order."""
         taken: list[bytes] = []
-        slots = self._slots
-        while slots:
-            answer = slots[0].answer
-            if answer is None:
+        for slot in self._slots:
+            if slot.answer is None:
                 break
-            taken.append(answer)
-            self.bytes_held -= len(answer)
-            slots.popleft()
+            taken.append(slot.answer)
+            self.bytes_held -= len(slot.answer)
+        del self._slots[: len(taken)]
         return taken
 
     def end_stream(self) -> Slot:
         """The streamed answer at the head has gone through completely."""
-        slot = self._slots.popleft()
+        slot = self._slots.pop(0)
         assert slot.streams, "only a streamed answer ends by going through"
         return slot

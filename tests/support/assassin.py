@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from bridge import supervision
-from bridge.net import client_connection
+from bridge.net import client_connection, proxy
 from bridge.supervision import Task, Work
 
 ArgsT = ParamSpec("ArgsT")
@@ -36,7 +36,8 @@ class Assassin:
         """From now on every task that starts has one beside it."""
         assassin = cls()
         monkeypatch.setattr(supervision, "carry_out", assassin.carry_out)
-        monkeypatch.setattr(client_connection, "carry_out", assassin.carry_out)
+        for importer in (client_connection, proxy):
+            monkeypatch.setattr(importer, "carry_out", assassin.carry_out)
         return assassin
 
     def strike(self, task: Task) -> None:
