@@ -209,7 +209,7 @@ class EmbeddedGroups:
                 self._catch_up()
                 self._view(ref, via, request)
 
-    def beat(self, request: Heartbeat) -> bool:
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`: no turn, no journal, and nobody who watches turns hears of it.
 
         The answer tells what its client has been told before, by an answer that waited for the journal.
@@ -221,7 +221,10 @@ class EmbeddedGroups:
             or self._closed() is not None
         ):
             return False
-        return self.owner.beat_calmly(request, self._clock.now_ms())
+        if isinstance(request, Heartbeat):
+            return self.owner.beat_calmly(request, self._clock.now_ms())
+        # Behind a request of the same member that waits for the broker's word this one would wait, too.
+        return not self.joins.held and self.owner.beat_natively(client, request, self._clock.now_ms())
 
     async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Converted | NotConverted | None:
         """Carry out an operator's order; None if nothing can be done at the moment."""

@@ -38,6 +38,7 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.commits import check_fetch
+from bridge.engine.consumer.calm import take_calm_heartbeat
 from bridge.engine.outcome import (
     CommitAdmitted,
     CommitRefused,
@@ -156,6 +157,10 @@ class GroupOwner:
         if request.instance_id is not None and self._check(request) is not ErrorCode.NONE:
             return False
         return self.machines.beat(MemberRef(group_id, member_id), request.generation, now_ms)
+
+    def beat_natively(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:
+        """The same for a KIP-848 member, see `take_calm_heartbeat`; without topic ids such members are refused."""
+        return self.catalog.has_ids and take_calm_heartbeat(self.shard, request, client, now_ms)
 
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised, see `Exchange.recover`."""

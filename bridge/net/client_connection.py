@@ -9,7 +9,6 @@ from functools import partial
 import trio
 
 from bridge.net.asking import Asking
-from bridge.net.beat_lane import BeatLane
 from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
 from bridge.net.clock import deadline_in, now_ns
 from bridge.net.house import LOG, House
@@ -24,13 +23,13 @@ from bridge.session.batches import Merge
 from bridge.session.client_session import ClientSession, Decision, Relayed, Rewritten, Submitted
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
+from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
-from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import RequestRef
 
 LAST_WORDS_S = 1.0
@@ -57,7 +56,7 @@ class ClientConnection:
         self._asking = Asking(cluster, session, self._broker, self.close)
         self._proof = Proof(cluster, self._broker, self.close)
         self._nursery: trio.Nursery | None = None
-        self._lane = BeatLane(house, session)
+        self._lane = HeartbeatLane(session, house.groups, house.counters)
         self._is_corked = False
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
@@ -190,7 +189,7 @@ class ClientConnection:
     def _read_nowait(self) -> bool:
         """The same without waiting, for the doorman; False when this connection's own task has to go on."""
         buffer = self._house.buffer
-        if self._house.in_flight.is_over:
+        if self._house.in_flight.is_over or self._house.is_draining:
             return False
         count = self.transport.recv_into(buffer)
         if not count:
@@ -264,8 +263,7 @@ class ClientConnection:
         if isinstance(decision, Submitted):
             if not self._proof.is_given:
                 return Waiting(head, decision, came_ns)
-            if isinstance(decision.request, Heartbeat):
-                self._lane.learn(head, decision.request)
+            self._lane.note_request(decision.slot.ref, head, decision.request)
             self._submit(decision)
         elif isinstance(decision, Relayed | Rewritten):
             if not self._broker.is_ready or self.session.outbox.holds_upstream:
@@ -355,7 +353,9 @@ class ClientConnection:
 
     def _put(self, slot: Slot, reply: Reply) -> None:
         self._merges.pop(slot.ref, None)
-        self.session.outbox.fill(slot, self.session.encode(slot, reply))
+        answer = self.session.encode(slot, reply)
+        self._lane.note_answer(slot, reply, answer)
+        self.session.outbox.fill(slot, answer)
         self.flush()
 
     def _drained(self) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 OnAnswer = Callable[[Reply | None], None]
@@ -51,8 +52,9 @@ class Groups(Protocol):
         """Take a request; its answer comes through `deliver(ref, reply)`, perhaps before this returns."""
         ...
 
-    def beat(self, request: Heartbeat) -> bool:
-        """Whether this heartbeat is answered NONE and concerns nobody else: then it counts, at no cost to anyone.
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
+        """Whether this heartbeat tells nothing new and is to hear nothing new: then its member's session goes on, and
+        its answer is the one that it had before.
 
         Otherwise nothing has happened, and it is to be submitted.
         """

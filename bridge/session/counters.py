@@ -50,14 +50,16 @@ class Statistics:
 class Counters:
     """Counters of one proxy, bumped where things happen.
 
-    `bytes_held_peak` is the most that any single connection held; `beats` are heartbeats that were answered from what
-    the last one was, which go by here and nowhere else.
+    `bytes_held_peak` is the most that any single connection held; `beats` are heartbeats, and
+    `native_beats` ConsumerGroupHeartbeats, that were answered as the last one was: they are counted here and nowhere
+    else.
     """
 
     connections_open: int = 0
     connections_accepted: int = 0
     requests: int = 0
     beats: int = 0
+    native_beats: int = 0
     requests_relayed: int = 0
     requests_answered: int = 0
     bytes_from_clients: int = 0
@@ -108,7 +110,9 @@ class Counters:
 
     def _figures(self) -> dict[int, ApiFigures]:
         figures = {key: ApiFigures(one.requests, one.passed, one.inside_ns) for key, one in self.apis.items()}
-        if self.beats:
-            before = figures.get(ApiKey.HEARTBEAT, ApiFigures(0, 0, 0))
-            figures[ApiKey.HEARTBEAT] = replace(before, requests=before.requests + self.beats)
+        calm = {ApiKey.HEARTBEAT: self.beats, ApiKey.CONSUMER_GROUP_HEARTBEAT: self.native_beats}
+        for key, count in calm.items():
+            if count:
+                before = figures.get(key, ApiFigures(0, 0, 0))
+                figures[key] = replace(before, requests=before.requests + count)
         return figures

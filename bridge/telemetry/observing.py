@@ -13,6 +13,7 @@ from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef
 
@@ -91,7 +92,7 @@ class ObservedGroups:
         self._now_us = now_us
         self._forget = forget
         # Not even a call: this is the one thing that happens thousands of times a second.
-        self.beat: Callable[[Heartbeat], bool] = groups.beat
+        self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """See `session.contracts.Groups`."""

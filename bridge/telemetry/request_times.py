@@ -11,6 +11,7 @@ from bridge.session.contracts import Groups, Via
 from bridge.telemetry.observing import Deliver
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, RequestRef
 
 BOUNDS_US = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 60_000_000)
@@ -79,7 +80,7 @@ class TimedGroups:
         self._groups = groups
         self._times = times
         self._now_us = now_us
-        self.beat: Callable[[Heartbeat], bool] = groups.beat
+        self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
         """See `session.contracts.Groups`; at no cost."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:

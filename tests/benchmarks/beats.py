@@ -9,11 +9,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-ANSWER_BYTES = 16
+CLASSIC_ANSWER_BYTES = 16
 """Of an answer to Heartbeat v4."""
-ANSWER_BYTES_MAX = 4 * ANSWER_BYTES
+ANSWERS_MAX = 4
 ERROR_AT = 13
-"""Where the error code stands in an answer to Heartbeat v4: length, correlation id, tags, throttle time before it."""
+"""Where the error code stands in an answer to Heartbeat v4, or to ConsumerGroupHeartbeat: length, correlation id, tags
+and throttle time before it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +33,14 @@ class Beating:
 class Beats:
     """Sockets with the heartbeat that each of them sends; at most one of them is under way on each."""
 
-    def __init__(self, sockets: Sequence[socket.socket], frames: Sequence[bytes]) -> None:
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        frames: Sequence[bytes],
+        answer_bytes: int = CLASSIC_ANSWER_BYTES,
+    ) -> None:
         self._sockets = list(sockets)
+        self._answer_bytes = answer_bytes
         self._frames = list(frames)
         self._epoll = select.epoll()
         self._index = {one.fileno(): index for index, one in enumerate(self._sockets)}
@@ -52,7 +60,7 @@ class Beats:
             for descriptor, _ in self._epoll.poll(1.0):
                 index = self._index[descriptor]
                 one = self._sockets[index]
-                refused += _is_refusal(one.recv(ANSWER_BYTES_MAX))
+                refused += _is_refusal(one.recv(ANSWERS_MAX * self._answer_bytes))
                 answered += 1
                 if goes_on:
                     one.send(self._frames[index])
@@ -78,11 +86,11 @@ class Beats:
                 continue
             for descriptor, _ in self._epoll.poll(due_s if sent < total else 1.0):
                 index = self._index[descriptor]
-                received = self._sockets[index].recv(ANSWER_BYTES_MAX)
+                received = self._sockets[index].recv(ANSWERS_MAX * self._answer_bytes)
                 refused += _is_refusal(received)
                 # On a busy machine an answer may still be there when the next one comes.
                 took_us = (time.perf_counter() - sent_at[index]) * 1e6
-                latencies += [took_us] * (len(received) // ANSWER_BYTES)
+                latencies += [took_us] * (len(received) // self._answer_bytes)
         return _beating(len(latencies), refused, time.perf_counter() - begin, sorted(latencies))
 
 

@@ -266,5 +266,5 @@ def _spend(side: tuple[Child, Child]) -> float:
 
 
 def _load(stack: ExitStack, address: str, group: str, directory: Path) -> Child:
-    words = [address, str(BEATING_MEMBERS), SMALL_TOPIC, group]
+    words = [address, str(BEATING_MEMBERS), SMALL_TOPIC, group, "classic"]
     return stack.enter_context(program("tests.benchmarks.heartbeat_load", words, directory))

@@ -1,6 +1,7 @@
 """The heartbeat load as a program of its own: it joins members, then beats as its standard input says.
 
-It must not know what it is measured against; arguments: HOST:PORT, members, topic, group ("" beats without joining).
+It must not know what it is measured against; arguments: HOST:PORT, members, topic, group ("" beats without joining),
+`classic` or `native`.
 Commands, one a line: `fast SECONDS`, `steady INTERVAL_S SECONDS`; each is answered with one line of JSON.
 """
 
@@ -11,9 +12,11 @@ from dataclasses import asdict
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
-from tests.benchmarks.beats import Beating, Beats
+from tests.benchmarks.beats import CLASSIC_ANSWER_BYTES, Beating, Beats
 from tests.benchmarks.classic_client import HEARTBEAT_VERSION, ClassicClient
 from tests.benchmarks.fleet import Fleet
+from tests.benchmarks.native_client import ANSWER_BYTES as NATIVE_ANSWER_BYTES
+from tests.benchmarks.native_client import NativeClient
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import GroupId, MemberId
 
@@ -24,17 +27,24 @@ STRANGER = Heartbeat(GroupId("beats"), 1, MemberId("A" * 22), None)
 
 def main(arguments: Sequence[str]) -> None:
     """Connect, join, say `ready`, obey."""
-    address, members, topic, group = arguments
+    address, members, topic, group, protocol = arguments
     host, _, port = address.rpartition(":")
     fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
-    clients = [ClassicClient(group, topic, f"member-{number}", cooperative=True) for number in range(int(members))]
+    names = [f"member-{number:05}" for number in range(int(members))]
+    clients = [
+        NativeClient(group, topic, name)
+        if protocol == "native"
+        else ClassicClient(group, topic, name, cooperative=True)
+        for name in names
+    ]
     if group:
         fleet.add(clients)
         fleet.settle(JOIN_TIMEOUT_S)
     else:
         fleet.connect(clients)
     stranger = encode_request(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, 3, "member-0", STRANGER)
-    beats = Beats([line.socket for line in fleet.lines], [client.beat or stranger for client in clients])
+    answer_bytes = NATIVE_ANSWER_BYTES if protocol == "native" else CLASSIC_ANSWER_BYTES
+    beats = Beats([line.socket for line in fleet.lines], [client.beat or stranger for client in clients], answer_bytes)
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(_obey(beats, line.split()))), flush=True)

@@ -1,4 +1,5 @@
-"""What a heartbeat of a translated classic member costs end to end, at full speed and at 2,000 members every 3 s.
+"""What a heartbeat costs end to end, a translated classic member's and a KIP-848 member's, at full speed and at 2,000
+members every 3 s.
 
 It must not know how the bridge answers.
 """
@@ -20,6 +21,7 @@ FAST = "fast 3"
 STEADY = "steady 3 12"
 MICROS = 1e6
 PER_CPU_S = Target(bound=20_000, at_least=True)
+NATIVE_PER_CPU_S = Target(bound=40_000, at_least=True)
 P99_MS = Target(bound=5.0)
 
 
@@ -55,12 +57,12 @@ class Side:
 
 
 def measure_heartbeats(broker: BenchBroker, directory: Path) -> list[Figure]:
-    """Both servers in turns, at full speed and then steadily."""
+    """The servers in turns, at full speed and then steadily."""
     make_topics(broker, SMALL_TOPIC)
     with ExitStack() as stack:
 
-        def load(address: str, group: str) -> Child:
-            words = [address, str(MEMBERS), SMALL_TOPIC, group]
+        def load(address: str, group: str, protocol: str = "classic") -> Child:
+            words = [address, str(MEMBERS), SMALL_TOPIC, group, protocol]
             return stack.enter_context(program("tests.benchmarks.heartbeat_load", words, directory))
 
         listen = free_place().listen
@@ -68,34 +70,37 @@ def measure_heartbeats(broker: BenchBroker, directory: Path) -> list[Figure]:
         plain = Side(constant, load(listen, ""))
         address, bridge = stack.enter_context(bridge_child(broker.bootstrap, directory))
         ours = Side(bridge, load(address, "bench-heartbeats"))
+        native = Side(bridge, load(address, "bench-native", "native"))
         for _ in range(ROUNDS):
-            for side in (plain, ours):
+            for side in (plain, ours, native):
                 side.run_fast()
-            for side in (plain, ours):
+            for side in (plain, ours, native):
                 side.run_steady()
-    return _figures(ours, plain)
+    return _figures("heartbeat", ours, plain, PER_CPU_S) + _figures(
+        "ConsumerGroupHeartbeat", native, plain, NATIVE_PER_CPU_S
+    )
 
 
-def _figures(ours: Side, plain: Side) -> list[Figure]:
+def _figures(what: str, ours: Side, plain: Side, target: Target) -> list[Figure]:
     name = "constant answers, trio"
     per_cpu_s, plain_per_cpu_s = middle(ours.per_cpu_s), middle(plain.per_cpu_s)
     return [
         Figure(
-            name=f"heartbeats per CPU second, {MEMBERS} connections",
+            name=f"{what}s per CPU second, {MEMBERS} connections",
             value=per_cpu_s,
             unit="/s",
-            target=PER_CPU_S,
+            target=target,
             baseline=Baseline(name=name, value=plain_per_cpu_s),
             note=spread(ours.per_cpu_s),
         ),
         Figure(
-            name="CPU per heartbeat",
+            name=f"CPU per {what}",
             value=MICROS / per_cpu_s,
             unit="µs",
             baseline=Baseline(name=name, value=MICROS / plain_per_cpu_s),
         ),
         Figure(
-            name=f"heartbeat p99, {MEMBERS} members at 3 s",
+            name=f"{what} p99, {MEMBERS} members at 3 s",
             value=middle(ours.steady_p99_ms),
             unit="ms",
             target=P99_MS,
@@ -103,13 +108,13 @@ def _figures(ours: Side, plain: Side) -> list[Figure]:
             note=spread(ours.steady_p99_ms),
         ),
         Figure(
-            name=f"heartbeat p50, {MEMBERS} members at 3 s",
+            name=f"{what} p50, {MEMBERS} members at 3 s",
             value=middle(ours.steady_p50_ms),
             unit="ms",
             baseline=Baseline(name=name, value=middle(plain.steady_p50_ms)),
         ),
         Figure(
-            name=f"CPU of {MEMBERS} members at 3 s",
+            name=f"{what}: CPU of {MEMBERS} members at 3 s",
             value=middle(ours.steady_cpu_share),
             unit="% of a core",
             baseline=Baseline(name=name, value=middle(plain.steady_cpu_share)),

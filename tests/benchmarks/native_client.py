@@ -4,7 +4,7 @@ It must not know sockets, time or the other members.
 """
 
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from tests.benchmarks.classic_client import REBALANCE_MS, ClassicClient, Phase, Refused
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -12,6 +12,11 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId, TopicIdPartition, TopicPartition
 
 VERSION = 1
+MEMBER_ID_CHARS = 22
+"""As Java's and librdkafka's, which are UUIDs in base64."""
+CALM = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE, member_id=MemberId("-" * MEMBER_ID_CHARS))
+ANSWER_BYTES = len(encode_reply(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, CALM))
+"""Of an answer without an assignment."""
 AGAIN = frozenset((ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
 
@@ -20,7 +25,7 @@ class NativeClient(ClassicClient):
 
     def __init__(self, group: str, topic: str, name: str) -> None:
         super().__init__(group, topic, name, cooperative=True)
-        self._member_id = MemberId(f"native-{name}".ljust(22, "-"))
+        self._member_id = MemberId(f"native-{name}".ljust(MEMBER_ID_CHARS, "-"))
         self._epoch = JOIN_EPOCH
         self._held: frozenset[TopicIdPartition] = frozenset()
 

@@ -26,6 +26,7 @@ from bridge.engine.commands import (
     ResolveRegularExpression,
     Speaks,
 )
+from bridge.engine.consumer.calm import take_calm_heartbeat
 from bridge.engine.consumer.target import make_spec
 from bridge.engine.loads import index_loads
 from bridge.engine.model import MemberState
@@ -35,13 +36,25 @@ from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochRea
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
 from tests.support.assignments import find_misplaced, find_uneven
-from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, parts, topic, topic_id
+from tests.support.engine_bench import (
+    GROUP,
+    IDENTITY,
+    Bench,
+    Partitions,
+    beat_request,
+    calm_reply,
+    join_request,
+    parts,
+    topic,
+    topic_id,
+)
 from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
+    ClientIdentity,
     InstanceId,
     MemberId,
     ReplyTo,
@@ -52,6 +65,7 @@ from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCom
 
 UNIFORM = Uniform()
 RANGE = Range()
+STRANGER = ClientIdentity(client_id="stranger", client_host="/127.0.0.1")
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
 SPEAKS = st.sampled_from(list(Speaks))
 TOPICS = st.sampled_from([("foo",), ("bar",), ("foo", "bar"), ("foo", "later"), ("later",)])
@@ -162,6 +176,37 @@ class EngineLaws(RuleBasedStateMachine):
         if epoch > 0:
             request = beat_request(member, max(epoch - lag, 1), self.owned(member, says))
             self.queue_ask(self.bench.command(request, speaks))
+
+    @rule(
+        member=MEMBERS,
+        says=st.sampled_from(["nothing said", "nothing said", "assigned"]),
+        lag=st.sampled_from([0, 0, 0, 1]),
+        instance=st.sampled_from([None, None, InstanceId("seat")]),
+        client=st.sampled_from([IDENTITY, IDENTITY, STRANGER]),
+    )
+    def beat_calmly(
+        self, member: str, says: str, lag: int, instance: InstanceId | None, client: ClientIdentity
+    ) -> None:
+        """Law: what is taken without a turn gets the answer of a turn, which then changes nothing more; what is not
+        taken has changed nothing.
+        """
+        self.advance()
+        known = self.seat(member)
+        epoch = 1 if known is None else known.members[MemberId(member)].current.epoch
+        request = replace(beat_request(member, epoch - lag, self.owned(member, says)), instance_id=instance)
+        before = snapshot(self.bench.state)
+        is_taken = take_calm_heartbeat(self.bench.state, request, client, self.bench.now_ms)
+        after = snapshot(self.bench.state)
+        assert replace(after, deadlines=before.deadlines) == before
+        if not is_taken:
+            assert after.deadlines == before.deadlines
+            return
+        command = replace(self.bench.command(request), identity=client)
+        outcome = self.bench.tell(command)
+        assert [answer.reply for answer in self.bench.answers(outcome).values()] == [calm_reply(request)]
+        assert not outcome.notices
+        assert not any(record.durable for record in outcome.records)
+        assert snapshot(self.bench.state) == after
 
     @rule(member=MEMBERS, epoch=st.sampled_from([LEAVE_EPOCH, STATIC_LEAVE_EPOCH]))
     def leave(self, member: str, epoch: int) -> None:

@@ -17,7 +17,7 @@ from bridge.engine.outcome import MemberAnswer, Outcome
 from bridge.engine.records import Record
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group, Shard
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     JOIN_EPOCH,
@@ -92,6 +92,16 @@ def static_join_request(member: str, instance: str) -> ConsumerGroupHeartbeat:
 def beat_request(member: str, epoch: int, owned: Partitions | None = None) -> ConsumerGroupHeartbeat:
     """A member of `GROUP` lives, and says what it owns unless None."""
     return ConsumerGroupHeartbeat(group_id=GROUP, member_id=MemberId(member), member_epoch=epoch, owned=owned)
+
+
+def calm_reply(request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatReply:
+    """What a heartbeat is answered that says nothing new and is to hear nothing new."""
+    return ConsumerGroupHeartbeatReply(
+        error=ErrorCode.NONE,
+        member_id=request.member_id,
+        member_epoch=request.member_epoch,
+        heartbeat_interval_ms=SETTINGS.group_consumer_heartbeat_interval_ms,
+    )
 
 
 @dataclass(slots=True)

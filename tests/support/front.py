@@ -22,6 +22,7 @@ from bridge.wire.codec.registry import Request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, RequestRef
 
 EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
@@ -34,7 +35,7 @@ class RecordedGroups:
     submitted: list[tuple[RequestRef, Request, Via, ClientIdentity]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     fails: bool = False
-    beats: list[Heartbeat] | None = None
+    beats: list[Heartbeat | ConsumerGroupHeartbeat] | None = None
     """Heartbeats that were known again; None: none may be answered without being submitted."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
@@ -43,7 +44,7 @@ class RecordedGroups:
             raise ValueError("a bug")
         self.submitted.append((ref, request, via, client))
 
-    def beat(self, request: Heartbeat) -> bool:
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """Answer ordinary heartbeats of those who are at peace, and count them."""
         if self.beats is None:
             return False

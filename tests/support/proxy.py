@@ -21,6 +21,7 @@ from bridge.telemetry.passing import PassingLog
 from bridge.wire.codec.registry import Request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 START_TIMEOUT_S = 90.0
@@ -35,7 +36,7 @@ class NoGroups:
         """Never called: no rule sends a group here."""
         raise AssertionError(f"{request} of {client} was not to pass")
 
-    def beat(self, request: Heartbeat) -> bool:
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """Never called: no rule sends a group here."""
         return False
 

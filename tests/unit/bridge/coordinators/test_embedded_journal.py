@@ -17,7 +17,7 @@ from tests.support.embedded_world import (
     native_join,
 )
 from tests.support.memory_journal import MemoryJournal
-from tests.support.owned_group import GROUP
+from tests.support.owned_group import CLIENT, GROUP
 from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
@@ -107,18 +107,18 @@ async def test_heartbeat_at_peace_is_answered_at_once_but_not_while_the_journal_
     """What was told before may be told again; on a full disk everybody is told to come again."""
     journal = MemoryJournal()
     async with embedded_world() as world:
-        assert not world.groups.beat(Heartbeat(GROUP, 1, MemberId("a"), None))
+        assert not world.groups.beat(CLIENT, Heartbeat(GROUP, 1, MemberId("a"), None))
         world.groups.keep(journal)
         calm = Heartbeat(GROUP, await world.form(), MemberId("a"), None)
         written = entries_of(journal)
-        assert world.groups.beat(calm)
+        assert world.groups.beat(CLIENT, calm)
         assert entries_of(journal) == written
         world.groups.guard(lambda: STARTING)
-        assert not world.groups.beat(calm)
+        assert not world.groups.beat(CLIENT, calm)
         world.groups.guard(lambda: None)
         journal.bytes_max = 0
         assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
-        assert not world.groups.beat(calm)
+        assert not world.groups.beat(CLIENT, calm)
 
 
 async def test_group_that_the_journal_never_heard_of_waits_for_its_survivors(autojump_clock: MockClock) -> None:

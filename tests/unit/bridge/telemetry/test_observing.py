@@ -10,6 +10,7 @@ from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import beat, join, joined
 from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.ids import ClientIdentity, RequestRef
 
@@ -24,8 +25,8 @@ class Groups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         self.submitted.append(request)
 
-    def beat(self, request: Heartbeat) -> bool:
-        return request.generation == 1
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
+        return isinstance(request, Heartbeat) and request.generation == 1
 
     def disconnected(self, connection: int) -> None:
         self.gone.append(connection)
@@ -66,7 +67,7 @@ def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
     observed.disconnected(3)
     assert (groups.submitted, delivered, groups.gone, forgotten) == ([request], [(REF, reply)], [3], [3])
     assert "member-joined" in ears.log.lines()
-    assert (observed.beat(beat("a", 1)), observed.beat(beat("a", 2))) == (True, False)
+    assert (observed.beat(CLIENT, beat("a", 1)), observed.beat(CLIENT, beat("a", 2))) == (True, False)
 
 
 def test_turn_that_only_moved_deadlines_is_no_news() -> None:

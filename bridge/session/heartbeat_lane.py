@@ -1,0 +1,124 @@
+"""The short way of a heartbeat that is the last one of its connection over again: known by its bytes, answered with the
+bytes that the last one was answered with.
+
+It is neither cut nor decoded nor queued nor encoded. Whether a heartbeat needs more than that answer, the groups say.
+"""
+
+from typing import NamedTuple
+
+from bridge.session.client_session import ClientSession
+from bridge.session.contracts import Groups
+from bridge.session.counters import Counters
+from bridge.session.outbox import Slot
+from bridge.session.requests import Head
+from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.frames import REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET
+from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, RequestRef
+
+NO_FRAME = -1
+FRAME_BYTES_MAX = 1_024
+"""Longer heartbeats are not kept: a ConsumerGroupHeartbeat with a list of topics, which is sent when that changes."""
+
+_CORRELATION_BYTES = 4
+_REQUEST_AFTER = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
+_ANSWER_AFTER = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
+
+
+class _Asked(NamedTuple):
+    """A heartbeat that went the long way and has no answer yet."""
+
+    ref: RequestRef
+    frame: bytes
+    request: Heartbeat | ConsumerGroupHeartbeat
+    client: ClientIdentity
+
+
+class _Known(NamedTuple):
+    """A heartbeat and its answer; frames like them differ in the correlation id and in nothing else."""
+
+    request: Heartbeat | ConsumerGroupHeartbeat
+    client: ClientIdentity
+    request_start: bytes
+    request_end: bytes
+    answer_start: bytes
+    answer_end: bytes
+
+
+class HeartbeatLane:
+    """Beside the long way of one connection: it takes nothing but what would get the same answer there."""
+
+    __slots__ = ("_asked", "_counters", "_groups", "_known", "_session", "frame_bytes")
+
+    def __init__(self, session: ClientSession, groups: Groups, counters: Counters) -> None:
+        self.frame_bytes = NO_FRAME
+        """How long the frame is that may be answered here."""
+        self._session = session
+        self._groups = groups
+        self._counters = counters
+        self._asked: _Asked | None = None
+        self._known: _Known | None = None
+
+    def note_request(self, ref: RequestRef, head: Head, request: Request) -> None:
+        """A request goes the long way; if it is a heartbeat, the next one may be like it."""
+        if isinstance(request, Heartbeat | ConsumerGroupHeartbeat) and head.header.frame_bytes <= FRAME_BYTES_MAX:
+            self._asked = _Asked(ref, bytes(head.data), request, self._session.identity)
+
+    def note_answer(self, slot: Slot, reply: Reply, answer: bytes) -> None:
+        """The answer to a request of this connection; one that tells a heartbeat nothing new is kept for the next."""
+        asked = self._asked
+        if asked is None or asked.ref != slot.ref:
+            return
+        self._asked = None
+        if tells_nothing(asked.request, reply):
+            frame = asked.frame
+            self.frame_bytes = len(frame)
+            self._known = _Known(
+                request=asked.request,
+                client=asked.client,
+                request_start=frame[:REQUEST_CORRELATION_OFFSET],
+                request_end=frame[_REQUEST_AFTER:],
+                answer_start=answer[:RESPONSE_CORRELATION_OFFSET],
+                answer_end=answer[_ANSWER_AFTER:],
+            )
+
+    def answer(self, received: bytes) -> bytes | None:
+        """The answer to what was just received, `frame_bytes` long; None: it has to go the long way.
+
+        Nothing may be before it, neither bytes of a request nor an answer that has not left.
+        """
+        known, session = self._known, self._session
+        if (
+            known is None
+            or not received.endswith(known.request_end)
+            or not received.startswith(known.request_start)
+            # Another request on this connection may have named another client id meanwhile.
+            or known.client is not session.identity
+            or not session.is_quiet
+            or not self._groups.beat(known.client, known.request)
+        ):
+            return None
+        answer = known.answer_start + received[REQUEST_CORRELATION_OFFSET:_REQUEST_AFTER] + known.answer_end
+        counters = self._counters
+        counters.requests += 1
+        if type(known.request) is Heartbeat:
+            counters.beats += 1
+        else:
+            counters.native_beats += 1
+        counters.requests_answered += 1
+        counters.bytes_to_clients += len(answer)
+        return answer
+
+
+def tells_nothing(request: Heartbeat | ConsumerGroupHeartbeat, reply: Reply) -> bool:
+    """Whether a heartbeat's answer says that all is as the request has it: no error, the same epoch, no assignment."""
+    match request, reply:
+        case Heartbeat(), HeartbeatReply():
+            return reply.error is ErrorCode.NONE
+        case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
+            is_same = reply.member_id == request.member_id and reply.member_epoch == request.member_epoch
+            return reply.error is ErrorCode.NONE and is_same and reply.assignment is None
+        case _:
+            return False
