@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bridge.analytics.tables import ON_DEMAND, TABLES, Column, Table
+from bridge.analytics.tables.definitions import ON_DEMAND, TABLES, Column, Table
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 
 SPARK_NAMES = {

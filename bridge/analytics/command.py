@@ -1,7 +1,4 @@
-"""The commands `analytics …`: their options, and how their outcomes are told.
-
-It must not know Spark: a job is loaded when it is asked for, so that `--help` works without the extra `spark`.
-"""
+"""The commands `analytics …`: their options, and how their outcomes are told."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -9,8 +6,8 @@ from typing import Literal, TypedDict, Unpack
 
 import click
 
-from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.wishes import CompareWish, ReplayWish, StreamWish
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.specs import CompareSpec, ReplaySpec, StreamSpec
 
 EXTRA = "spark"
 DEBUG = "bridge.analytics.debug"
@@ -104,15 +101,15 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
 @_master_option
 @_debug_option
 @_setting_option
-def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[StreamOptions]) -> None:
+def stream(*, master: str | None, settings: Mapping[str, str], **options: Unpack[StreamOptions]) -> None:
     """Follow the topic, or the folder, of an event log, and keep the tables up to date.
 
     Every event counts once, however often the stream is stopped or killed and started again with the same --out.
     """
-    named = tuple(wish[name] is not None for name in _SOURCES)
+    named = tuple(options[name] is not None for name in _SOURCES)
     if named not in {(True, True, False), (False, False, True)}:
         raise click.UsageError("name either --bootstrap and --topic, or --events")
-    call("bridge.analytics.job_stream", StreamWish(**wish), master, settings)
+    call("bridge.analytics.job_stream", StreamSpec(**options), master, settings)
 
 
 @analytics.command("report")
@@ -123,7 +120,7 @@ def stream(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[St
 @_setting_option
 def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
     """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
-    call("bridge.analytics.job_report", out, group, master, settings)
+    call("bridge.analytics.report.job", out, group, master, settings)
 
 
 class CompareOptions(TypedDict):
@@ -191,11 +188,11 @@ class CompareOptions(TypedDict):
 @_master_option
 @_debug_option
 @_setting_option
-def compare(*, master: str | None, settings: Mapping[str, str], **wish: Unpack[CompareOptions]) -> None:
+def compare(*, master: str | None, settings: Mapping[str, str], **options: Unpack[CompareOptions]) -> None:
     """Judge a canary: exit status 0 if the treatment is no worse than the control, 1 if it is, 3 if that is not certain
     yet.
     """
-    call("bridge.analytics.job_compare", CompareWish(**wish), master, settings)
+    call("bridge.analytics.compare.job", CompareSpec(**options), master, settings)
 
 
 class ReplayOptions(TypedDict):
@@ -230,7 +227,7 @@ class ReplayOptions(TypedDict):
 @click.option("--out", metavar="DIR", help="Write replay.md and the table `replays` below this directory.")
 @_master_option
 @_debug_option
-def replay(*, master: str | None, settings: Sequence[str], **wish: Unpack[ReplayOptions]) -> None:
+def replay(*, master: str | None, settings: Sequence[str], **options: Unpack[ReplayOptions]) -> None:
     """Ask what if: play each group's recorded history under another protocol, assignor or setting.
 
     Says which rebalances, disturbances and stalls would not have happened, and what became of the others.
@@ -240,14 +237,14 @@ def replay(*, master: str | None, settings: Sequence[str], **wish: Unpack[Replay
     context = click.get_current_context()
     parameter = next(one for one in context.command.params if one.name == "settings")
     spark = parse_settings(context, parameter, of_spark)
-    call("bridge.analytics.job_replay", ReplayWish(**wish, settings=of_groups), master, spark)
+    call("bridge.analytics.replay.job", ReplaySpec(**options, settings=of_groups), master, spark)
 
 
 def call(job: str, *arguments: object) -> None:
     """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
     try:
         main = import_module(job).main
-        told_failures = import_module("bridge.analytics.failures").told_failures
+        told_failures = import_module("bridge.analytics.spark.failures").told_failures
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"EB-ANALYTICS-000: analytics needs {missing.name}, which is not installed; "

@@ -1,7 +1,4 @@
-"""The job `run`: files of an event log to all tables, once.
-
-It must not know how a table is made.
-"""
+"""The job `run`: files of an event log to all tables, once."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +12,17 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.closed_files import FILES
-from bridge.analytics.column_files import Makers
-from bridge.analytics.delivery import Delivery, log_files, named
-from bridge.analytics.derivation import FROM_EVENTS, FROM_TABLES, Derivation
-from bridge.analytics.history import Extent
-from bridge.analytics.intake import FIRST_BATCH, Intake
-from bridge.analytics.progress import Say, Share, bar, nobody_watches
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.store import Store
-from bridge.analytics.tables import EVENTS, REJECTED, TABLES
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.batches import FIRST_BATCH, Intake
+from bridge.analytics.intake.closed_files import FILES
+from bridge.analytics.intake.column_files import Makers
+from bridge.analytics.intake.delivery import Delivery, log_files, named
+from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.definitions import EVENTS, REJECTED, TABLES
+from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.tables.history import Extent
+from bridge.analytics.tables.store import Store
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""

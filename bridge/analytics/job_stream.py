@@ -1,7 +1,4 @@
-"""The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time.
-
-It must not know where lines come from, nor how a table is made.
-"""
+"""The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time."""
 
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -13,18 +10,25 @@ import click
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.closed_files import Inbox
-from bridge.analytics.delivery import Delivery
-from bridge.analytics.failures import cause_of
-from bridge.analytics.history import NOTHING_YET, History
-from bridge.analytics.intake import Intake, intake_after
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.batches import Intake, intake_after
+from bridge.analytics.intake.closed_files import Inbox
+from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.sources import (
+    NO_TOPIC,
+    FolderSource,
+    Source,
+    TopicSource,
+    connector_jars,
+    require_reachable,
+)
 from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
-from bridge.analytics.progress import bar
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.sources import NO_TOPIC, FolderSource, Source, TopicSource, connector_jars, require_reachable
-from bridge.analytics.store import CHECKPOINT, Store
-from bridge.analytics.wishes import StreamWish
+from bridge.analytics.spark.failures import cause_of
+from bridge.analytics.spark.progress import bar
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.specs import StreamSpec
+from bridge.analytics.tables.history import NOTHING_YET, History
+from bridge.analytics.tables.store import CHECKPOINT, Store
 
 INBOX = "_inbox"
 FEED_S = 5
@@ -131,8 +135,8 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, former)
 
 
-def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) -> None:
-    """Stream as the command line wishes, and print what the tables hold in the end."""
+def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) -> None:
+    """Stream as the command line asks, and print what the tables hold in the end."""
     require_output(wanted.out)
     require_source(wanted)
     spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
@@ -146,7 +150,7 @@ def main(wanted: StreamWish, master: str | None, settings: Mapping[str, str]) ->
         click.echo(line)
 
 
-def require_source(wanted: StreamWish) -> None:
+def require_source(wanted: StreamSpec) -> None:
     """Raise AnalyticsError if no broker can be reached, or if there are no files, or not here; before Spark starts."""
     if wanted.bootstrap is not None:
         require_reachable(wanted.bootstrap)
@@ -160,7 +164,7 @@ def require_source(wanted: StreamWish) -> None:
         )
 
 
-def source_of(wanted: StreamWish) -> tuple[Source, Tend]:
+def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
     """Where the lines come from, and what has to be done now and then so that they come."""
     if wanted.bootstrap is not None and wanted.topic is not None:
         source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)

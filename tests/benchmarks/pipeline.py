@@ -15,13 +15,13 @@ import psutil
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.history import History
+from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import derive, event_lines, make_tables, open_store
 from bridge.analytics.job_stream import Stream
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.sources import FolderSource
-from bridge.analytics.store import Store
-from bridge.analytics.tables import BATCH, EVENTS
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.definitions import BATCH, EVENTS
+from bridge.analytics.tables.history import History
+from bridge.analytics.tables.store import Store
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError
 from tests.support.fleet_files import write_runs

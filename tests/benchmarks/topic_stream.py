@@ -12,12 +12,12 @@ from confluent_kafka import Producer
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from bridge.analytics.intake.sources import FolderSource, TopicSource, connector_jars
 from bridge.analytics.job_run import open_store
 from bridge.analytics.job_stream import Stream
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.sources import FolderSource, TopicSource, connector_jars
-from bridge.analytics.tables import BATCH, EVENTS
-from bridge.analytics.wishes import StreamWish
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.specs import StreamSpec
+from bridge.analytics.tables.definitions import BATCH, EVENTS
 from deploy.spark.connector import fetch
 from tests.benchmarks.broker import BenchBroker
 from tests.benchmarks.figures import Baseline, Figure
@@ -60,7 +60,7 @@ def measure_topic_stream(broker: BenchBroker, directory: Path) -> list[Figure]:
     produced = _produce(broker.bootstrap, folder / "events")
     if produced != count:
         raise BenchmarkError(f"{produced} of {count} events came into the topic")
-    source = TopicSource(bootstrap=broker.bootstrap, topic=TOPIC, batch_lines=StreamWish(out="").batch_lines)
+    source = TopicSource(bootstrap=broker.bootstrap, topic=TOPIC, batch_lines=StreamSpec(out="").batch_lines)
     files = FolderSource(folder=str(folder / "events"), batch_files=BATCH_FILES)
     return _figures(count, _apart(source, folder, count), _apart(files, folder, count))
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import psutil
 
-from bridge.analytics.job_replay import run
-from bridge.analytics.replaying import play_group
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.wishes import ReplayWish
+from bridge.analytics.replay.job import run
+from bridge.analytics.replay.playing import play_group
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.specs import ReplaySpec
 from bridge.whatif.configuration import configure
 from bridge.whatif.inputs import Input
 from bridge.whatif.play import predict
@@ -54,7 +54,7 @@ def measure_whatif(directory: Path) -> list[Figure]:
     try:
         spark.range(1000).count()
         begin, begin_cpu_s = time.monotonic(), _cpu_s()
-        report = run(ReplayWish(events=str(folder), protocol="consumer"), settings)
+        report = run(ReplaySpec(events=str(folder), protocol="consumer"), settings)
         seconds, cpu_s = time.monotonic() - begin, _cpu_s() - begin_cpu_s
     finally:
         spark.stop()

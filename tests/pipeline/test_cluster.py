@@ -13,13 +13,12 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from bridge.analytics.environment import provide_java
-from bridge.analytics.job_replay import run as replay
-from bridge.analytics.job_replay import tell
 from bridge.analytics.job_run import event_lines, make_tables
-from bridge.analytics.session import SessionSettings
-from bridge.analytics.store import Store
-from bridge.analytics.wishes import ReplayWish
+from bridge.analytics.replay.job import run as replay
+from bridge.analytics.replay.job import tell
+from bridge.analytics.spark.session import SessionSettings, provide_java
+from bridge.analytics.specs import ReplaySpec
+from bridge.analytics.tables.store import Store
 from deploy.spark.package import ROOT, pack
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
@@ -91,15 +90,24 @@ def test_cluster_makes_the_tables_of_one_machine(spark: SparkSession, tmp_path: 
             [*submit, *options, *job], cwd=tmp_path, capture_output=True, text=True, timeout=JOB_S, check=False
         )
         write_whatif_log(tmp_path / "fleets")
-        wish = ReplayWish(events=str(tmp_path / "fleets"), protocol="consumer", json="-")
+        spec = ReplaySpec(events=str(tmp_path / "fleets"), protocol="consumer", json="-")
         replayed = tmp_path / "replay.json"
-        play = [str(JOB), "replay", "--events", wish.events, "--protocol", "consumer", "--json", str(replayed)]
+        play = [
+            str(JOB),
+            "replay",
+            "--events",
+            spec.events,
+            "--protocol",
+            "consumer",
+            "--json",
+            str(replayed),
+        ]
         played = subprocess.run(
             [*submit, *options, *play], cwd=tmp_path, capture_output=True, text=True, timeout=JOB_S, check=False
         )
     assert answer.returncode == 0, answer.stderr[-3000:]
     assert "set aside: nothing" in answer.stdout
     assert played.returncode == 0, played.stderr[-3000:]
-    assert [replayed.read_text().rstrip("\n")] == tell(wish, replay(wish, SessionSettings()))
+    assert [replayed.read_text().rstrip("\n")] == tell(spec, replay(spec, SessionSettings()))
     assert contents(Store(spark, str(tmp_path / "clustered"))) == contents(local)
     assert "app-" in "".join(path.name for path in (tmp_path / "work1").iterdir())

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
-from bridge.analytics.store import Store
+from bridge.analytics.tables.store import Store
 from deploy.spark.connector import fetch
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.analytics.derivation import FROM_EVENTS
 from bridge.analytics.job_run import event_lines, make_tables
-from bridge.analytics.positions import positioned, runs
-from bridge.analytics.store import Store
-from bridge.analytics.tables import DAILY, DATE, EVENTS, REBALANCES, TABLES
+from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, REBALANCES, TABLES
+from bridge.analytics.tables.derivation import FROM_EVENTS
+from bridge.analytics.tables.positions import positioned, runs
+from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import python_nodes

@@ -9,12 +9,12 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from bridge.analytics.delivery import Delivery
+from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain
-from bridge.analytics.sources import FolderSource
-from bridge.analytics.store import Store
-from bridge.analytics.tables import Table
+from bridge.analytics.tables.definitions import Table
+from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.table_truth import contents

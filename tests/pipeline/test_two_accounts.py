@@ -14,7 +14,7 @@ import trio
 from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
-from bridge.analytics.store import Store
+from bridge.analytics.tables.store import Store
 from bridge.demo.fleet import FleetError
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker, start_broker

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bridge.analytics.judging import Rules, Verdict, judge
-from bridge.analytics.pairing import Pair
+from bridge.analytics.compare.judging import Rules, Verdict, judge
+from bridge.analytics.compare.pairing import Pair
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "canary-judge.md"
 MARKS = ("<!-- trials -->", "<!-- end of trials -->")

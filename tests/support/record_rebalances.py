@@ -16,10 +16,10 @@ from pathlib import Path
 
 from confluent_kafka import Consumer
 
+from bridge.analytics.compare.samples import Choice, Measure, UnitKind, sample
 from bridge.analytics.job_run import open_store, run
-from bridge.analytics.samples import Choice, Measure, UnitKind, sample
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.store import Store
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.store import Store
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process

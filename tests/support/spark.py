@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from bridge.analytics.positions import positioned, runs
-from bridge.analytics.reading import LINE, SOURCE, accepted, parsed
-from bridge.analytics.session import SessionSettings, open_session
-from bridge.analytics.store import Store
+from bridge.analytics.intake.reading import LINE, SOURCE, accepted, parsed
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.positions import positioned, runs
+from bridge.analytics.tables.store import Store
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event, Stamp

@@ -6,8 +6,7 @@ It must not know how they were made.
 from collections import Counter
 from collections.abc import Mapping
 
-from bridge.analytics.store import Store
-from bridge.analytics.tables import (
+from bridge.analytics.tables.definitions import (
     BATCH,
     EVENTS,
     FLAPS,
@@ -18,6 +17,7 @@ from bridge.analytics.tables import (
     STALLS,
     TABLES,
 )
+from bridge.analytics.tables.store import Store
 from tests.support.fleet_log import Truth
 
 Said = Mapping[str, object]

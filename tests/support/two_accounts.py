@@ -11,8 +11,8 @@ from itertools import pairwise
 from pyspark.sql import Row
 from pyspark.sql import functions as f
 
-from bridge.analytics.store import Store
-from bridge.analytics.tables import EVENTS, MEMBERS, REBALANCES, STALLS, Table
+from bridge.analytics.tables.definitions import EVENTS, MEMBERS, REBALANCES, STALLS, Table
+from bridge.analytics.tables.store import Store
 from bridge.demo.judge_evidence import Evidence, Step
 from bridge.demo.judge_ownership import Stretch, by_partition, stretches_of
 from bridge.demo.judge_steps import disturbances_in

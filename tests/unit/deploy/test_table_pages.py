@@ -1,6 +1,6 @@
 """The page of the tables."""
 
-from bridge.analytics.tables import TABLES, ColumnType
+from bridge.analytics.tables.definitions import TABLES, ColumnType
 from deploy.table_pages import SPARK_NAMES, table_pages
 
 

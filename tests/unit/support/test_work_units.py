@@ -10,7 +10,7 @@ from tests.support.work_units import LONGEST_FIRST, TOGETHER, rank, work_unit
     [
         ("tests/unit/bridge/wire/test_frames.py::test_a[1::2]", "tests/unit/bridge/wire/test_frames.py"),
         ("tests/pipeline/test_run.py::test_a", "spark"),
-        ("tests/unit/bridge/analytics/test_daily.py::test_a", "spark"),
+        ("tests/unit/bridge/analytics/tables/test_daily.py::test_a", "spark"),
         ("tests/unit/bridge/analytics_more/test_a.py::test_a", "tests/unit/bridge/analytics_more/test_a.py"),
         ("tests/conformance/wire/test_replay.py::test_a", "wire"),
     ],

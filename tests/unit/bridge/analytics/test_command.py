@@ -4,9 +4,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bridge.analytics.analytics_error import AnalyticsError
 from bridge.analytics.command import analytics, call, parse_settings
-from bridge.analytics.wishes import ReplayWish
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.specs import ReplaySpec
 
 CONTEXT, OPTION = click.Context(analytics), click.Option(["--setting"])
 
@@ -65,8 +65,8 @@ def test_replay_parts_settings_of_groups_from_those_of_spark(monkeypatch: pytest
     pairs = ["replacement.grace.ms=1", "spark.driver.memory=8g", "session.timeout.ms=2"]
     options = ["--events", "e", "--protocol", "consumer", *(word for pair in pairs for word in ("--setting", pair))]
     assert CliRunner().invoke(analytics, ["replay", *options]).exit_code == 0
-    wish = ReplayWish(events="e", protocol="consumer", settings=[pairs[0], pairs[2]])
-    assert asked == [("bridge.analytics.job_replay", wish, None, {"spark.driver.memory": "8g"})]
+    spec = ReplaySpec(events="e", protocol="consumer", settings=[pairs[0], pairs[2]])
+    assert asked == [("bridge.analytics.replay.job", spec, None, {"spark.driver.memory": "8g"})]
 
 
 def test_replay_of_no_protocol_is_a_usage_error() -> None:

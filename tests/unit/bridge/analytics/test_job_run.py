@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.columns import LogFile
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.job_run import Outcome, event_lines, open_store, outcome, require_input, require_output, told
-from bridge.analytics.tables import REJECTED
+from bridge.analytics.tables.definitions import REJECTED
 
 
 def test_missing_input_is_one_sentence(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from bridge.analytics.analytics_error import AnalyticsError
-from bridge.analytics.delivery import Delivery
-from bridge.analytics.history import NOTHING_YET
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of
-from bridge.analytics.sources import FolderSource, TopicSource
-from bridge.analytics.store import Store
-from bridge.analytics.wishes import StreamWish
+from bridge.analytics.specs import StreamSpec
+from bridge.analytics.tables.history import NOTHING_YET
+from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import lines_of
@@ -46,11 +46,11 @@ def test_sentence_of_a_batch_is_the_sentence() -> None:
     assert broken(AnalyticsError("EB-ANALYTICS-011: x"), TOPIC) == "EB-ANALYTICS-011: x"
 
 
-def test_wish_names_its_source(tmp_path: Path) -> None:
+def test_options_names_its_source(tmp_path: Path) -> None:
     """A topic as it is, a folder by its complete files."""
     (tmp_path / "events-a-000001.jsonl").write_text("")
-    topic, _ = source_of(StreamWish(out="o", bootstrap="h:1", topic="t", batch_lines=1))
-    folder, _ = source_of(StreamWish(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
+    topic, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1))
+    folder, _ = source_of(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
     assert topic == TOPIC
     assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3)
 
@@ -58,13 +58,13 @@ def test_wish_names_its_source(tmp_path: Path) -> None:
 def test_folder_elsewhere_is_refused() -> None:
     """Complete files are known on this machine only."""
     with pytest.raises(AnalyticsError, match="EB-ANALYTICS-008"):
-        require_source(StreamWish(out="hdfs://c/o", events="hdfs://c/e"))
+        require_source(StreamSpec(out="hdfs://c/o", events="hdfs://c/e"))
 
 
 def test_folder_without_files_is_told_before_spark_starts(tmp_path: Path) -> None:
     """Starting takes seconds, and needs Java."""
     with pytest.raises(AnalyticsError, match="EB-ANALYTICS-001"):
-        main(StreamWish(out=str(tmp_path / "o"), events=str(tmp_path / "nowhere")), "no-such-master", {})
+        main(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path / "nowhere")), "no-such-master", {})
 
 
 def test_batch_that_is_complete_is_remembered(store: Store) -> None:

@@ -1,8 +1,0 @@
-"""What the user is told when a job can't be done.
-
-It must not know Spark.
-"""
-
-
-class AnalyticsError(Exception):
-    """One sentence with its code: what happened, the value seen, the likely cause, the next step."""

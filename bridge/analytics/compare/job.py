@@ -1,0 +1,117 @@
+"""The job `compare`: is the treatment worse than the control?"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+import click
+
+from bridge.analytics.compare.judging import Interval, Judgement, Rules, Verdict, judge
+from bridge.analytics.compare.pairing import Pairing, Unit, pair_up
+from bridge.analytics.compare.samples import Choice, Measure, Sample, UnitKind, sample
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.job_run import open_store
+from bridge.analytics.report.job import require_tables
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.specs import CompareSpec
+from bridge.analytics.tables.store import Store
+
+MICROS = 1_000_000
+STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAIL: 1, Verdict.INSUFFICIENT: 3}
+"""Exit status of each verdict; 2 is a usage error, as everywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the judge says, what has to be said of the arms, and how many units found no partner."""
+
+    judgement: Judgement
+    notes: tuple[str, ...]
+    unpaired: int
+
+
+def main(spec: CompareSpec, master: str | None, settings: Mapping[str, str]) -> None:
+    """Print the judgement and end with its status."""
+    require_tables(spec.out)
+    spark = open_session(SessionSettings(master=master, settings=settings))
+    rules = Rules(alpha=spec.alpha, margin=spec.margin, tail_margin=spec.tail_margin, pairs_min=spec.pairs_min)
+    found = compare(open_store(spark, spec.out), spec, rules)
+    click.echo(json.dumps(asdict(found), indent=2) if spec.as_json else "\n".join(describe(found, rules)))
+    raise SystemExit(STATUS[found.judgement.verdict])
+
+
+def compare(store: Store, spec: CompareSpec, rules: Rules) -> Comparison:
+    """Judge the treatment against the control; raise AnalyticsError if one has no units, or they are apart in time."""
+    choice = Choice(
+        control=spec.control,
+        treatment=spec.treatment,
+        measure=Measure(spec.measure),
+        unit=UnitKind(spec.unit),
+    )
+    chosen = sample(store, choice)
+    pairing = pair_up(chosen.units, int(spec.pair_within_s * MICROS))
+    if not pairing.control_units or not pairing.treatment_units:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-021: {pairing.control_units} units ({spec.unit}) match --control and "
+            f"{pairing.treatment_units} match --treatment; both need some: check the filters, and that the tables "
+            "cover the time of the canary"
+        )
+    judgement = None if pairing.is_apart else judge(pairing.pairs, rules)
+    if judgement is None:
+        raise AnalyticsError(_apart(chosen, pairing, spec))
+    return Comparison(
+        judgement=judgement,
+        notes=chosen.notes,
+        unpaired=pairing.control_units + pairing.treatment_units - 2 * len(pairing.pairs),
+    )
+
+
+def _apart(chosen: Sample, pairing: Pairing, spec: CompareSpec) -> str:
+    control = _span([unit for unit in chosen.units if unit.control])
+    treatment = _span([unit for unit in chosen.units if unit.treatment])
+    return (
+        f"EB-ANALYTICS-023: of {pairing.control_units} units of the control ({control}) and {pairing.treatment_units} "
+        f"of the treatment ({treatment}) only {len(pairing.pairs)} began within {spec.pair_within_s:g} s of one of the "
+        "other arm: what differs may be the time. Let both arms run at once, or switch the treatment on and off by "
+        "turns shorter than --pair-within"
+    )
+
+
+def _span(units: Sequence[Unit]) -> str:
+    first, last = (datetime.fromtimestamp(unit.at_us / MICROS, UTC) for unit in (units[0], units[-1]))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
+def describe(comparison: Comparison, rules: Rules) -> list[str]:
+    """The judgement in lines for people."""
+    found = comparison.judgement
+    after = "" if found.decided_after is None else f", certain after {found.decided_after} of {found.pairs} pairs"
+    rate, more = found.win_rate, found.difference_s
+    lines = [
+        f"verdict: {found.verdict.value}{after}",
+        f"control {found.control_count} times, treatment {found.treatment_count}; zero for who did not wait",
+        f"{found.pairs} pairs; {comparison.unpaired} found no partner",
+        f"a verdict needs {rules.pairs_min} pairs, and errs with probability {rules.alpha:g} at most",
+        f"the treatment is the slower one in {rate.estimate:.1%} of cases ({rate.low:.1%} to {rate.high:.1%})",
+        f"50% is no difference, and surely less than {0.5 + rules.margin:.0%} passes",
+        f"it waits longer by {_seconds(more)} on average; the control waits {found.control_mean_s:.3f} s",
+    ]
+    lines += [
+        f"beyond {tail.threshold_s:.3f} s (p{tail.level * 100:g} of both) wait {tail.control_share:.1%} of the control "
+        f"and {tail.treatment_share:.1%} of the treatment"
+        for tail in found.tails
+    ]
+    lines += [
+        f"p{level * 100:g}: control {control:.3f} s, treatment {treatment:.3f} s"
+        for level, control, treatment in found.quantiles
+    ]
+    lines += [f"assumed: {note}" for note in comparison.notes]
+    lines += [f"no verdict: {doubt}" for doubt in found.doubts]
+    if found.verdict is Verdict.INSUFFICIENT and not found.doubts:
+        lines.append("neither is certain yet: let the canary run on, or allow greater margins")
+    return lines
+
+
+def _seconds(interval: Interval) -> str:
+    return f"{interval.estimate:.3f} s ({interval.low:.3f} to {interval.high:.3f})"

@@ -1,0 +1,95 @@
+"""Which rebalances of two arms are compared with each other: those of one rebalance, else those close in time.
+
+ What happens at another hour happens to another fleet: load, releases
+and the brokers differ. So an arm of yesterday is never compared with one of today; whoever can't have both arms at once
+switches the treatment on and off, and each time pairs with its neighbour.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MATCHED_MIN = 0.5
+"""Arms are apart in time where less than this part of the smaller one finds a partner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One rebalance, or one group in one hour: when it began, and how long each member of either arm waited.
+
+    Times are in seconds; members that did not wait count as zero. Their order must say nothing about their times.
+    """
+
+    at_us: int
+    control: tuple[float, ...] = ()
+    treatment: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pair:
+    """Both sides of one comparison, in seconds; neither is empty."""
+
+    control: NDArray[np.float64]
+    treatment: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairing:
+    """The pairs in the order in which they were complete, and how many units of each arm there were for them."""
+
+    pairs: tuple[Pair, ...]
+    control_units: int
+    treatment_units: int
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the arms are of different times, so that what differs may be the time."""
+        return len(self.pairs) < MATCHED_MIN * min(self.control_units, self.treatment_units)
+
+
+def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
+    """Pair units that have both arms with themselves, and the others with the next of the other arm not further away
+    than `within_us`, each once. When a unit began decides alone, never what is in it.
+    """
+    found: list[tuple[int, Pair]] = []
+    controls: list[Unit] = []
+    treatments: list[Unit] = []
+    for unit in sorted(units, key=lambda unit: unit.at_us):
+        if unit.control and unit.treatment:
+            found.append((unit.at_us, _pair(unit, unit)))
+        elif unit.control:
+            controls.append(unit)
+        elif unit.treatment:
+            treatments.append(unit)
+    both = len(found)
+    found += _neighbours(controls, treatments, within_us)
+    found.sort(key=lambda entry: entry[0])
+    return Pairing(
+        pairs=tuple(pair for _, pair in found),
+        control_units=both + len(controls),
+        treatment_units=both + len(treatments),
+    )
+
+
+def _neighbours(controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int) -> list[tuple[int, Pair]]:
+    found: list[tuple[int, Pair]] = []
+    left = right = 0
+    while left < len(controls) and right < len(treatments):
+        control, treatment = controls[left], treatments[right]
+        if abs(control.at_us - treatment.at_us) <= within_us:
+            found.append((max(control.at_us, treatment.at_us), _pair(control, treatment)))
+            left, right = left + 1, right + 1
+        elif control.at_us < treatment.at_us:
+            left += 1
+        else:
+            right += 1
+    return found
+
+
+def _pair(control: Unit, treatment: Unit) -> Pair:
+    return Pair(
+        control=np.asarray(control.control, dtype=np.float64),
+        treatment=np.asarray(treatment.treatment, dtype=np.float64),
+    )

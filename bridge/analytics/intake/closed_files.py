@@ -1,0 +1,78 @@
+"""Which files of a log will not grow any more, and a folder of links to them for a stream to watch.
+
+A stream reads a file once, so one that is still written to would lose its end.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+FILES = "events-*.jsonl"
+NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
+STOPPED = b'"kind":"bridge-stopped"'
+TAIL_BYTES = 4096
+SETTLED_S = 3_900
+"""A bridge begins a new file after an hour at the latest; one untouched for longer belongs to a run that is dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """The folder of a log, the folder of links, and when an untouched file counts as complete (seconds)."""
+
+    events: Path
+    links: Path
+    settled_s: int = SETTLED_S
+
+    def feed(self) -> int:
+        """Link what has been completed since the last time; return how many files that were.
+
+        What time it is the file system says, for it also says when a file was written.
+        """
+        self.links.mkdir(parents=True, exist_ok=True)
+        probe = self.links / ".now"
+        probe.touch()
+        now_s = probe.stat().st_mtime
+        fresh = [path for path in closed(self._files(), now_s, self.settled_s) if not (self.links / path.name).exists()]
+        for path in fresh:
+            link(path, self.links / path.name)
+        return len(fresh)
+
+    def _files(self) -> list[Path]:
+        return sorted(self.events.glob(FILES))
+
+
+def closed(files: Iterable[Path], now_s: float, settled_s: int) -> list[Path]:
+    """The files that have a successor in their run, that end with the stop of the bridge, or that nobody touched."""
+    known = {path: _place(path) for path in files}
+    last = {boot: max(index for other, index in known.values() if other == boot) for boot, _ in known.values()}
+    return [
+        path
+        for path, (boot, index) in known.items()
+        if index < last[boot] or now_s - path.stat().st_mtime > settled_s or ends_with_stop(path)
+    ]
+
+
+def ends_with_stop(path: Path) -> bool:
+    """Whether the last line says that the bridge stopped."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        lines = file.read().splitlines(keepends=True)
+    return bool(lines) and lines[-1].endswith(b"\n") and STOPPED in lines[-1]
+
+
+def link(path: Path, place: Path) -> None:
+    """A second name for a file; a copy, made at once, where the file system has no links or is another one."""
+    try:
+        os.link(path, place)
+    except OSError:
+        part = place.with_name(f".{place.name}.part")
+        shutil.copyfile(path, part)
+        part.replace(place)
+
+
+def _place(path: Path) -> tuple[str, int]:
+    found = NAME.fullmatch(path.name)
+    return (found["boot"], int(found["index"])) if found else (path.name, 0)

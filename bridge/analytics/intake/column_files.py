@@ -1,0 +1,141 @@
+"""Who turns files of a log into files of `events`: as many processes as Spark has cores, and what comes back of it.
+
+Only where Spark runs on this machine: elsewhere Spark itself reads the lines.
+"""
+
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.columns import Columns, Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.intake.numbers import Came, Numbers
+from bridge.analytics.intake.reading import LINE, SOURCE
+from bridge.analytics.spark.progress import Share, nobody_watches
+from bridge.analytics.tables.definitions import EVENTS
+from bridge.analytics.tables.store import NEXT, Store
+
+ERRAND_BYTES = 32 * 2**20
+"""What one process reads before it takes something else."""
+ALONE_BYTES = 16 * 2**20
+"""So much is read before other processes have started."""
+PROCESSES_MAX = 8
+"""Each takes some 400 MB."""
+FOLDER = "columns"
+
+
+class Makers:
+    """Processes that make columns: started when they are needed, kept for what comes after, gone with this object or
+    when it is closed.
+    """
+
+    def __init__(self, share: Share = nobody_watches) -> None:
+        self._share = share
+        self._pool: ProcessPoolExecutor | None = None
+
+    def make(self, errands: Sequence[Errand], processes: int) -> list[Columns]:
+        """The columns of every errand; raise OSError where one fails, BrokenProcessPool where a process dies."""
+        pieces = [piece for errand in errands for piece in errand.pieces]
+        if sum(map(_length_bytes, pieces)) <= ALONE_BYTES:
+            return list(map(make_columns, errands))
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts)
+        made: list[Columns] = []
+        try:
+            for columns in self._pool.map(make_columns, errands):
+                made.append(columns)
+                self._share(len(made), len(errands))
+        except BrokenProcessPool:
+            self._pool = None
+            raise
+        return made
+
+    def close(self) -> None:
+        """Let the processes go; others are started if there is more to make."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+def is_at_hand(store: Store) -> bool:
+    """Whether Spark and its tables are on this machine."""
+    return str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
+
+
+def can_take(store: Store, files: Sequence[LogFile]) -> bool:
+    """Whether the files lie where the store and Spark are: on this machine."""
+    return is_at_hand(store) and bool(files)
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
+    forgotten; and the numbers of the events that are in the batch, None where they can't be told.
+    """
+
+    left: DataFrame | None
+    numbers: Came | None
+
+
+def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
+    """Write the events of files into a batch; raise AnalyticsError if files can't be read or written."""
+    forget_left_over(store)
+    folder = Path(store.path(NEXT, FOLDER))
+    folder.mkdir(parents=True)
+    try:
+        made = makers.make(_errands(files, folder), min(_cores(store), PROCESSES_MAX))
+        store.adopt(EVENTS, batch, [day for columns in made for day in columns.days])
+    except (OSError, BrokenProcessPool) as problem:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
+            "made of them, may be gone: look, and run the same command again"
+        ) from problem
+    left = [path for columns in made for path in columns.left_over]
+    return Adopted(
+        left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
+        numbers=_together(columns.numbers for columns in made),
+    )
+
+
+def _together(parts: Iterable[Sequence[tuple[str, Numbers]] | None]) -> Came | None:
+    known = list(parts)
+    return None if None in known else [one for part in known if part is not None for one in part]
+
+
+def forget_left_over(store: Store) -> None:
+    """Remove what is left over: the text of strangers is not kept."""
+    store.clear_folder(NEXT, FOLDER)
+
+
+def _errands(files: Iterable[LogFile], folder: Path) -> list[Errand]:
+    return [Errand(bundle, str(folder / f"part-{place:05}")) for place, bundle in enumerate(_bundles(files))]
+
+
+def _bundles(files: Iterable[LogFile]) -> Iterator[tuple[Piece, ...]]:
+    waiting: list[Piece] = []
+    for piece in pieces_of(files, ERRAND_BYTES):
+        if waiting and sum(map(_length_bytes, (*waiting, piece))) > ERRAND_BYTES:
+            yield tuple(waiting)
+            waiting = []
+        waiting.append(piece)
+    if waiting:
+        yield tuple(waiting)
+
+
+def _leave_interrupts() -> None:
+    """Whoever interrupts means the job: what is begun is ended first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _length_bytes(piece: Piece) -> int:
+    return piece.end_byte - piece.begin_byte
+
+
+def _cores(store: Store) -> int:
+    return int(store.spark.sparkContext.defaultParallelism)

@@ -1,0 +1,278 @@
+"""Lines of log files as columns: whole files become Parquet of the table `events` by Arrow, many lines at a time."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+import pyarrow.parquet
+
+from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
+from bridge.analytics.tables.definitions import DAY_US, is_often_new
+from bridge.telemetry.schema.columns import COLUMNS, KINDS
+from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS, FieldType
+
+BLOCK_BYTES = 8 * 2**20
+"""Read at once; what Arrow makes of it is twice that."""
+FILE_ROWS = 250_000
+"""Rows that wait for one file: some 200 MB."""
+LEFT_AT_ONCE = 16
+"""So many lines are left over together where one of them is bad."""
+BOOTS_MAX = 64
+"""Of so many runs at once the numbers are told; a file holds one, a partition of a topic a few."""
+KIND = b'"kind":"'
+_BEGIN, _END = b'{"schema_version":', b"}"
+_BETWEEN = _END + b"\n" + _BEGIN
+"""How every line begins and ends that a bridge wrote whole."""
+EPOCH = date(1970, 1, 1)
+LAST_DAY = 2_932_896
+"""31 December 9999, in days since 1970; what claims to be later, or from before 1970, is left over."""
+ARROW_TYPES = {
+    FieldType.TEXT: pa.string(),
+    FieldType.NUMBER: pa.int64(),
+    FieldType.FLAG: pa.bool_(),
+    FieldType.TEXTS: pa.list_(pa.string()),
+    FieldType.NUMBERS: pa.list_(pa.int64()),
+}
+SCHEMA = pa.schema([(name, ARROW_TYPES[field.type]) for name, field in COLUMNS.items()])
+LEFT_OVER = pa.schema([("value", pa.binary()), ("source", pa.string())])
+WITH_DICTIONARY = [
+    f"{name}.list.element" if pa.types.is_list(SCHEMA.field(name).type) else name
+    for name in COLUMNS
+    if not is_often_new(name)
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Kinds with much in common, and the columns that any of them has."""
+
+    kinds: frozenset[str]
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of lines, and what they came from: a line that is set aside names it."""
+
+    path: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file: lines that begin at `begin_byte` or later and before `end_byte`."""
+
+    file: LogFile
+    begin_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Pieces to be read, and how the names of the files begin that are made of them: a path that is nobody else's."""
+
+    pieces: tuple[Piece, ...]
+    stem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Files with the events of a day each (`days`: day as year-month-day, path), and files of what is left over.
+
+    `numbers` are those of the events by run, None if one came twice or they are too many or too far apart to tell.
+    """
+
+    days: tuple[tuple[str, str], ...] = ()
+    left_over: tuple[str, ...] = ()
+    numbers: tuple[tuple[str, Numbers], ...] | None = ()
+
+
+def _family(begin: str) -> Family:
+    kinds = {name: kind for name, kind in KINDS.items() if name.startswith(begin)}
+    names = {*STAMP_FIELDS, *(name for kind in kinds.values() for name in kind.field_names)}
+    return Family(frozenset(kinds), pa.schema([field for field in SCHEMA if field.name in names]))
+
+
+BEGIN_BYTES = 6
+_FAMILIES = {begin[:BEGIN_BYTES].encode(): _family(begin) for begin in ("phase-", "partitions-", "")}
+"""By how the names of their kinds begin in a line; the last one takes what is of no other. A column that is never there
+costs nearly as much as one that is.
+"""
+_KINDS_OF_GROUPS = pa.array(sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names))
+
+
+def make_columns(errand: Errand) -> Columns:
+    """Read the pieces and write what they say; raise OSError where a file can't be read or written."""
+    days: list[tuple[str, str]] = []
+    numbers: list[tuple[str, Numbers] | None] = []
+    tables: dict[Family, list[pa.Table]] = {}
+    left_over: list[tuple[bytes, str]] = []
+    for source, lines in _blocks(errand.pieces):
+        for family, part in _parted(lines):
+            table, others = events_of(part, family)
+            tables.setdefault(family, []).append(table)
+            left_over += ((line, source) for line in others)
+        if sum(len(table) for waiting in tables.values() for table in waiting) >= FILE_ROWS:
+            numbers += _numbers(tables)
+            days += _write_days(tables, f"{errand.stem}-{len(days)}")
+            tables = {}
+    numbers += _numbers(tables)
+    days += _write_days(tables, f"{errand.stem}-{len(days)}")
+    known = tuple(one for one in numbers if one is not None)
+    left = _write_left_over(left_over, errand.stem)
+    return Columns(tuple(days), left, known if len(known) == len(numbers) else None)
+
+
+def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[bytes]]:
+    """The events among lines of a family, and the lines that are none beyond doubt.
+
+    Arrow gives up a whole text for one bad line, so the halves are tried until little is left.
+    """
+    table = _read(lines, family)
+    if table is not None:
+        mask = _is_event(table, family)
+        count = pc.sum(mask).as_py()
+        if count == len(lines):
+            return table, []
+        return table.filter(mask), [
+            line for line, is_event in zip(lines, mask.to_pylist(), strict=True) if not is_event
+        ]
+    if len(lines) <= LEFT_AT_ONCE:
+        return family.schema.empty_table(), list(lines)
+    middle = len(lines) // 2
+    parts = [events_of(half, family) for half in (lines[:middle], lines[middle:])]
+    return pa.concat_tables([events for events, _ in parts]), [line for _, others in parts for line in others]
+
+
+def pieces_of(files: Iterable[LogFile], size_bytes: int) -> Iterator[Piece]:
+    """Files in pieces of at most that size."""
+    for file in files:
+        length = Path(file.path).stat().st_size
+        for begin in range(0, length, size_bytes):
+            yield Piece(file, begin, min(begin + size_bytes, length))
+
+
+def _blocks(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[bytes]]]:
+    """The lines of pieces, some MiB at a time, with what they came from."""
+    for piece in pieces:
+        with Path(piece.file.path).open("rb") as file:
+            file.seek(max(piece.begin_byte - 1, 0))
+            if piece.begin_byte:
+                file.readline()
+            while (left_bytes := piece.end_byte - file.tell()) > 0:
+                block = file.read(min(BLOCK_BYTES, left_bytes)) + file.readline()
+                yield piece.file.source, block.splitlines()
+
+
+def _parted(lines: Iterable[bytes]) -> Iterator[tuple[Family, list[bytes]]]:
+    """Lines by the family that their first words name."""
+    parts: dict[bytes, list[bytes]] = {begin: [] for begin in _FAMILIES}
+    rest = parts[b""]
+    for line in lines:
+        at = line.find(KIND) + len(KIND)
+        parts.get(line[at : at + BEGIN_BYTES], rest).append(line)
+    return ((_FAMILIES[begin], part) for begin, part in parts.items() if part)
+
+
+def _read(lines: Sequence[bytes], family: Family) -> pa.Table | None:
+    """Lines as columns, a row for each; None if Arrow can't, if a line has a field that none of these kinds has, or if
+    one may hold more than one event.
+    """
+    text = b"\n".join(lines)
+    if not (text.startswith(_BEGIN) and text.endswith(_END) and text.count(_BETWEEN) == len(lines) - 1):
+        return None
+    options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+    parsing = pyarrow.json.ParseOptions(explicit_schema=family.schema, unexpected_field_behavior="error")
+    try:
+        table = pyarrow.json.read_json(pa.BufferReader(text), options, parsing)
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    return table if len(table) == len(lines) else None
+
+
+def _is_event(table: pa.Table, family: Family) -> pa.ChunkedArray:
+    """Which rows are events of the family."""
+    day = pc.divide(table["wall_us"], DAY_US)
+    needs_group = pc.is_in(table["kind"], value_set=_KINDS_OF_GROUPS)
+    has_group = pc.is_valid(table["group_id"])
+    tests = [
+        *(pc.is_valid(table[name]) for name in STAMP_FIELDS),
+        pc.less_equal(table["schema_version"], SCHEMA_VERSION),
+        pc.is_in(table["kind"], value_set=pa.array(sorted(family.kinds))),
+        pc.or_(pc.invert(needs_group), has_group),
+        pc.and_(pc.greater_equal(table["wall_us"], 0), pc.less_equal(day, LAST_DAY)),
+    ]
+    return pc.fill_null(reduce(pc.and_, tests), False)
+
+
+def _numbers(tables: Mapping[Family, Sequence[pa.Table]]) -> list[tuple[str, Numbers] | None]:
+    """The numbers of each run; None for what can't be told."""
+    parts = [part.select(["boot", "number"]) for waiting in tables.values() for part in waiting]
+    if not parts:
+        return []
+    rows = pa.concat_tables(parts)
+    boots = pc.unique(rows["boot"])
+    if len(boots) > BOOTS_MAX:
+        return [None]
+    return [_numbers_of(boot.as_py(), rows.filter(pc.equal(rows["boot"], boot))["number"]) for boot in boots]
+
+
+def _numbers_of(boot: str, column: pa.ChunkedArray) -> tuple[str, Numbers] | None:
+    numbers = column.to_numpy()
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    if highest - lowest >= SPAN_MAX:
+        return None
+    came = np.zeros(highest - lowest + 1, bool)
+    came[numbers - lowest] = True
+    if np.count_nonzero(came) != len(numbers):
+        return None
+    return boot, Numbers(lowest, int.from_bytes(np.packbits(came, bitorder="little").tobytes(), "little"))
+
+
+def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str) -> list[tuple[str, str]]:
+    """A file for each day, in it a row group for each family: who reads some kinds can pass over the others."""
+    parts: dict[date, list[pa.Table]] = {}
+    for waiting in tables.values():
+        for day, part in _days(pa.concat_tables(waiting)):
+            parts.setdefault(day, []).append(part)
+    named = {day.isoformat(): f"{stem}-{day}.parquet" for day in parts}
+    for day, groups in parts.items():
+        _write(SCHEMA, map(_widened, groups), named[day.isoformat()])
+    return list(named.items())
+
+
+def _days(table: pa.Table) -> Iterator[tuple[date, pa.Table]]:
+    day_of_row = pc.divide(table["wall_us"], DAY_US)
+    days = pc.unique(day_of_row).to_pylist()
+    for day in days:
+        yield EPOCH + timedelta(days=day), table if len(days) == 1 else table.filter(pc.equal(day_of_row, day))
+
+
+def _widened(table: pa.Table) -> pa.Table:
+    """With all columns of the log."""
+    names, count = frozenset(table.column_names), len(table)
+    columns = [table[field.name] if field.name in names else pa.nulls(count, field.type) for field in SCHEMA]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _write_left_over(lines: Sequence[tuple[bytes, str]], stem: str) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    path = f"{stem}-left-over.parquet"
+    values, sources = zip(*lines, strict=True)
+    _write(LEFT_OVER, [pa.table([values, sources], schema=LEFT_OVER)], path)
+    return (path,)
+
+
+def _write(schema: pa.Schema, groups: Iterable[pa.Table], path: str) -> None:
+    with_dictionary = WITH_DICTIONARY if schema is SCHEMA else True
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="snappy", use_dictionary=with_dictionary) as writer:
+        for group in groups:
+            writer.write_table(group, row_group_size=len(group))

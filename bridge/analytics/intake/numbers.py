@@ -1,0 +1,68 @@
+"""Which numbers of a run came, as bits: enough to say that none came twice, without sorting anything."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+SPAN_MAX = 2**24
+"""Numbers that are farther apart are not told apart here: 2 MB of bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers of one run: bit k of `bits` stands for `lowest` + k."""
+
+    lowest: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came of a run: all numbers up to `through`, and some above it, of which bit 0 of `above` is the next one.
+
+    A run numbers its events from 1 without gaps, so what is above stays short, whichever way the events came.
+    """
+
+    through: int = 0
+    above: int = 0
+
+    @property
+    def highest(self) -> int:
+        """The highest number that came."""
+        return self.through + self.above.bit_length()
+
+    def adding(self, numbers: Numbers) -> "Seen | None":
+        """With numbers of which none has come before; None where that is not sure."""
+        shift = numbers.lowest - self.through - 1
+        if shift < 0 or shift + numbers.bits.bit_length() > SPAN_MAX:
+            return None
+        placed = numbers.bits << shift
+        return None if placed & self.above else _settled(self.through, self.above | placed)
+
+    def including(self, numbers: Numbers, floor: int) -> "Seen":
+        """With numbers that may have come before; whatever is not above `floor` counts as come."""
+        through = max(self.through, floor)
+        shift = numbers.lowest - through - 1
+        placed = numbers.bits << shift if shift >= 0 else numbers.bits >> -shift
+        return _settled(through, self.above >> (through - self.through) | placed)
+
+
+def _settled(through: int, above: int) -> Seen:
+    """What follows `through` without a gap belongs to it."""
+    gap = ~above & (above + 1)
+    count = gap.bit_length() - 1
+    return Seen(through + count, above >> count)
+
+
+Came = Iterable[tuple[str, Numbers]]
+"""Numbers by run (`boot`); a run may be there several times."""
+
+
+def grown(seen: Mapping[str, Seen], came: Came) -> dict[str, Seen] | None:
+    """The runs that brought something, with what came of them now; None where a number may have come before."""
+    after: dict[str, Seen] = {}
+    for boot, numbers in came:
+        more = after.get(boot, seen.get(boot, Seen())).adding(numbers)
+        if more is None:
+            return None
+        after[boot] = more
+    return after

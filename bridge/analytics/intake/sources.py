@@ -1,0 +1,110 @@
+"""Lines as a stream: from the Kafka topic by Spark's own source, or from a folder of files."""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.closed_files import FILES
+from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
+from bridge.analytics.intake.reading import LINE, SOURCE
+
+REACH_TIMEOUT_S = 10.0
+_OF_FILES = "path string, modificationTime timestamp, length long, content binary"
+_AT_ONCE = {
+    "kafka.max.poll.records": "20000",
+    "kafka.max.partition.fetch.bytes": str(8 * 2**20),
+    "kafka.fetch.max.wait.ms": "20",
+}
+"""Kafka's consumer hands out 500 records at a time unless it is told otherwise, and waits 500 ms at the end of a
+partition for records that Spark has not asked for.
+"""
+NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSource:
+    """A topic; `batch_lines` bounds how many lines a micro-batch takes."""
+
+    bootstrap: str
+    topic: str
+    batch_lines: int
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The records of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
+        options = {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "subscribe": self.topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(self.batch_lines),
+            **_AT_ONCE,
+        }
+        try:
+            records = spark.readStream.format("kafka").options(**options).load()
+        except AnalysisException as problem:
+            raise AnalyticsError(
+                f"{NO_CONNECTOR}: Spark {spark.version} has no Kafka source: its jars do not come with PySpark; "
+                "give them with --jars DIR (docs/howto/tables-from-the-event-log.md tells which, and how to get them)"
+            ) from problem
+        place = f.concat_ws("-", "topic", "partition")
+        return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE))
+
+    def delivery(self, rows: DataFrame) -> Delivery:
+        """The lines of a micro-batch of them."""
+        return delivery_of_records(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSource:
+    """A folder of complete files; `batch_files` bounds how many of them a micro-batch takes."""
+
+    folder: str
+    batch_files: int
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The paths of all files there are, and of those that come; what is in them nobody reads for that."""
+        options = {"pathGlobFilter": FILES, "maxFilesPerTrigger": str(self.batch_files)}
+        files = spark.readStream.format("binaryFile").schema(_OF_FILES).options(**options).load(self.folder)
+        return files.select("path")
+
+    def delivery(self, rows: DataFrame) -> Delivery:
+        """The lines of the files of a micro-batch."""
+        return delivery_of(rows.sparkSession, (unquote(urlsplit(row["path"]).path) for row in rows.collect()))
+
+
+Source = TopicSource | FolderSource
+
+
+def require_reachable(bootstrap: str) -> None:
+    """Raise AnalyticsError if no broker of the list takes a connection; Spark itself would try for minutes."""
+    faults: list[str] = []
+    for address in bootstrap.split(","):
+        host, colon, port = address.strip().rpartition(":")
+        if not colon or not port.isdigit():
+            raise AnalyticsError(f"{NO_TOPIC}: {address!r} is no HOST:PORT; write --bootstrap like 127.0.0.1:9092")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S):
+                return
+        except OSError as problem:
+            faults.append(f"{address}: {problem.strerror or problem}")
+    raise AnalyticsError(
+        f"{NO_TOPIC}: no broker of --bootstrap takes connections ({'; '.join(faults)}); "
+        "check that Kafka runs and that the address is the one its clients use"
+    )
+
+
+def connector_jars(places: Sequence[str]) -> dict[str, str]:
+    """The setting that brings jars into a session; each place is a jar or a folder of jars."""
+    jars: list[str] = []
+    for place in places:
+        found = sorted(str(jar) for jar in Path(place).glob("*.jar")) if Path(place).is_dir() else [place]
+        if not found or not all("://" in jar or Path(jar).is_file() for jar in found):
+            raise AnalyticsError(f"{NO_CONNECTOR}: --jars {place} is no jar and no folder with jars; check the path")
+        jars += found
+    return {"spark.jars": ",".join(jars)} if jars else {}

@@ -1,0 +1,187 @@
+"""The job `replay`: what each recorded group would have gone through under another configuration."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as f
+
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake.reading import REASON, parsed
+from bridge.analytics.job_run import event_lines, open_store, require_input, require_output
+from bridge.analytics.replay.playing import play_groups, replays
+from bridge.analytics.replay.presentation import (
+    Figures,
+    GroupReplay,
+    ReplayRow,
+    Report,
+    SetAside,
+    document,
+    markdown,
+    terminal,
+)
+from bridge.analytics.spark.progress import bar
+from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.specs import ReplaySpec
+from bridge.analytics.tables.definitions import REPLAYS
+from bridge.whatif.configuration import Unplayable, configure
+from bridge.whatif.history import BEGINS_IN_THE_MIDDLE
+
+NO_GROUP, NO_GROUPS, UNWRITABLE = "EB-ANALYTICS-030", "EB-ANALYTICS-031", "EB-ANALYTICS-032"
+STEPS = ("read", "play", "tell")
+MARKDOWN = "replay.md"
+SECOND_US = 1_000_000
+
+
+def main(spec: ReplaySpec, master: str | None, settings: Mapping[str, str]) -> None:
+    """Replay, and say what came of it."""
+    for line in tell(spec, run(spec, SessionSettings(master=master, settings=settings))):
+        click.echo(line)
+
+
+def run(spec: ReplaySpec, settings: SessionSettings) -> Report:
+    """Play the groups; raise AnalyticsError with one sentence if something asked for can't be had."""
+    try:
+        configuration = configure(spec.protocol, spec.assignor, spec.settings)
+    except Unplayable as problem:
+        raise AnalyticsError(str(problem)) from problem
+    require_input(spec.events)
+    if spec.out is not None:
+        require_output(spec.out)
+    if spec.json not in (None, "-"):
+        require_file(Path(str(spec.json)))
+    spark = open_session(settings)
+    with bar(spark.sparkContext, len(STEPS)) as shown:
+        shown.say("read")
+        rows = parsed(event_lines(spark, spec.events).lines)
+        shown.say("play")
+        plays = play_groups(chosen(rows, spec.group), configuration)
+        require_groups(plays, rows, spec.group)
+        shown.say("tell")
+        report = gather(plays, rows, words_of(spec))
+        if spec.out is not None:
+            open_store(spark, spec.out).replace(REPLAYS, replays(plays, words_of(spec)))
+    return report
+
+
+def tell(spec: ReplaySpec, report: Report) -> list[str]:
+    """Write what files are asked for; gives the lines for the terminal."""
+    text = json.dumps(document(report), indent=2)
+    if spec.json == "-":
+        return [text]
+    lines = list(terminal(report))
+    for path, content in ((spec.json, text), (_page(spec.out), markdown(report))):
+        if path is None:
+            continue
+        try:
+            Path(path).write_text(content + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise _unwritable(path, problem) from problem
+        lines.append(f"written: {path}")
+    return lines
+
+
+def require_file(path: Path) -> None:
+    """Raise AnalyticsError unless this file can be written, and leave it as it was; before Spark starts, for that is
+    slow.
+    """
+    was_there = path.exists()
+    try:
+        path.open("a").close()
+        if not was_there:
+            path.unlink()
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+
+
+def _unwritable(path: str | Path, problem: OSError) -> AnalyticsError:
+    return AnalyticsError(f"{UNWRITABLE}: {path} can't be written: {problem.strerror}; name another one")
+
+
+def words_of(spec: ReplaySpec) -> str:
+    """What is replayed, as it was asked for."""
+    named = {"protocol": spec.protocol, "assignor": spec.assignor}
+    asked = [f"{name}={value}" for name, value in named.items() if value is not None]
+    return " ".join([*asked, *spec.settings]) or "the bridge's own settings"
+
+
+def chosen(rows: DataFrame, group: str | None) -> DataFrame:
+    """The lines of the group that is asked for, and those of no group."""
+    return rows if group is None else rows.where(f.col("group_id").isNull() | (f.col("group_id") == group))
+
+
+def require_groups(plays: DataFrame, rows: DataFrame, group: str | None) -> None:
+    """Raise AnalyticsError if there is nobody to play."""
+    if not plays.isEmpty():
+        return
+    if group is None:
+        raise AnalyticsError(
+            f"{NO_GROUPS}: the log holds no event of any group; name the log of a bridge that had some"
+        )
+    names = rows.where(f.col(REASON).isNull() & f.col("group_id").isNotNull()).select("group_id").distinct()
+    there = ", ".join(row["group_id"] for row in names.orderBy("group_id").limit(5).collect()) or "none at all"
+    raise AnalyticsError(
+        f"{NO_GROUP}: no event of group {group!r} is in the log; there are some of {there}; "
+        "check --group, or leave it out"
+    )
+
+
+def gather(plays: DataFrame, rows: DataFrame, words: str) -> Report:
+    """Bring the plays from Spark to this process."""
+    refused = rows.where(f.col(REASON).isNotNull()).groupBy(REASON).count()
+    found = plays.orderBy("group_id").collect()
+    played = [(row["group_id"], row["play"]) for row in found]
+    return Report(
+        configuration=words,
+        groups=[group_replay(group_id, play["rows"]) for group_id, play in played if not play["reason"]],
+        set_aside=[
+            SetAside(group_id=group_id, reason=play["reason"] or BEGINS_IN_THE_MIDDLE, rebalances=play["set_aside"])
+            for group_id, play in played
+            if play["reason"] or play["set_aside"]
+        ],
+        lines={row[REASON]: row["count"] for row in refused.collect()},
+    )
+
+
+def group_replay(group_id: str, rows: Sequence[Row]) -> GroupReplay:
+    """One group's rows with the sums of both sides."""
+    return GroupReplay(
+        group_id=group_id,
+        recorded=_figures(sum(1 for row in rows if row["rebalance_id"]), [row["recorded"] for row in rows]),
+        predicted=_figures(sum(len(row["predicted_ids"]) for row in rows), [row["predicted"] for row in rows]),
+        rows=[_document(row) for row in sorted(rows, key=lambda row: int(row["began_us"]))],
+    )
+
+
+def _page(out: str | None) -> str | None:
+    return None if out is None or "://" in out else str(Path(out) / MARKDOWN)
+
+
+def _figures(rebalances: int, sides: Sequence[Row]) -> Figures:
+    return Figures(
+        rebalances=rebalances,
+        rebalance_s=_seconds(sides, "duration_us"),
+        told=sum(side["told"] for side in sides),
+        disturbed=sum(side["disturbed"] for side in sides),
+        stalls=sum(side["stalls"] for side in sides),
+        stall_s=_seconds(sides, "stall_us"),
+        busy_s=_seconds(sides, "busy_us"),
+    )
+
+
+def _seconds(sides: Sequence[Row], name: str) -> float:
+    return sum(int(side[name]) for side in sides) / SECOND_US
+
+
+def _document(row: Row) -> ReplayRow:
+    return ReplayRow(
+        rebalance_id=row["rebalance_id"],
+        predicted_ids=list(row["predicted_ids"]),
+        began_us=row["began_us"],
+        cause=row["cause"],
+        became=row["became"],
+        recorded=_figures(1 if row["rebalance_id"] else 0, [row["recorded"]]),
+        predicted=_figures(len(row["predicted_ids"]), [row["predicted"]]),
+    )

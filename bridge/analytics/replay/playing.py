@@ -1,0 +1,175 @@
+"""Every group of a log played on the executors, one group per task, and the rows that come back."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as f
+
+from bridge.analytics.intake.reading import LINE, REASON, utc_day
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.definitions import REPLAYS
+from bridge.telemetry.schema import facts
+from bridge.telemetry.schema.stamps import Event
+from bridge.whatif.comparison import Became, compare
+from bridge.whatif.configuration import Configuration
+from bridge.whatif.measures import AT_WORK, Measured, summed
+from bridge.whatif.rows import read_event
+
+SECOND_US = 1_000_000
+
+
+def became_words(one: Became) -> str:
+    """One sentence without its end: not happened, became so many, would have come besides, or belongs to none."""
+    after = summed(one.predicted)
+    count = sum(1 for measured in one.predicted if measured.rebalance_id)
+    if one.recorded is None:
+        return f"would have happened besides: {_told(after)}" if count else f"outside of rebalances {_told(after)}"
+    before = _told(one.recorded)
+    if not one.recorded.rebalance_id:
+        return f"outside of rebalances {_told(after)} instead of {before}"
+    if not count:
+        return f"would not have happened; it was {before}"
+    return f"would have been {'one' if count == 1 else count} of {_told(after)}, instead of {before}"
+
+
+def _told(measured: Measured) -> str:
+    disturbed, stalls = measured.disturbed, measured.stalls
+    words = [f"{measured.duration_us / SECOND_US:.1f} s"]
+    words.append(
+        f"{disturbed} {'member' if disturbed == 1 else 'members'} disturbed" if disturbed else "nobody disturbed"
+    )
+    if stalls:
+        still = f"{stalls} {'partition' if stalls == 1 else 'partitions'} still"
+        words.append(f"{still} for {measured.stall_us / SECOND_US:.1f} s")
+    else:
+        words.append("no partition still")
+    return ", ".join(words)
+
+
+OF_NO_GROUP = (facts.TopicsSeen.kind, facts.TopicsChanged.kind)
+OF_GROUPS = tuple(
+    fact.kind
+    for fact in (
+        facts.GroupCreated,
+        facts.GroupRevived,
+        facts.GroupConverted,
+        facts.RebalanceBegan,
+        facts.RebalanceEnded,
+        facts.RebalanceExplained,
+        facts.MemberJoined,
+        facts.MemberRevived,
+        facts.MemberRejoined,
+        facts.MemberSubscribed,
+        facts.MemberLeft,
+        facts.MemberTold,
+        facts.PhaseBegan,
+        facts.PhaseEnded,
+        facts.PartitionsTold,
+        facts.PartitionsReleased,
+        facts.PartitionsAssigned,
+        facts.PartitionsFetched,
+    )
+)
+"""What a play is made of, and by what both sides are measured."""
+PHASES = tuple(sorted(phase.value for phase in AT_WORK))
+"""Of phases those that are measured; most events are of the others."""
+TASKS_MAX = 10_000
+FIGURES = ("duration_us", "told", "disturbed", "stalls", "stall_us", "busy_us")
+_SIDE = f"struct<{', '.join(f'{name}: bigint' for name in FIGURES)}>"
+PLAY_TYPE = (
+    "struct<set_aside: bigint, reason: string, rows: array<struct<rebalance_id: string, predicted_ids: array<string>, "
+    f"began_us: bigint, cause: string, became: string, recorded: {_SIDE}, predicted: {_SIDE}>>>"
+)
+Side = tuple[int, ...]
+
+
+class PlayRow(NamedTuple):
+    """One rebalance of either side, or what belongs to none (no id on either side), as `PLAY_TYPE` says."""
+
+    rebalance_id: str | None
+    predicted_ids: list[str]
+    began_us: int
+    cause: str
+    became: str
+    recorded: Side
+    predicted: Side
+
+
+class Played(NamedTuple):
+    """What comes back from an executor for one group, as `PLAY_TYPE` says."""
+
+    set_aside: int
+    reason: str
+    rows: list[PlayRow]
+
+
+def play_groups(rows: DataFrame, configuration: Configuration) -> DataFrame:
+    """One row per group with its play (`group_id`, `play`), one group per task; in: parsed lines."""
+    known = rows.where(f.col(REASON).isNull())
+    moment = f.collect_list(f.struct("boot", "number", "wall_us", LINE)).alias("moments")
+    is_needed = f.col("kind").isin(*OF_GROUPS) & (f.col("phase").isNull() | f.col("phase").isin(*PHASES))
+    own = known.where(is_needed).groupBy("group_id").agg(moment).persist()
+    everywhere = known.where(f.col("kind").isin(*OF_NO_GROUP)).agg(moment.alias("everywhere"))
+    tasks = min(TASKS_MAX, max(1, own.count()))
+    gathered = own.repartition(tasks).crossJoin(f.broadcast(everywhere))
+    play = f.udf(player(configuration), PLAY_TYPE, useArrow=False)("group_id", "moments", "everywhere")
+    return gathered.select("group_id", play.alias("play")).localCheckpoint()
+
+
+def player(configuration: Configuration) -> Callable[[str, Sequence[Row], Sequence[Row]], Played]:
+    """What runs on an executor: a group with its lines and those of no group in, its play out."""
+
+    def play(group_id: str, moments: Sequence[Row], everywhere: Sequence[Row]) -> Played:
+        return play_group(group_id, in_order([*moments, *everywhere]), configuration)
+
+    return play
+
+
+def in_order(moments: Sequence[Row]) -> list[Event]:
+    """The events of lines in the order of the log, each once: runs by the wall clock, within a run by number."""
+    lines = {(row["boot"], row["number"]): row for row in moments}
+    began: dict[str, int] = {}
+    for row in lines.values():
+        began[row["boot"]] = min(row["wall_us"], began.get(row["boot"], row["wall_us"]))
+    ordered = sorted(lines, key=lambda place: (began[place[0]], place))
+    found = (read_event(lines[place][LINE]) for place in ordered)
+    return [event for event in found if event is not None]
+
+
+def play_group(group_id: str, events: Sequence[Event], configuration: Configuration) -> Played:
+    """One group's events under a configuration."""
+    found = compare(group_id, events, configuration)
+    rows = [_row(one) for one in found.rows]
+    loose = Became(found.loose_recorded, () if found.loose_predicted is None else (found.loose_predicted,))
+    if loose.recorded is not None or loose.predicted:
+        rows.append(_row(loose))
+    return Played(found.set_aside, found.reason, rows)
+
+
+def replays(plays: DataFrame, words: str) -> DataFrame:
+    """The table `replays` of plays; `words` name the configuration."""
+    each = plays.select("group_id", f.explode("play.rows").alias("row"))
+    columns = {name: f.col(f"row.{name}") for name in ("rebalance_id", "predicted_ids", "began_us", "cause", "became")}
+    columns |= {name: f.col(f"row.recorded.{name}") for name in FIGURES}
+    columns |= {f"predicted_{name}": f.col(f"row.predicted.{name}") for name in FIGURES}
+    columns |= {"configuration": f.lit(words), "date": utc_day(f.col("row.began_us"))}
+    return conform(REPLAYS, each.withColumns(columns))
+
+
+def _row(one: Became) -> PlayRow:
+    sides = [measured for measured in (one.recorded, *one.predicted) if measured is not None]
+    return PlayRow(
+        rebalance_id=None if one.recorded is None else one.recorded.rebalance_id or None,
+        predicted_ids=[measured.rebalance_id for measured in one.predicted if measured.rebalance_id],
+        began_us=min(measured.began_us for measured in sides),
+        cause=next((measured.cause for measured in sides if measured.cause), ""),
+        became=became_words(one),
+        recorded=_side(() if one.recorded is None else (one.recorded,)),
+        predicted=_side(one.predicted),
+    )
+
+
+def _side(measured: Sequence[Measured]) -> Side:
+    total = summed(measured)
+    return tuple(getattr(total, name) for name in FIGURES)

@@ -1,0 +1,238 @@
+"""The report as one HTML page that needs nothing else, and as Markdown."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from html import escape
+
+from bridge.analytics.report.facts import HOUR_US, ChangeFacts, HeatFacts, ReportFacts, Spread
+from bridge.analytics.report.plots import Bar, Heat, bars, heat_map
+
+TONES = {"classic": 0, "consumer": 1}
+TICKS_MAX = 12
+STYLE = (
+    """
+:root { --ink: #1d2733; --soft: #5b6876; --line: #d7dde3; --paper: #ffffff;
+  --tone0: #4a6fa5; --tone1: #d98032; --h0: #eef1f4; --h1: #d5e3f0; --h2: #b0cde6; --h3: #82afd6;
+  --h4: #528cc0; --h5: #2c67a3; --h6: #123f73; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ee; --soft: #9aa7b4; --line: #38434e; --paper: #161c22;
+  --tone0: #7ea3d8; --tone1: #e39a57; --h0: #232c35; --h1: #1d3a55; --h2: #22517b; --h3: #2c6ba3;
+  --h4: #4a8bc6; --h5: #7eb0de; --h6: #bcdcf5; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem;
+  margin: 2rem auto; padding: 0 1.5rem; }
+h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 0.3rem; }
+p.lead, p.none { color: var(--soft); margin: 0 0 0.8rem; }
+svg { width: 100%; height: auto; font-size: 12.5px; }
+svg text { fill: var(--ink); dominant-baseline: central; } svg .label { text-anchor: end; }
+svg .value, svg .tick { fill: var(--soft); } svg .axis { stroke: var(--line); }
+svg .whisker { stroke: var(--soft); stroke-width: 1.5; fill: none; }
+.tone0 { fill: var(--tone0); } .tone1 { fill: var(--tone1); }
+"""
+    + "".join(f".heat{step} {{ fill: var(--h{step}); }} " for step in range(7))
+    + """
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: 0.25rem 0.9rem 0.25rem 0; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 600; }
+"""
+)
+
+Rows = Sequence[Sequence[str]]
+
+
+def page(facts: ReportFacts) -> str:
+    """The whole page."""
+    title = _title(facts)
+    sections = "".join(
+        f"<h2>{escape(name)}</h2><p class=lead>{escape(lead)}</p>{plot}{_html_table(rows)}"
+        for (name, lead, rows), plot in zip(_sections(facts), _plots(facts), strict=True)
+    )
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
+        f"<h1>{escape(title)}</h1><p class=lead>{escape(_lead(facts))}</p>{sections}</body></html>\n"
+    )
+
+
+def markdown(facts: ReportFacts) -> str:
+    """The same in words and tables."""
+    parts = [f"# {_title(facts)}", _lead(facts)]
+    for name, lead, rows in _sections(facts):
+        parts += [f"## {name}", lead, _markdown_table(rows) if len(rows) > 1 else "Nothing of the kind is in the log."]
+    return "\n\n".join(parts) + "\n"
+
+
+def shown(us: float) -> str:
+    """A duration with three figures at most and a unit that fits."""
+    for bound, unit in ((1_000, "µs"), (1_000_000, "ms")):
+        if us < bound:
+            return f"{us / (bound / 1_000):.3g} {unit}"
+    return f"{us / 1e6:.3g} s" if us < 600_000_000 else f"{us / 60e6:,.0f} min"
+
+
+def hour_shown(hour: int) -> str:
+    """An hour since 1970 as UTC day and hour."""
+    return datetime.fromtimestamp(hour * HOUR_US / 1e6, UTC).strftime("%m-%d %H:00")
+
+
+def _title(facts: ReportFacts) -> str:
+    return "Rebalances of all groups" if facts.group is None else f"Rebalances of {facts.group}"
+
+
+def _lead(facts: ReportFacts) -> str:
+    told, disturbed = (sum(getattr(cause, name) for cause in facts.causes) for name in ("told", "disturbed"))
+    stood = "no partition stood still" if facts.stall is None else _stood(facts.stall)
+    return (
+        f"{facts.rebalances:,} rebalances; {stood}; members were told to rejoin or to revoke {told:,} times, "
+        f"{disturbed:,} times without need."
+    )
+
+
+def _stood(stall: Spread) -> str:
+    return (
+        f"{stall.count:,} times a partition stood still, half of them for up to {shown(stall.p50_us)}, "
+        f"95 % for up to {shown(stall.p95_us)}, the longest for {shown(stall.max_us)}"
+    )
+
+
+def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
+    yield (
+        "Latency by phase",
+        "How long members were in each phase. Bar: median, whisker: 95th percentile.",
+        [
+            ("phase", "protocol", *SPREAD_HEAD),
+            *((one.phase, one.protocol, *_spread_cells(one.spread)) for one in facts.phases),
+        ],
+    )
+    yield (
+        "Before and after a protocol change",
+        "Groups whose members came to speak another protocol. Bar: median stall of a partition, whisker: 95 %.",
+        [
+            (
+                "group",
+                "protocol",
+                "rebalances",
+                "disturbed",
+                "rebalance p50",
+                "rebalance p95",
+                "stall p50",
+                "stall p95",
+            ),
+            *(_change_cells(one) for one in facts.changes),
+        ],
+    )
+    yield (
+        "Slowest members",
+        "By their time in all phases; the phase that took most of it. Bar: its median, whisker: 95th percentile.",
+        [
+            ("group", "member", "library", "in all", "slowest phase", *SPREAD_HEAD),
+            *(
+                (one.group_id, one.member_id, one.library, shown(one.total_us), one.phase, *_spread_cells(one.spread))
+                for one in facts.members
+            ),
+        ],
+    )
+    yield (
+        "Causes",
+        "What made groups rebalance. Bar: how often.",
+        [
+            ("cause", "rebalances", "moved", "forced minimum", "told", "disturbed"),
+            *(
+                (
+                    one.cause,
+                    *(f"{n:,}" for n in (one.rebalances, one.moved, one.forced_minimum, one.told, one.disturbed)),
+                )
+                for one in facts.causes
+            ),
+        ],
+    )
+    yield (
+        "Stalls by group and hour",
+        "Sum of the time that partitions stood still, UTC; the worst groups first.",
+        _heat_rows(facts.heat),
+    )
+
+
+SPREAD_HEAD = ("times", "p50", "p95", "max")
+
+
+def _spread_cells(spread: Spread) -> tuple[str, ...]:
+    return (f"{spread.count:,}", shown(spread.p50_us), shown(spread.p95_us), shown(spread.max_us))
+
+
+def _change_cells(one: ChangeFacts) -> tuple[str, ...]:
+    ends = [
+        cell
+        for spread in (one.duration, one.stall)
+        for cell in (("–", "–") if spread is None else _spread_cells(spread)[1:3])
+    ]
+    return (one.group_id, one.protocol, f"{one.rebalances:,}", f"{one.disturbed:,}", *ends)
+
+
+def _heat_rows(heat: HeatFacts) -> Rows:
+    """The worst hour of each group; the plot shows the others."""
+    rows: list[Sequence[str]] = [("group", "in all", "worst hour", "in that hour")]
+    for group, sums in zip(heat.groups, heat.stall_us, strict=True):
+        worst = max(range(len(sums)), key=sums.__getitem__)
+        rows.append((group, shown(sum(sums)), hour_shown(heat.first_hour + worst), shown(sums[worst])))
+    return rows
+
+
+def _plots(facts: ReportFacts) -> Iterator[str]:
+    yield bars(
+        [_bar(f"{one.phase}, {one.protocol}", one.spread, one.protocol) for one in facts.phases], "latency by phase"
+    )
+    yield bars(
+        [_bar(f"{one.group_id}, {one.protocol}", one.stall, one.protocol) for one in facts.changes if one.stall],
+        "stalls before and after a protocol change",
+    )
+    yield bars(
+        [_bar(f"{one.member_id}, {one.phase}", one.spread, "classic") for one in facts.members], "slowest members"
+    )
+    yield bars(
+        [
+            Bar(label=one.cause, value=one.rebalances, whisker=one.rebalances, note=f"{one.rebalances:,}")
+            for one in facts.causes
+        ],
+        "causes",
+    )
+    yield heat_map(_heat(facts.heat), "stalls by group and hour")
+
+
+def _bar(label: str, spread: Spread, protocol: str) -> Bar:
+    note = f"{shown(spread.p50_us)}, 95 %: {shown(spread.p95_us)}"
+    return Bar(label=label, value=spread.p50_us, whisker=spread.p95_us, note=note, tone=TONES.get(protocol, 0))
+
+
+def _heat(heat: HeatFacts) -> Heat:
+    count = len(heat.stall_us[0]) if heat.stall_us else 0
+    hours = [hour_shown(heat.first_hour + place) for place in range(count)]
+    every = -(-count // TICKS_MAX) if count else 1
+    most = max((max(row) for row in heat.stall_us), default=0)
+    return Heat(
+        rows=heat.groups,
+        ticks=[hour if place % max(every, 2) == 0 else "" for place, hour in enumerate(hours)],
+        values=heat.stall_us,
+        notes=[
+            [f"{group}, {hour}: {shown(us)}" for hour, us in zip(hours, row, strict=True)]
+            for group, row in zip(heat.groups, heat.stall_us, strict=True)
+        ],
+        legend=("none", f"up to {shown(most)}"),
+    )
+
+
+def _html_table(rows: Rows) -> str:
+    if len(rows) <= 1:
+        return ""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _markdown_table(rows: Rows) -> str:
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join("| " + " | ".join(map(_markdown_cell, line)) + " |" for line in lines)
+
+
+def _markdown_cell(text: str) -> str:
+    """What a stranger named a group must not draw a table of its own, nor a link."""
+    kept = "".join(f"\\{letter}" if letter in "|\\[]<>`*_" else letter for letter in text)
+    return " ".join(kept.split())

@@ -1,0 +1,44 @@
+"""The table `flaps`: partitions that left an owner and came back to it soon."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+from bridge.analytics.intake.reading import utc_day
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.definitions import FLAPS
+from bridge.analytics.tables.positions import MOMENT, SEQ, SORT_KEY, elapsed_us, keyed, moment
+from bridge.analytics.tables.stalls import ASSIGNED, PARTITION
+
+WINDOW_US = 600_000_000
+"""Away for longer than ten minutes is no flap."""
+
+
+def flaps(events: DataFrame) -> DataFrame:
+    """A row per return to the owner before the last, `WINDOW_US` after it lost the partition at the latest.
+
+    A static member is known by its instance id, so that its restart is no flap.
+    """
+    order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
+    is_same = f.coalesce(f.col("before") == f.col("owner"), f.lit(False))
+    changes = _given(events).withColumn("before", f.lag("owner").over(order)).where(~is_same)
+    left = {f"left_{name}": f.lag(name).over(order) for name in MOMENT}
+    recent = changes.withColumns({"earlier": f.lag("owner", 2).over(order), **left})
+    since = f.struct(*(f.col(f"left_{name}").alias(name) for name in MOMENT))
+    returns = recent.where(f.col("earlier") == f.col("owner")).withColumn("away_us", elapsed_us(since, moment()))
+    columns = {
+        "via": f.col("before"),
+        "left_us": f.col("left_wall_us"),
+        "back_us": f.col("wall_us"),
+        "back_event": f.col("event_id"),
+        "date": utc_day(f.col("wall_us")),
+    }
+    return conform(FLAPS, returns.where(f.col("away_us") <= WINDOW_US).withColumns(columns))
+
+
+def _given(events: DataFrame) -> DataFrame:
+    """A row per partition that a member was given: it is moved and sorted, so nothing stands in it twice."""
+    owner = f.coalesce("instance_id", "member_id").alias("owner")
+    each = f.explode("partitions").alias("partition")
+    slim = ("group_id", "rebalance_id", "event_id", *MOMENT)
+    rows = events.where(f.col("kind") == ASSIGNED).select(*slim, owner, each)
+    return keyed(rows, *PARTITION)

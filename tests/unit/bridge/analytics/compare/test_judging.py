@@ -1,0 +1,190 @@
+"""The judge keeps its error rate however often one looks, and has the power that the docs state."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bridge.analytics.compare.judging import (
+    TAIL_WARM_UP,
+    Rules,
+    Verdict,
+    bet,
+    bet_on_signs,
+    judge,
+    mean_difference,
+    tail_differences,
+    win_rate,
+    win_share,
+)
+from bridge.analytics.compare.pairing import Pair
+from tests.support.judge_trials import ALIKE, DIFFERENT, Trial, play
+
+RULES = Rules()
+RECORDED = Path(__file__).with_name("recorded_rebalances.json")
+RUNS = 30
+"""Enough to see a judge that fails alike arms by a quarter, as one did that took members for independent."""
+ALIKE_FAIL_MAX = 5
+"""Of 30 runs at a rate of 5 % more than five fail once in three hundred times."""
+
+
+def pair(control: Sequence[float], treatment: Sequence[float]) -> Pair:
+    """Both sides, in seconds."""
+    return Pair(control=np.asarray(control, dtype=np.float64), treatment=np.asarray(treatment, dtype=np.float64))
+
+
+@pytest.fixture
+def _without_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds of the win rate take no part in a verdict and most of its time."""
+    monkeypatch.setattr("bridge.analytics.compare.judging.GRID", np.array([0.5]))
+
+
+@pytest.mark.usefixtures("_without_grid")
+@pytest.mark.parametrize("trial", ALIKE, ids=lambda trial: trial.name)
+def test_alike_arms_fail_at_most_at_the_stated_rate(trial: Trial) -> None:
+    """Looked at after every pair, with members that are nearly one observation."""
+    assert play(trial, RUNS, seed=7)[Verdict.FAIL] * RUNS <= ALIKE_FAIL_MAX
+
+
+@pytest.mark.usefixtures("_without_grid")
+@pytest.mark.parametrize("trial", [trial for trial in DIFFERENT if trial.factor >= 1], ids=lambda trial: trial.name)
+def test_worse_treatment_is_found(trial: Trial) -> None:
+    """Eight of ten times; the page has the rates."""
+    assert play(trial, RUNS, seed=8)[Verdict.FAIL] >= 0.7
+
+
+@pytest.mark.usefixtures("_without_grid")
+def test_alike_arms_pass() -> None:
+    """A judge that always says insufficient raises no false alarms: this one passes what is alike."""
+    assert play(Trial(name="ten members"), RUNS, seed=9)[Verdict.PASSED] >= 0.8
+
+
+def test_few_pairs_are_insufficient_whatever_they_say() -> None:
+    """The minimum sample is stated."""
+    few = judge([pair([1.0], [9.0])] * 29, RULES)
+    assert few is not None
+    assert (few.verdict, few.decided_after) == (Verdict.INSUFFICIENT, None)
+    enough = judge([pair([1.0], [9.0])] * 30, RULES)
+    assert enough is not None
+    assert (enough.verdict, enough.decided_after) == (Verdict.FAIL, 30)
+
+
+def test_verdict_stays_when_more_pairs_come() -> None:
+    """What was certain once is not taken back: that is what looking early costs nothing for."""
+    found = judge([pair([1.0], [2.0])] * 40 + [pair([1.0], [0.5]), pair([1.0], [2.0])] * 30, RULES)
+    assert found is not None
+    assert (found.verdict, found.decided_after) == (Verdict.FAIL, 30)
+
+
+def test_no_pairs_are_no_comparison() -> None:
+    """There is nothing to judge."""
+    assert judge([], RULES) is None
+
+
+def test_members_of_one_rebalance_are_one_observation() -> None:
+    """A hundred members that wait for one another say no more than one of them."""
+    random = np.random.default_rng(11)
+    waits = random.lognormal(0, 0.5, (200, 2))
+    one = judge([pair([left], [right]) for left, right in waits], RULES)
+    many = judge([pair([left] * 100, [right] * 100) for left, right in waits], RULES)
+    assert one is not None
+    assert many is not None
+    assert (one.verdict, one.decided_after, one.win_rate) == (many.verdict, many.decided_after, many.win_rate)
+
+
+def test_win_share_counts_every_choice_of_two_members() -> None:
+    """Even counts half; who did not wait is faster than whoever did."""
+    assert win_share(pair([1.0, 3.0], [2.0])) == 0.5
+    assert win_share(pair([0.0, 0.0], [0.0, 5.0])) == 0.75
+
+
+def test_members_left_alone_count_as_zero() -> None:
+    """Half as many members that wait, each a little longer, is no worse treatment."""
+    random = np.random.default_rng(13)
+    control = random.lognormal(0, 0.3, (100, 10))
+    treatment = np.where(np.arange(10) < 4, random.lognormal(0.1, 0.3, (100, 10)), 0.0)
+    found = judge([pair(left, right) for left, right in zip(control, treatment, strict=True)], RULES)
+    assert found is not None
+    assert found.verdict is Verdict.PASSED
+    assert found.difference_s.high < 0
+
+
+def test_pairs_like_those_before_them_get_no_verdict() -> None:
+    """A group that is slow for a day is no hundred slow rebalances."""
+    random = np.random.default_rng(17)
+    days = np.repeat(random.normal(0, 1, 10), 20)
+    found = judge([pair([1.0], [float(np.exp(day + random.normal(0, 0.1)))]) for day in days], RULES)
+    assert found is not None
+    assert (found.verdict, len(found.doubts)) == (Verdict.INSUFFICIENT, 1)
+    assert "switch the treatment on and off" in found.doubts[0]
+
+
+def test_threshold_of_a_tail_knows_earlier_pairs_only() -> None:
+    """Nothing is staked before there are some; then what is beyond their quantile counts, on as many members each."""
+    pairs = [pair([1.0, 2.0], [1.0, 2.0])] * TAIL_WARM_UP + [pair([1.0], [3.0, 1.0, 9.0])]
+    found = tail_differences(pairs, 0.95)
+    assert not found[:TAIL_WARM_UP].any()
+    assert found[TAIL_WARM_UP] == 1.0, "one of each side counts: of the treatment's three the first"
+
+
+def test_bet_never_loses_all_it_has() -> None:
+    """A fortune stays above zero, so that it can recover."""
+    wins = np.array([0.0, 1.0] * 50 + [0.0] * 100)
+    for mean in (0.05, 0.5, 0.95):
+        assert bet(wins, mean, upward=True).min() > 0
+        assert bet(wins, mean, upward=False).min() > 0
+    assert bet_on_signs(wins - 1.0).min() > 0
+
+
+def test_bet_on_signs_gains_nothing_where_signs_are_a_coins() -> None:
+    """On average over all signs of given sizes it is a fair game: its mean is 1 at every look."""
+    sizes = np.array([0.1, 0.0, 0.4, 0.05, 1.0, 0.2])
+    signs = np.array(np.meshgrid(*[[-1, 1]] * len(sizes))).reshape(len(sizes), -1).T
+    fortunes = np.mean([bet_on_signs(sizes * row) for row in signs], axis=0)
+    assert fortunes == pytest.approx(np.ones(len(sizes)))
+
+
+def test_win_rate_holds_the_truth() -> None:
+    """Bounds at every look."""
+    random = np.random.default_rng(5)
+    found = win_rate((random.random(500) < 0.7).astype(float), 0.05)
+    assert found.low < 0.7 < found.high
+    assert found.high - found.low < 0.2
+
+
+def test_bounds_of_the_mean_difference_hold_at_every_look() -> None:
+    """Of 100 runs, at most a few are outside at any of their looks."""
+    random = np.random.default_rng(19)
+    misses = 0
+    for _ in range(100):
+        pairs = [pair([left], [right + 0.25]) for left, right in random.lognormal(0, 0.5, (150, 2))]
+        looks = (mean_difference(pairs[:count], 0.05) for count in range(30, 150, 10))
+        misses += any(not look.low < 0.25 < look.high for look in looks)
+    assert misses <= 8
+
+
+def split_at_random(waits: Sequence[Sequence[float]], *, within: bool, seed: int) -> list[Pair]:
+    """Recorded rebalances as if half of them, or half of the members of each, had been treated with nothing."""
+    random = np.random.default_rng(seed)
+    if within:
+        mixed = [random.permutation(one) for one in waits if len(one) > 1]
+        return [pair(list(one[: len(one) // 2]), list(one[len(one) // 2 :])) for one in mixed]
+    neighbours = zip(waits[::2], waits[1::2], strict=False)
+    return [pair(*((left, right) if random.random() < 0.5 else (right, left))) for left, right in neighbours]
+
+
+@pytest.mark.usefixtures("_without_grid")
+@pytest.mark.parametrize("within", [True, False], ids=["members split", "rebalances split"])
+@pytest.mark.parametrize("group", ["recorded-pass", "recorded-eager", "recorded-consumer"])
+def test_recorded_rebalances_split_at_random_are_alike(group: str, within: bool) -> None:
+    """Real clients on road pass, eager and KIP-848 on embedded (tests/support/record_rebalances.py)."""
+    waits = json.loads(RECORDED.read_text(encoding="utf-8"))[group]
+    found = [judge(split_at_random(waits, within=within, seed=seed), RULES) for seed in range(RUNS)]
+    verdicts = Counter(one.verdict for one in found if one is not None)
+    assert verdicts[Verdict.FAIL] <= ALIKE_FAIL_MAX
+    assert sum(verdicts.values()) == RUNS
+    if group == "recorded-consumer":
+        assert verdicts[Verdict.PASSED] >= 0.8 * RUNS, "270 rebalances are enough to say that nothing happened"

@@ -1,0 +1,149 @@
+"""Lines become events and rejected rows, once each."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bridge.analytics.intake import batches as intake_module
+from bridge.analytics.intake.batches import Intake, Taken, intake_after
+from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
+from bridge.analytics.intake.numbers import Seen
+from bridge.analytics.tables.definitions import EVENTS, REJECTED
+from bridge.analytics.tables.store import Store
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.spark import lines_of, records_of, stamped, text_of
+from tests.unit.bridge.analytics.intake.test_column_files import rows, spoiled
+from tests.unit.bridge.analytics.intake.test_reading import STRANGERS
+
+STARTED, STOPPED = BridgeStarted(bridge_version="1", is_revived=False), BridgeStopped(reason="told to")
+LINES = text_of(stamped([STARTED, STOPPED, STARTED]))
+
+
+def numbers(store: Store) -> list[int]:
+    """The events in the store."""
+    return sorted(row["number"] for row in store.read(EVENTS).collect())
+
+
+def reasons(store: Store) -> Counter[str]:
+    """Why rows were set aside."""
+    return Counter(row["reason"] for row in store.read(REJECTED).collect())
+
+
+def test_good_lines_are_events(store: Store) -> None:
+    """Nothing is set aside, and nothing is read twice."""
+    assert Intake(store, {}).take(Delivery(lines_of(store.spark, LINES)), 0) == Taken(refused=0, is_doubtful=False)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], Counter())
+
+
+def test_bad_lines_are_set_aside_and_the_rest_counts(store: Store) -> None:
+    """Issue: counted, with the reason, the rest processed."""
+    taken = Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, "hello", LINES[0][:30]])), 0)
+    assert (taken.refused, numbers(store)) == (2, [1, 2, 3])
+    assert reasons(store) == {"foreign": 1, "truncated": 1}
+
+
+def test_source_without_bad_lines_is_not_read_again(store: Store) -> None:
+    """A torn tail, which every kill leaves, costs its own file; here the others lie before and behind it."""
+    sources = [lines_of(store.spark, [line], f"file-{place}") for place, line in enumerate([*LINES[:2], "hello"])]
+    lines = sources[0].union(sources[2]).union(sources[1])
+    assert Intake(store, {}).take(Delivery(lines), 0) == Taken(refused=1, is_doubtful=False)
+    assert [row["source"] for row in store.read(REJECTED).collect()] == ["file-2"]
+
+
+def test_line_that_only_its_words_betray_is_found_in_every_source(store: Store) -> None:
+    """It looks like one of ours, so the sources of the torn one are not enough."""
+    newer = LINES[1].replace('"schema_version":3', '"schema_version":99')
+    lines = lines_of(store.spark, [newer], "file-1").union(lines_of(store.spark, [LINES[0], LINES[2][:30]], "file-2"))
+    assert Intake(store, {}).take(Delivery(lines), 0) == Taken(refused=2, is_doubtful=False)
+    assert sorted(row["source"] for row in store.read(REJECTED).collect()) == ["file-1", "file-2"]
+    assert (numbers(store), reasons(store)) == ([1], {"newer-schema": 1, "truncated": 1})
+
+
+def test_copies_in_a_batch_count_once(store: Store) -> None:
+    """The surplus is set aside."""
+    taken = Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"])), 0)
+    assert (taken.is_doubtful, numbers(store)) == (True, [1, 2, 3])
+    assert reasons(store) == {"duplicate": 2, "foreign": 1}
+
+
+def test_copies_of_an_earlier_batch_count_once(store: Store) -> None:
+    """Delivered again, together with one that is late and one that is new."""
+    intake = Intake(store, {})
+    intake.take(Delivery(lines_of(store.spark, [LINES[0], LINES[2]])), 0)
+    intake.take(Delivery(lines_of(store.spark, LINES)), 1)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 2})
+
+
+def test_batch_of_copies_only_leaves_nothing(store: Store) -> None:
+    """The whole delivery came again."""
+    intake = Intake(store, {})
+    for batch in range(2):
+        intake.take(Delivery(lines_of(store.spark, LINES)), batch)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 3})
+
+
+def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store) -> None:
+    """The process was killed before the batch was noted as done: the next one knows earlier batches only."""
+    for _ in range(2):
+        intake_after(store, 0).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
+    assert intake_after(store, 1).seen == {"b1": Seen(3)}
+
+
+def log_of(folder: Path, *places: int) -> str:
+    """A file of some of six lines."""
+    lines = text_of(stamped([STARTED] * 6))
+    path = folder / f"events-{'-'.join(map(str, places))}.jsonl"
+    path.write_text("\n".join(lines[place] for place in places))
+    return str(path)
+
+
+def test_numbers_that_come_late_are_new(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions of a topic do not go in step: nothing is counted by Spark, nor read again, also after a restart."""
+    Intake(store, {}).take(delivery_of(store.spark, [log_of(tmp_path, 0, 3)]), 0)
+    monkeypatch.setattr(intake_module.Intake, "_take_counted", None)
+    intake = intake_after(store, 1)
+    assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 1, 5), log_of(tmp_path, 4)]), 1).is_doubtful
+    assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 2)]), 2).is_doubtful
+    assert (numbers(store), intake.seen) == ([1, 2, 3, 4, 5, 6], {"b1": Seen(6)})
+
+
+def test_file_with_what_came_before_is_counted(store: Store, tmp_path: Path) -> None:
+    """One copy, one that is late and one that is new; then the same event in two files."""
+    intake = Intake(store, {})
+    intake.take(delivery_of(store.spark, [log_of(tmp_path, 0, 3)]), 0)
+    assert intake.take(delivery_of(store.spark, [log_of(tmp_path, 0, 1, 4)]), 1).is_doubtful
+    assert intake.take(delivery_of(store.spark, [log_of(tmp_path, 5), log_of(tmp_path, 5, 2)]), 2).is_doubtful
+    assert (numbers(store), reasons(store)) == ([1, 2, 3, 4, 5, 6], {"duplicate": 2})
+    assert intake.seen == {"b1": Seen(6)}
+
+
+def strange_records(folder: Path) -> list[tuple[str | None, str]]:
+    """The records of two partitions: a log, some of it spoiled or said twice, and strangers of every sort."""
+    write_log(folder, FleetPlan(seed=5, groups=2, rebalances=4))
+    (log,) = folder.glob("*.jsonl")
+    chance = random.Random(11)
+    lines = log.read_bytes().splitlines()
+    said = [spoiled(line, chance) if chance.random() < 0.02 else line for line in lines]
+    values = [line.decode(errors="replace") for line in said]
+    several = [*STRANGERS.values(), "\n".join(values[:3]), f"{values[7]}\r\n{STRANGERS['no JSON']}\r", "", " ", None]
+    return [(value, f"events-{place % 2}") for place, value in enumerate([*values[3:], *several])]
+
+
+def test_records_say_the_same_here_and_on_a_cluster(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here they are written down and read by Arrow, there Spark reads them as they come."""
+    delivery = delivery_of_records(records_of(store.spark, strange_records(tmp_path / "events")))
+    here, there = Intake(store, {}), Intake(Store(store.spark, str(tmp_path / "there")), {})
+    taken = here.take(delivery, 0)
+    monkeypatch.setattr(intake_module, "is_at_hand", lambda _: False)
+    assert there.take(delivery, 0) == taken
+    assert (taken.refused > len(STRANGERS), taken.is_doubtful) == (True, True)
+    assert rows(store) == rows(there.store)
+    assert here.seen == there.seen
+    assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"

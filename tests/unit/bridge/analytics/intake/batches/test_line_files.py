@@ -1,0 +1,32 @@
+"""Records of a topic as files of lines."""
+
+from pathlib import Path
+
+from bridge.analytics.intake.batches import forget_lines, written_down
+from bridge.analytics.tables.store import Store
+from tests.support.spark import records_of
+
+
+def test_records_are_files_by_source_and_lines_name_it(store: Store) -> None:
+    """A record of several lines is several; one without a value is a blank line, which is nothing."""
+    records = records_of(store.spark, [("one", "t-0"), ("two\nthree\r\nfour\rfive", "t-1"), (None, "t-1")])
+    delivery = written_down(store, records)
+    words = {(file.source, word) for file in delivery.files for word in Path(file.path).read_text().split()}
+    assert words == {("t-0", "one"), ("t-1", "two"), ("t-1", "three"), ("t-1", "four"), ("t-1", "five")}
+    said = [tuple(row) for row in delivery.lines.where("value != ''").collect()]
+    assert sorted(said) == [("five", "t-1"), ("four", "t-1"), ("one", "t-0"), ("three", "t-1"), ("two", "t-1")]
+
+
+def test_records_take_the_place_of_those_before(store: Store) -> None:
+    """A batch that was broken off left its own there."""
+    written_down(store, records_of(store.spark, [("first", "t-0"), ("first", "t-1")]))
+    delivery = written_down(store, records_of(store.spark, [("second", "t-0")]))
+    assert delivery.lines.collect() == [("second", "t-0")]
+    assert [Path(file.path).read_text() for file in delivery.files] == ["second\n"]
+
+
+def test_forgotten_lines_are_gone(store: Store) -> None:
+    """They may hold the text of strangers."""
+    written_down(store, records_of(store.spark, [("my password", "t-0")]))
+    forget_lines(store)
+    assert [path for path in Path(store.root).rglob("*") if path.is_file()] == []

@@ -1,0 +1,176 @@
+"""Files of a log become files of `events`, by processes, and what is left over goes Spark's way."""
+
+import json
+import os
+import random
+from collections import Counter
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake import column_files
+from bridge.analytics.intake.batches import Intake
+from bridge.analytics.intake.column_files import Makers, can_take, is_at_hand, take_columns
+from bridge.analytics.intake.columns import LogFile
+from bridge.analytics.intake.delivery import Delivery, delivery_of, log_files
+from bridge.analytics.intake.numbers import Numbers
+from bridge.analytics.intake.reading import accepted, parsed
+from bridge.analytics.tables.definitions import EVENTS, REJECTED
+from bridge.analytics.tables.store import Store
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.unit.bridge.analytics.intake.test_reading import GOOD, STRANGERS
+
+LOG = LogFile("events-b1-000001.jsonl", "events-b1-000001.jsonl")
+STRANGE_BYTES = b'{}[]",:019-+.eE\\ \tru\x00\x7f\xc3\xff'
+STRANGE_VALUES: tuple[object, ...] = (None, 1, -1, 1.5, True, "x", "5", [], ["a"], [1], [None], {}, {"a": 1}, 2**63)
+
+
+def dirty_files(folder: Path) -> list[str]:
+    """A log in three files, with strangers in two of them."""
+    write_log(folder, FleetPlan(seed=5, groups=2, rebalances=4), files=3)
+    files = sorted(folder.glob("*.jsonl"))
+    lines = files[1].read_text().splitlines()
+    files[1].write_text("\n".join([*lines[:50], *STRANGERS.values(), "", " ", *lines[50:]]))
+    with files[2].open("a") as last:
+        last.write(f"{GOOD.replace('b1', 'b7')}\r\n{GOOD[:-9]}")
+    return [str(file) for file in files]
+
+
+def spoiled(line: bytes, chance: random.Random) -> bytes:
+    """A line with something in it changed, as bytes or as words."""
+    place = chance.randrange(len(line))
+    said = json.loads(line)
+    name = chance.choice(list(said))
+    match chance.randrange(5):
+        case 0:
+            return line[:place] + bytes([chance.choice(STRANGE_BYTES)]) + line[place + 1 :]
+        case 1:
+            return line[:place] + bytes([chance.choice(STRANGE_BYTES)]) + line[place:]
+        case 2:
+            return line[:place] + line[place + chance.randrange(1, 40) :]
+        case 3:
+            said[name] = chance.choice(STRANGE_VALUES)
+        case _:
+            del said[name]
+    return json.dumps(said, separators=(",", ":")).encode()
+
+
+def die(_: object) -> None:
+    """As a process does that the kernel ends for its memory."""
+    os._exit(9)
+
+
+def rows(store: Store) -> list[Counter[str]]:
+    """Everything in the two tables."""
+    return [Counter(map(str, store.read(table).collect())) for table in (EVENTS, REJECTED)]
+
+
+def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
+    """Whatever is in the files, and wherever: the quick way for files on this machine, Spark's own for lines."""
+    delivery = delivery_of(store.spark, dirty_files(tmp_path / "source=elsewhere"))
+    other = Store(store.spark, str(tmp_path / "other"))
+    quick, slow = Intake(store, {}), Intake(other, {})
+    assert quick.take(delivery, 0) == slow.take(Delivery(delivery.lines), 0)
+    assert rows(store) == rows(other)
+    assert quick.seen == slow.seen
+    assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
+
+
+def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> None:
+    """Lines spoiled by chance: nothing gets in that Spark would refuse, nothing gets in otherwise, nothing is lost."""
+    write_log(tmp_path / "events", FleetPlan(seed=5, groups=2, rebalances=20))
+    (log,) = (tmp_path / "events").glob("*.jsonl")
+    chance = random.Random(8)
+    lines = [spoiled(line, chance) if chance.random() < 0.02 else line for line in log.read_bytes().splitlines()]
+    log.write_bytes(b"\n".join(lines))
+    delivery = delivery_of(store.spark, [str(log)])
+    left = take_columns(store, delivery.files, 0, Makers()).left
+    assert left is not None
+    taken, _ = rows(store)
+    assert taken <= Counter(map(str, accepted(parsed(delivery.lines), 0).collect()))
+    assert taken.total() > 1000
+    assert taken.total() + left.count() == delivery.lines.count()
+
+
+def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large logs are shared out in pieces."""
+    files = dirty_files(tmp_path / "events")
+    taken: list[list[Counter[str]]] = []
+    shares: list[tuple[int, int]] = []
+    for alone_bytes in (column_files.ALONE_BYTES, 0):
+        monkeypatch.setattr(column_files, "ALONE_BYTES", alone_bytes)
+        monkeypatch.setattr(column_files, "ERRAND_BYTES", 20_000)
+        intake = Intake(store, {}, Makers(lambda done, total: shares.append((done, total))))
+        assert not intake.take(delivery_of(store.spark, files), 0).is_doubtful
+        taken.append(rows(store))
+    assert taken[0] == taken[1]
+    assert shares == [(place + 1, len(shares)) for place in range(len(shares))]
+    assert len(shares) > 2
+
+
+def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path) -> None:
+    """Then Spark reads no line at all, and the numbers are told."""
+    truth = write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=2))
+    adopted = take_columns(store, log_files(str(tmp_path / "events")), 0, Makers())
+    assert adopted.left is None
+    assert adopted.numbers == [("b1", Numbers(1, 2**truth.events - 1))]
+
+
+def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
+    """Elsewhere Spark reads them, where it can."""
+    away = Store(store.spark, "hdfs://far/away")
+    assert is_at_hand(store)
+    assert not is_at_hand(away)
+    assert can_take(store, [LOG])
+    assert not can_take(store, [])
+    assert not can_take(away, [LOG])
+
+
+def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:
+    """Removed by retention in the meantime."""
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*No such file.*run the same command again"):
+        take_columns(store, [LogFile(str(tmp_path / LOG.path), LOG.source)], 0, Makers())
+
+
+def test_move_that_is_refused_is_one_sentence(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events would be gone without a word."""
+    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "can't be moved there")
+
+    monkeypatch.setattr(Store, "adopt", refuse)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*can't be moved there"):
+        take_columns(store, log_files(str(tmp_path / "events")), 0, Makers())
+
+
+def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that is told to go on does."""
+    dirty_files(tmp_path / "events")
+    files, makers = log_files(str(tmp_path / "events")), Makers()
+    monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(column_files, "make_columns", die)
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*terminated"):
+            take_columns(store, files, 0, makers)
+    assert take_columns(store, files, 0, makers).left is not None
+    assert store.read(EVENTS).count() > 0
+
+
+def test_closed_makers_begin_anew(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their processes are gone, and there are others when there is more to make."""
+    dirty_files(tmp_path / "events")
+    files, makers = log_files(str(tmp_path / "events")), Makers()
+    monkeypatch.setattr(column_files, "ALONE_BYTES", 0)
+    others = set(active_children())
+    for batch in range(2):
+        take_columns(store, files, batch, makers)
+        own = set(active_children()) - others
+        assert own
+        makers.close()
+        assert not own & set(active_children())

@@ -1,0 +1,157 @@
+"""Lines as columns, by Arrow: what is an event beyond doubt, and what is left over."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from bridge.analytics.intake import columns
+from bridge.analytics.intake.columns import Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
+from bridge.telemetry.schema.facts import BridgeStarted, Fact
+from bridge.telemetry.schema.fields import SCHEMA_VERSION
+from bridge.telemetry.schema.terms import Phase, Protocol
+from tests.support.fleet_words import MemberWords
+from tests.support.spark import stamped, text_of
+from tests.unit.bridge.analytics.intake.test_reading import DOCUMENT, GOOD, STRANGERS
+
+DAY_US = 86_400_000_000
+STARTS = text_of(stamped([MemberWords("g", "r", 1, Protocol.CLASSIC, "anna").phase(Phase.JOINING)[0]]))[0].encode()
+STARTED = BridgeStarted(bridge_version="1", is_revived=False)
+
+
+def made(folder: Path, lines: Sequence[bytes], size_bytes: int = 2**20) -> tuple[list[dict[str, object]], list[bytes]]:
+    """The events of a file, without what they lack, and what is left of it."""
+    log = folder / "events-b1-000001.jsonl"
+    log.write_bytes(b"".join(line + b"\n" for line in lines))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], size_bytes)), str(folder / "part")))
+    rows = [row for _, path in out.days for row in pyarrow.parquet.read_table(path).to_pylist()]
+    left = [row for path in out.left_over for row in pyarrow.parquet.read_table(path).to_pylist()]
+    assert {row["source"] for row in left} <= {log.name}
+    return [{name: value for name, value in row.items() if value is not None} for row in rows], [
+        row["value"] for row in left
+    ]
+
+
+def test_event_keeps_its_fields(tmp_path: Path) -> None:
+    """What was written is what is read."""
+    assert made(tmp_path, [GOOD.encode()]) == ([DOCUMENT], [])
+
+
+def test_line_of_the_schema_before_this_one_is_an_event(tmp_path: Path) -> None:
+    """Evolution: what it could not say yet is null."""
+    older = {**DOCUMENT, "schema_version": SCHEMA_VERSION - 1}
+    assert made(tmp_path, [json.dumps(older, separators=(",", ":")).encode()]) == ([older], [])
+
+
+@pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS)
+def test_what_is_no_event_beyond_doubt_is_left_over(tmp_path: Path, stranger: str) -> None:
+    """Alone, and among events, of which at most a few are left with it."""
+    assert made(tmp_path, [stranger.encode()]) == ([], [stranger.encode()])
+    good = [GOOD.encode()] * 100
+    rows, left = made(tmp_path, [*good, stranger.encode(), *good])
+    assert len(rows) + len(left) == 201
+    assert stranger.encode() in left
+    assert len(left) <= columns.LEFT_AT_ONCE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(f"{GOOD},{GOOD}".encode(), id="two events parted by a comma"),
+        pytest.param(GOOD.encode().replace(b'"1"', b'"\xff"'), id="no UTF-8"),
+        pytest.param(GOOD.encode().replace(b'"number":1', b'"number":1,"number":2'), id="a field twice"),
+        pytest.param(GOOD.encode().replace(b'"number":1', b'"number":9223372036854775808'), id="a number too large"),
+        pytest.param(GOOD.encode().replace(b'"number":1', b'"number":1.0'), id="no whole number"),
+        pytest.param(json.dumps({**DOCUMENT, "wall_us": -1}, separators=(",", ":")).encode(), id="before 1970"),
+        pytest.param(
+            json.dumps({**DOCUMENT, "wall_us": 2**62}, separators=(",", ":")).encode(), id="after the year 9999"
+        ),
+        pytest.param(GOOD.encode().replace(b"}", b',"invented":1}'), id="a field that nobody knows"),
+        pytest.param(STARTS.replace(b"}", b',"cause":"join"}'), id="a field of another family"),
+        pytest.param(GOOD.encode() + b" ", id="a blank behind it"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_what_spark_might_read_otherwise_is_left_to_it(tmp_path: Path, line: bytes) -> None:
+    """So both ways say the same of every line."""
+    assert made(tmp_path, [line]) == ([], [line])
+
+
+def test_words_of_another_family_in_a_line_lead_nobody_astray(tmp_path: Path) -> None:
+    """The family is guessed by how a line begins; what it says decides."""
+    disguised = json.dumps({"schema_version": 2, "x": {"kind": "phase-began"}, **DOCUMENT}, separators=(",", ":"))
+    assert made(tmp_path, [disguised.encode()]) == ([], [disguised.encode()])
+
+
+def test_kinds_of_a_family_share_a_row_group_and_days_do_not_share_a_file(tmp_path: Path) -> None:
+    """Who reads phases can pass over the rest; the files lie by the day."""
+    words = MemberWords("g", "r", 1, Protocol.CLASSIC, "anna")
+    begun, ended = words.phase(Phase.JOINING)
+    facts: list[Fact] = [STARTED, begun, words.to_release(["t-0"]), ended]
+    lines = [line for boot, at_us in (("b1", 0), ("b2", DAY_US)) for line in text_of(stamped(facts, boot, at_us))]
+    log = tmp_path / "events-b1-000001.jsonl"
+    log.write_text("\n".join(lines))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(tmp_path / "part")))
+    assert [day for day, _ in out.days] == ["1970-01-01", "1970-01-02"]
+    for _, path in out.days:
+        file = pyarrow.parquet.ParquetFile(path)
+        groups = [file.read_row_group(number, ["kind"])["kind"].to_pylist() for number in range(file.num_row_groups)]
+        assert groups == [["phase-began", "phase-ended"], ["partitions-told"], ["bridge-started"]]
+
+
+@pytest.mark.parametrize("size_bytes", [1, 7, 300, 1000, 2**20])
+def test_every_line_of_a_file_lies_in_one_piece(
+    tmp_path: Path, size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is cut, and whatever is read at once."""
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(columns, "FILE_ROWS", 3)
+    lines = [
+        *text_of(stamped([BridgeStarted(bridge_version="1" * n, is_revived=False) for n in range(9)])),
+        "hello",
+        "",
+    ]
+    rows, left = made(tmp_path, [line.encode() for line in lines], size_bytes)
+    assert [row["number"] for row in rows] == list(range(1, 10))
+    assert left == [b"hello", b""]
+
+
+def test_last_line_may_end_with_the_file(tmp_path: Path) -> None:
+    """And lines may end as on another system."""
+    log = tmp_path / "events-b1-000001.jsonl"
+    log.write_bytes(f"{GOOD}\r\n{GOOD}".encode())
+    piece = Piece(LogFile(str(log), log.name), 0, log.stat().st_size)
+    ((_, path),) = make_columns(Errand((piece,), str(tmp_path / "part"))).days
+    assert pyarrow.parquet.read_table(path).num_rows == 2
+
+
+def numbers(folder: Path, *boots: str, far: int = 1) -> object:
+    """The numbers that are told of files of some runs, two events each; of the last run the second is `far` away."""
+    events = [event for boot in boots for event in stamped([STARTED, STARTED], boot)]
+    last = events[-1]
+    events[-1] = replace(last, stamp=replace(last.stamp, number=1 + far))
+    log = folder / "events-b1-000001.jsonl"
+    log.write_text("\n".join(text_of(events)))
+    return make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(folder / "part"))).numbers
+
+
+def test_numbers_are_told_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as something is written down."""
+    assert numbers(tmp_path, "b1", "b2", far=3) == (("b1", Numbers(1, 0b11)), ("b2", Numbers(1, 0b1001)))
+    monkeypatch.setattr(columns, "FILE_ROWS", 3)
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 50)
+    assert numbers(tmp_path, "b1", "b2") == (("b1", Numbers(1, 0b11)), ("b2", Numbers(1, 1)), ("b2", Numbers(2, 1)))
+
+
+def test_numbers_that_came_twice_or_are_too_far_apart_or_of_too_many_runs_are_not_told(tmp_path: Path) -> None:
+    """Spark counts them."""
+    assert numbers(tmp_path, "b1", "b2", far=0) is None
+    assert numbers(tmp_path, "b1", "b2", far=SPAN_MAX) is None
+    assert numbers(tmp_path, "b1", "b2", far=SPAN_MAX - 1) is not None
+    many = [f"b{place}" for place in range(columns.BOOTS_MAX + 1)]
+    assert numbers(tmp_path, *many) is None
+    assert numbers(tmp_path, *many[1:]) is not None

@@ -1,0 +1,164 @@
+"""Groups played on the executors, and the rows that come back."""
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.intake.reading import LINE, parsed
+from bridge.analytics.job_run import event_lines
+from bridge.analytics.replay.playing import (
+    FIGURES,
+    OF_GROUPS,
+    OF_NO_GROUP,
+    Played,
+    became_words,
+    in_order,
+    play_group,
+    play_groups,
+    replays,
+)
+from bridge.analytics.tables.definitions import REPLAYS
+from bridge.analytics.tables.rebalances import rebalances
+from bridge.analytics.tables.stalls import stalls
+from bridge.analytics.tables.store import Store
+from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
+from bridge.whatif.comparison import Became
+from bridge.whatif.configuration import configure
+from bridge.whatif.measures import Measured, measure
+from bridge.whatif.moments import line_up
+from bridge.whatif.rows import write_event
+from tests.support.spark import taken
+from tests.support.whatif_log import of_group, one_run, write_whatif_log
+
+SIDES = ("recorded", "predicted")
+CONSUMER = configure("consumer", None, ["group.consumer.heartbeat.interval.ms=1000"])
+
+
+@pytest.fixture(name="plays", scope="module")
+def _plays(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """Two groups of a log, played by Spark."""
+    folder = tmp_path_factory.mktemp("events")
+    write_whatif_log(folder)
+    return play_groups(parsed(event_lines(spark, str(folder)).lines), CONSUMER)
+
+
+def test_groups_are_played_where_spark_runs_them_as_they_are_here(plays: DataFrame) -> None:
+    """Group by group, row by row."""
+    found = {row["group_id"]: row["play"] for row in plays.collect()}
+    expected = {group: play_group(group, of_group(one_run(2), group), CONSUMER) for group in ("orders0", "orders1")}
+    assert found.keys() == expected.keys()
+    for group, play in expected.items():
+        assert found[group].asDict(recursive=True) == as_dict(play)
+
+
+def as_dict(play: Played) -> dict[str, object]:
+    """A play as Spark gives it back."""
+    rows = [
+        {**one._asdict(), **{side: dict(zip(FIGURES, getattr(one, side), strict=True)) for side in SIDES}}
+        for one in play.rows
+    ]
+    return {**play._asdict(), "rows": rows}
+
+
+def test_rows_say_what_became_of_a_disturbance(plays: DataFrame) -> None:
+    """The stranger disturbs a and b on the classic protocol, and nobody on the new one."""
+    table = replays(plays, "protocol=consumer")
+    assert table.columns == [*REPLAYS.column_names]
+    rows = table.where("cause != '' and group_id = 'orders0'").orderBy("began_us").collect()
+    assert [(row["disturbed"], row["predicted_disturbed"]) for row in rows] == [
+        (0, 0),
+        (0, 0),
+        (2, 0),
+        (2, 0),
+        (0, 0),
+        (0, 0),
+    ]
+    assert rows[2]["became"].startswith("would have been one of ")
+    assert {row["configuration"] for row in rows} == {"protocol=consumer"}
+
+
+def test_measures_of_a_play_are_those_of_the_tables(store: Store) -> None:
+    """The definitions are the tables'; both sides of a comparison go by them."""
+    events = of_group(one_run(1), "orders0")
+    rows = taken(store, events)
+    stood = stalls(rows).groupBy("rebalance_id").agg(f.count("*").alias("n"), f.sum("stall_us").alias("us")).collect()
+    by_id = {row["rebalance_id"]: (row["n"], row["us"]) for row in stood}
+    found = [one for one in measure([one for one in line_up(events) if one.group_id]) if one.rebalance_id]
+    ours = {
+        one.rebalance_id: (one.duration_us, one.cause, one.told, one.disturbed, one.stalls, one.stall_us)
+        for one in found
+    }
+    assert ours == {
+        row["rebalance_id"]: (
+            row["duration_us"],
+            row["cause"],
+            row["told"],
+            row["disturbed"],
+            *by_id.get(row["rebalance_id"], (0, 0)),
+        )
+        for row in rebalances(rows).collect()
+    }
+
+
+def test_events_of_all_runs_are_in_order_each_once() -> None:
+    """By the wall clock of their runs, then by number; a copy counts once."""
+    events = one_run(1)[:5]
+    later = [
+        replace(one, stamp=replace(one.stamp, boot="a-later-run", wall_us=one.stamp.wall_us + 10**9)) for one in events
+    ]
+    rows = [
+        Row(boot=one.stamp.boot, number=one.stamp.number, wall_us=one.stamp.wall_us, **{LINE: write_event(one)})
+        for one in (*reversed(later), *events, *events)
+    ]
+    assert in_order(rows) == [*events, *later]
+
+
+def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason() -> None:
+    """And with the number of its rebalances."""
+    events = of_group(one_run(1), "orders0")
+    blind = [event for event in events if isinstance(event.fact, RebalanceBegan | PhaseBegan)]
+    begun = sum(isinstance(event.fact, RebalanceBegan) for event in blind)
+    assert play_group("orders0", blind, CONSUMER) == Played(begun, "history-begins-in-the-middle", [])
+
+
+@pytest.mark.parametrize("kind", [CommitPassed.kind])
+def test_what_is_not_needed_stays_where_it_is(kind: str) -> None:
+    """What is not measured does not travel."""
+    assert kind not in (*OF_GROUPS, *OF_NO_GROUP)
+    assert {f"predicted_{name}" for name in FIGURES} < {*REPLAYS.column_names}
+
+
+BEFORE = Measured(rebalance_id="r1", began_us=0, duration_us=4_200_000, disturbed=3, stalls=6, stall_us=9_000_000)
+AFTER = Measured(rebalance_id="p1", began_us=0, duration_us=500_000, disturbed=1, stalls=1, stall_us=400_000)
+LOOSE = Measured(rebalance_id="", began_us=0, stalls=2, stall_us=1_000_000)
+OLD = "4.2 s, 3 members disturbed, 6 partitions still for 9.0 s"
+NOTHING = "0.0 s, nobody disturbed, no partition still"
+STILL = "0.0 s, nobody disturbed, 2 partitions still for 1.0 s"
+NEW = "0.5 s, 1 member disturbed, 1 partition still for 0.4 s"
+
+
+@pytest.mark.parametrize(
+    ("became", "words"),
+    [
+        (Became(BEFORE), f"would not have happened; it was {OLD}"),
+        (Became(BEFORE, (AFTER,)), f"would have been one of {NEW}, instead of {OLD}"),
+        (
+            Became(BEFORE, (AFTER, AFTER)),
+            f"would have been 2 of 1.0 s, 2 members disturbed, 2 partitions still for 0.8 s, instead of {OLD}",
+        ),
+        (Became(None, (AFTER,)), f"would have happened besides: {NEW}"),
+        (
+            Became(LOOSE, ()),
+            f"outside of rebalances {NOTHING} instead of {STILL}",
+        ),
+        (
+            Became(None, (LOOSE,)),
+            f"outside of rebalances {STILL}",
+        ),
+    ],
+)
+def test_words_say_count_seconds_disturbances_and_stalls(became: Became, words: str) -> None:
+    """Of both sides, where there are two."""
+    assert became_words(became) == words

@@ -1,0 +1,104 @@
+"""The page and the Markdown: complete, self-contained, and safe."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from bridge.analytics.report.facts import (
+    CauseFacts,
+    ChangeFacts,
+    HeatFacts,
+    MemberFacts,
+    PhaseFacts,
+    ReportFacts,
+    Spread,
+)
+from bridge.analytics.report.page import hour_shown, markdown, page, shown
+
+SPREAD = Spread(count=3, p50_us=1_500, p95_us=2_000_000, max_us=3_000_000)
+EVIL = "<img src=x>|`g`"
+
+
+def facts(group: str = "orders") -> ReportFacts:
+    """A little of everything."""
+    member = MemberFacts(group_id=group, member_id="anna", library="lib 1", total_us=5, phase="revoking", spread=SPREAD)
+    cause = CauseFacts(cause="join", rebalances=7, moved=3, forced_minimum=2, told=9, disturbed=4)
+    change = ChangeFacts(group_id=group, protocol="classic", rebalances=1, disturbed=0, duration=None, stall=SPREAD)
+    return ReportFacts(
+        group=None,
+        rebalances=7,
+        stall=SPREAD,
+        phases=[PhaseFacts(protocol="classic", phase="joining", spread=SPREAD)],
+        members=[member],
+        causes=[cause],
+        changes=[change],
+        heat=HeatFacts(groups=[group], first_hour=490_000, stall_us=[[0, 9_000_000]]),
+    )
+
+
+NOTHING = ReportFacts(
+    group="orders",
+    rebalances=0,
+    stall=None,
+    phases=[],
+    members=[],
+    causes=[],
+    changes=[],
+    heat=HeatFacts(groups=[], first_hour=0, stall_us=[]),
+)
+
+
+class Tags(HTMLParser):
+    """The tags of a page and what they refer to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.references: list[str | None] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note one."""
+        self.names.add(tag)
+        self.references += [value for name, value in attrs if name in {"src", "href"}]
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [(5, "5 µs"), (1_500, "1.5 ms"), (999_000, "999 ms"), (2_340_000, "2.34 s"), (7_200_000_000, "120 min")],
+)
+def test_duration_has_the_unit_that_fits(us: float, text: str) -> None:
+    """Three figures."""
+    assert shown(us) == text
+
+
+def test_hour_is_utc() -> None:
+    """Hours since 1970."""
+    assert hour_shown(490_000) == "11-24 16:00"
+
+
+def test_page_needs_nothing_else() -> None:
+    """Self-contained: no script, no link, all five plots."""
+    text = page(facts())
+    tags = Tags(text)
+    assert (tags.references, "script" in tags.names, text.count("<svg")) == ([], False, 5)
+
+
+def test_page_and_markdown_say_the_same() -> None:
+    """Every section, every figure."""
+    for text in (page(facts()), markdown(facts())):
+        for word in ("Latency by phase", "Slowest members", "Causes", "1.5 ms", "anna", "join", "9 s", "orders"):
+            assert word in text
+
+
+def test_page_of_nothing_says_so() -> None:
+    """Five times, once for each section."""
+    for text in (page(NOTHING), markdown(NOTHING)):
+        assert text.count("Nothing of the kind is in the log.") == 5
+        assert "Rebalances of orders" in text
+
+
+def test_name_of_a_stranger_is_text() -> None:
+    """In both."""
+    assert "img" not in Tags(page(facts(EVIL))).names
+    assert "\\<img src=x\\>\\|\\`g\\`" in markdown(facts(EVIL))

@@ -1,0 +1,65 @@
+"""What batches change, as far as that is known without tables. Tables by it: tests/pipeline/test_stream."""
+
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.definitions import EVENTS
+from bridge.analytics.tables.history import GROUPS_MAX, NOTHING_YET, Extent, History
+from bridge.analytics.tables.store import Store
+
+Row = tuple[str | None, str, int, int]
+
+
+def brought(store: Store, batch: int, *rows: Row) -> None:
+    """A batch of events of nothing but group, boot, number and wall clock."""
+    columns = "group_id string, boot string, number long, wall_us long"
+    frame = store.spark.createDataFrame(list(rows), columns)
+    store.append(EVENTS, conform(EVENTS, frame.selectExpr("*", "date '2025-11-21' as date", f"{batch} as batch")))
+
+
+def test_first_time_everything_is_made(store: Store) -> None:
+    """What was made before a restart is not known."""
+    brought(store, 3, ("g", "b1", 1, 100), (None, "b1", 2, 101))
+    history = History(store)
+    assert (history.last_batch, history.advance(3)) == (NOTHING_YET, None)
+    assert (history.first_batches, history.began, history.last_batch) == ({"g": 3}, {"b1": (1, 100)}, 3)
+
+
+def test_later_batches_name_their_groups_and_runs(store: Store) -> None:
+    """A group that was there before is read from its first batch on; a batch that is being written is not looked at."""
+    brought(store, 0, ("g", "b1", 1, 100), ("h", "b1", 2, 101))
+    brought(store, 1, ("h", "b1", 3, 102))
+    history = History(store)
+    history.advance(1)
+    brought(store, 2, ("h", "b2", 1, 200), ("i", "b2", 2, 201))
+    brought(store, 3, ("k", "b2", 3, 202))
+    touched = Extent(groups=frozenset("hi"), first_batch=0, boots=frozenset({"b2"}), order=("b1", "b2"))
+    assert history.advance(2) == touched
+    brought(store, 3, ("i", "b2", 4, 203))
+    touched = Extent(groups=frozenset("ki"), first_batch=2, boots=frozenset({"b2"}), order=("b1", "b2"))
+    assert history.advance(3) == touched
+
+
+def test_nothing_new_changes_nothing(store: Store) -> None:
+    """A batch of strangers' lines brings no event."""
+    brought(store, 0, ("g", "b1", 1, 100))
+    history = History(store)
+    history.advance(0)
+    assert history.advance(1) == Extent(groups=frozenset(), first_batch=1, boots=frozenset(), order=("b1",))
+
+
+def test_run_that_turns_out_to_be_older_than_another_makes_everything_anew(store: Store) -> None:
+    """Its first event came late, and groups that no late event names are in another order."""
+    brought(store, 0, ("g", "b1", 1, 100), ("g", "b2", 2, 200))
+    history = History(store)
+    history.advance(0)
+    brought(store, 1, ("h", "b2", 1, 50))
+    assert history.advance(1) is None
+    assert history.order() == ("b2", "b1")
+
+
+def test_too_many_groups_make_everything_anew(store: Store) -> None:
+    """One more than the most."""
+    brought(store, 0, ("g", "b1", 1, 100))
+    history = History(store)
+    history.advance(0)
+    brought(store, 1, *[(f"g{n}", "b1", n + 2, 101) for n in range(GROUPS_MAX + 1)])
+    assert history.advance(1) is None
