@@ -1,34 +1,72 @@
-"""What can stand behind the bridge: librdkafka's mock cluster, a Kafka of the demo's own, or one that was named.
-It must not know the bridge or the fleet.
+"""What can stand behind the bridge: librdkafka's mock cluster, a Kafka of the demo's own, or one that was named; its
+topics and what was committed there, asked for with confluent-kafka.
 """
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import trio
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from bridge.demo.demo_error import DemoError
-from bridge.demo.fleet_topics import LOG_LEVEL, create_topics
-from bridge.demo.kafka_broker import KafkaBroker, free_ports
-from bridge.demo.kafka_probe import ask_api_versions
+from bridge.demo.errors import DemoError
+from bridge.demo.events import Partition
+from bridge.demo.kafka_broker import KafkaBroker, ask_api_versions, find_tools, free_ports
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
-from bridge.demo.kafka_tools import find_tools
-from bridge.demo.service_process import Service, run_service
+from bridge.demo.services import Service, run_service
+
+TIMEOUT_S = 20.0
+LOG_LEVEL = 0
+"""librdkafka writes to standard error, which is no place for it; what fails is raised."""
+
+
+def partitions_of(topics: Collection[str], count: int) -> frozenset[Partition]:
+    """The partitions of topics that have `count` each."""
+    return frozenset(Partition(topic, index) for topic in topics for index in range(count))
+
+
+def create_topics(bootstrap: str, topics: Collection[str], partitions: int) -> frozenset[Partition]:
+    """Create topics with one replica and wait for it; raises KafkaException with the broker's refusal."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": LOG_LEVEL})
+    wanted = [NewTopic(topic, num_partitions=partitions, replication_factor=1) for topic in topics]
+    for created in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values():
+        created.result(TIMEOUT_S)
+    return partitions_of(topics, partitions)
+
+
+def grow_topic(bootstrap: str, topic: str, partitions: int) -> frozenset[Partition]:
+    """Raise a topic's number of partitions to `partitions` and wait for it."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": LOG_LEVEL})
+    for grown in admin.create_partitions([NewPartitions(topic, partitions)], operation_timeout=TIMEOUT_S).values():
+        grown.result(TIMEOUT_S)
+    return partitions_of([topic], partitions)
+
+
+def read_committed(bootstrap: str, group: str, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+    """What the group has committed according to the broker; partitions without a commit are left out. Joins nothing."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False, "log_level": LOG_LEVEL}
+    )
+    try:
+        answers = consumer.committed([TopicPartition(*partition) for partition in sorted(partitions)], TIMEOUT_S)
+    finally:
+        consumer.close()
+    return {Partition(answer.topic, answer.partition): answer.offset for answer in answers if answer.offset >= 0}
+
 
 MOCK_BROKERS = 3
-TIMEOUT_S = 10.0
+TIDY_TIMEOUT_S = 10.0
 KAFKA_VERSIONS = {"4.3": "4.3.1", "3.9": "3.9.1"}
 
 
 @asynccontextmanager
 async def run_mock(topic: str, partitions: int, directory: Path) -> AsyncIterator[str]:
     """Run the mock cluster with one topic in a child process; give its bootstrap addresses."""
-    program = (sys.executable, "-m", "bridge.demo.mock_program")
+    program = (sys.executable, "-m", "bridge.demo.mock_cluster")
     service = Service(
         name="librdkafka's mock cluster",
         command=(*program, "--brokers", str(MOCK_BROKERS), "--topic", topic, "--partitions", str(partitions)),
@@ -68,7 +106,7 @@ async def borrow_topic(bootstrap: str, topic: str, partitions: int) -> AsyncIter
     try:
         yield
     finally:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + TIMEOUT_S):
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + TIDY_TIMEOUT_S):
             await trio.to_thread.run_sync(_delete_topics, bootstrap, [topic], abandon_on_cancel=True)
 
 
@@ -87,5 +125,5 @@ def _delete_topics(bootstrap: str, topics: Collection[str]) -> None:
     # The cluster may be what failed; what can't be tidied up must not hide why.
     with contextlib.suppress(KafkaException, TimeoutError):
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": LOG_LEVEL})
-        for deleted in admin.delete_topics(list(topics), operation_timeout=TIMEOUT_S).values():
-            deleted.result(TIMEOUT_S)
+        for deleted in admin.delete_topics(list(topics), operation_timeout=TIDY_TIMEOUT_S).values():
+            deleted.result(TIDY_TIMEOUT_S)

@@ -1,6 +1,4 @@
-"""The command `epochbridge demo`: its options, and what a missing library means.
-It must not know how a demo is run, and loads the client libraries only when asked to run one.
-"""
+"""The command `epochbridge demo`: its options, and what a missing library means."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +8,14 @@ from typing import TextIO, TypedDict, Unpack
 
 import click
 
-from bridge.demo.programme import Programme
+from bridge.demo.story import DemoOptions
 
 MEMBERS, PARTITIONS, SECONDS = 4, 8, 75.0
 PORT_MAX = 65_535
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes for the name of a topic (Topic.validate), but for `.` and `..`."""
 
-Run = Callable[[Programme, TextIO | None], int]
+Run = Callable[[DemoOptions, TextIO | None], int]
 
 
 class More(TypedDict):
@@ -95,7 +93,7 @@ def demo(  # the options are the parameters
             "EB-DEMO-009: the demo needs confluent-kafka, which is not installed; "
             "run `pip install 'epochbridge[demo]'`."
         )
-    programme = Programme(
+    options = DemoOptions(
         members=more["members"],
         partitions=more["partitions"],
         seconds=more["seconds"],
@@ -106,4 +104,4 @@ def demo(  # the options are the parameters
         group=more["group"],
     )
     run: Run = import_module("bridge.demo.run").run_demo
-    click.get_current_context().exit(run(programme, json_file))
+    click.get_current_context().exit(run(options, json_file))

@@ -1,7 +1,8 @@
-"""What a client process can tell about itself: one frozen value per line of its event log.
-It must not know who reads the log or what counts.
+"""What a client process can tell about itself: one frozen value per line of its event log, stamped by one clock;
+records at consecutive offsets are one span, so that a log stays short.
 """
 
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -120,3 +121,50 @@ class Ended:
 RebalanceEvent = Assigned | Revoked | Lost
 Event = Started | Assigned | Revoked | Lost | Consumed | Produced | Committed | Failed | Ended
 """`at_ns` of every event is the host's CLOCK_MONOTONIC in nanoseconds."""
+
+
+def now_ns() -> int:
+    """Nanoseconds on CLOCK_MONOTONIC, comparable between processes of one host."""
+    return time.monotonic_ns()
+
+
+def wall_ms_to_now_ns(wall_ms: int) -> int:
+    """The monotonic instant of a wall-clock stamp (milliseconds since 1970) taken lately on this host; never in the
+    future.
+    """
+    seen_ns = time.monotonic_ns()
+    return min(seen_ns, wall_ms * 1_000_000 - time.time_ns() + seen_ns)
+
+
+class Span(NamedTuple):
+    """Records of one partition at consecutive offsets, both ends included."""
+
+    partition: Partition
+    first: int
+    last: int
+
+
+class SpanCollector:
+    """Collects records in the order they come; O(1) per record."""
+
+    def __init__(self) -> None:
+        self._open: dict[Partition, Span] = {}
+        self._closed: list[Span] = []
+
+    def add(self, partition: Partition, offset: int) -> None:
+        """Count one record; an offset that does not follow the last one of its partition opens a new span."""
+        span = self._open.get(partition)
+        if span is None:
+            self._open[partition] = Span(partition, offset, offset)
+        elif offset == span.last + 1:
+            self._open[partition] = span._replace(last=offset)
+        else:
+            self._closed.append(span)
+            self._open[partition] = Span(partition, offset, offset)
+
+    def take(self) -> tuple[Span, ...]:
+        """The spans since the last call, in order per partition."""
+        spans = (*self._closed, *self._open.values())
+        self._closed = []
+        self._open = {}
+        return spans

@@ -1,9 +1,9 @@
-"""The event log's line format: one JSON object per event, and back.
-It must not know who writes the lines or what they mean together.
-"""
+"""The event log's line format: one JSON object per event, and back; each line is flushed at once."""
 
 import json
+import threading
 from collections.abc import Callable, Mapping
+from typing import TextIO
 
 from bridge.demo.events import (
     Assigned,
@@ -174,3 +174,18 @@ BUILDERS: Mapping[str, Callable[[Fields], Event]] = {
     "ended": _ended,
 }
 """How each event is read, by the name in its `event` field."""
+
+
+class EventWriter:
+    """Appends events to a stream, each flushed at once, so that a killed process has told all it knew."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def write(self, event: Event) -> None:
+        """Write one event; raises BrokenPipeError when the reader is gone, which ends the client."""
+        line = encode_event(event)
+        with self._lock:
+            self._stream.write(line + "\n")
+            self._stream.flush()

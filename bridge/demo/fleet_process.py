@@ -1,6 +1,4 @@
-"""One client process of the fleet: started, read line by line, stopped or killed by its own id.
-It must not know groups, partitions' owners or what the events mean together.
-"""
+"""One client process of the fleet: started, read line by line, stopped or killed by its own id."""
 
 import contextlib
 import os
@@ -11,8 +9,7 @@ from pathlib import Path
 
 import trio
 
-from bridge.demo.events import Event, Failed
-from bridge.demo.events_clock import now_ns
+from bridge.demo.events import Event, Failed, now_ns
 from bridge.demo.events_json import EventError, decode_event
 from bridge.demo.judge_evidence import ClientLog
 

@@ -1,6 +1,4 @@
-"""Which program a member or producer process runs and with which arguments.
-It must not know processes, pipes or clocks.
-"""
+"""Which program a member or producer process runs and with which arguments."""
 
 import sys
 from collections.abc import Sequence

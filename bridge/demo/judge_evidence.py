@@ -1,6 +1,4 @@
-"""What the judge is shown: the event logs of all client processes, and when each step of the story began and ended.
-It must not know how they were gathered.
-"""
+"""What the judge is shown: the event logs of all client processes, and when each step of the story began and ended."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

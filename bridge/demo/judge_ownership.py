@@ -1,5 +1,4 @@
 """Who owned which partition when, rebuilt from rebalance callbacks; owned twice and owned by nobody follow from it.
-It must not know records, commits or steps.
 
 Owned = from the end of the assigned callback to the start of the revoked or lost callback or the death of the process.
 """

@@ -1,6 +1,4 @@
-"""Which records were lost or read twice, and whether commits equal what was processed.
-It must not know rebalances or who owned what.
-"""
+"""Which records were lost or read twice, and whether commits equal what was processed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

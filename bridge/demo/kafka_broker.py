@@ -1,21 +1,23 @@
-"""A real Apache Kafka in a child process: KRaft, one node, loopback only, started, stopped, killed and started again.
-
-It knows processes and files, and must not know what the broker is used for or how its jars were found.
+"""A real Apache Kafka in a child process: KRaft, one node, loopback only; started, asked whether it answers, stopped,
+killed and started again, with Kafka's own command line programs at hand.
 """
 
 import base64
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bridge.demo.kafka_launch_error import KafkaLaunchError
-from bridge.demo.kafka_probe import ask_api_versions
+from bridge.demo.errors import KafkaLaunchError
+from bridge.demo.kafka_jars import kafka_jars
+from bridge.demo.kafka_java import find_java
 from bridge.demo.kafka_properties import (
     BrokerPlace,
     BrokerSettings,
@@ -23,7 +25,96 @@ from bridge.demo.kafka_properties import (
     server_properties,
     write_logging,
 )
-from bridge.demo.kafka_tools import KafkaTools, ToolResult, find_tools
+
+API_VERSIONS_KEY = 18
+CORRELATION_ID = 1
+CLIENT_ID = b"epochbridge-probe"
+PROBE_TIMEOUT_S = 5.0
+REPLY_BYTES_MAX = 65_536
+
+
+def encode_probe() -> bytes:
+    """Return a framed ApiVersions v0 request: the one version that every broker since 0.10 understands."""
+    header = struct.pack(">hhih", API_VERSIONS_KEY, 0, CORRELATION_ID, len(CLIENT_ID)) + CLIENT_ID
+    return struct.pack(">i", len(header)) + header
+
+
+def decode_probe(body: bytes) -> dict[int, tuple[int, int]]:
+    """Return api key -> (lowest, highest version) from an ApiVersions v0 reply; raise ValueError if it isn't one."""
+    try:
+        correlation_id, error, count = struct.unpack_from(">ihi", body)
+        entries = list(struct.iter_unpack(">hhh", body[10:]))
+    except struct.error as fault:
+        raise ValueError(f"{len(body)} bytes are no ApiVersions reply") from fault
+    if correlation_id != CORRELATION_ID or error != 0 or count != len(entries):
+        raise ValueError(f"reply {correlation_id}, error {error}, {len(entries)} of {count} APIs")
+    return {key: (low, high) for key, low, high in entries}
+
+
+def receive_exactly(connection: socket.socket, count: int) -> bytes:
+    """Receive that many bytes; raise ConnectionError if the peer closes before."""
+    received = b""
+    while len(received) < count:
+        chunk = connection.recv(count - len(received))
+        if not chunk:
+            raise ConnectionError(f"closed after {len(received)} of {count} bytes")
+        received += chunk
+    return received
+
+
+def ask_api_versions(host: str, port: int) -> dict[int, tuple[int, int]]:
+    """Ask one broker which APIs it offers; raise OSError if it isn't reached and ValueError if it answers nonsense."""
+    with socket.create_connection((host, port), timeout=PROBE_TIMEOUT_S) as connection:
+        connection.sendall(encode_probe())
+        (size,) = struct.unpack(">i", receive_exactly(connection, 4))
+        if not 0 < size <= REPLY_BYTES_MAX:
+            raise ValueError(f"a reply of {size} bytes")
+        return decode_probe(receive_exactly(connection, size))
+
+
+TOOL_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a program left: exit status and both outputs as text."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaTools:
+    """How to run one version's programs: the Java executable, the class path, the option that quiets logging."""
+
+    version: str
+    java: Path
+    classpath: str
+    logging_option: str
+
+    def command(self, class_name: str, *arguments: str) -> list[str]:
+        """Return the command line, for callers that keep the program running (VerifiableConsumer)."""
+        return [str(self.java), "-Xmx256m", self.logging_option, "-cp", self.classpath, class_name, *arguments]
+
+    def run(self, class_name: str, *arguments: str) -> ToolResult:
+        """Run a program to its end; raise KafkaLaunchError (EB-KAFKA-006) if it doesn't run or takes over 120 s."""
+        command = self.command(class_name, *arguments)
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as fault:
+            raise KafkaLaunchError(f"EB-KAFKA-006: {class_name} did not run: {fault}") from fault
+        return ToolResult(returncode=answer.returncode, stdout=answer.stdout, stderr=answer.stderr)
+
+
+def find_tools(version: str, *, directory: Path) -> KafkaTools:
+    """Return the programs of this version, fetching its jars if need be; their log settings go into `directory`."""
+    java = find_java()
+    jars = kafka_jars(version)
+    directory.mkdir(parents=True, exist_ok=True)
+    option = write_logging(version, directory / "tools-log.properties", level="error", stream="System.err")
+    return KafkaTools(version=version, java=java, classpath=str(jars / "*"), logging_option=option)
+
 
 HOST = "127.0.0.1"
 READY_TIMEOUT_S = 120.0

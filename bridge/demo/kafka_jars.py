@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from bridge.demo.kafka_java import find_java
-from bridge.demo.kafka_launch_error import KafkaLaunchError
+from bridge.demo.errors import KafkaLaunchError
+from bridge.demo.kafka_java import find_java, trust_options
 from bridge.demo.kafka_properties import LOG4J2_SINCE_MAJOR, major_version
-from bridge.demo.kafka_trust import trust_options
 
 RESOLVE_TIMEOUT_S = 900
 LOG4J2_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"

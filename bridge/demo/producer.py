@@ -1,5 +1,5 @@
 """A confluent-kafka producer as a process: numbered records to every partition at a given rate, with the
-acknowledged offsets. It must not know who consumes them.
+acknowledged offsets.
 """
 
 import argparse
@@ -11,11 +11,9 @@ from importlib.metadata import version
 
 import confluent_kafka
 
-from bridge.demo.events import Ended, Failed, Partition, Produced, Protocol, Started
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_spans import SpanCollector
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.events import Ended, Failed, Partition, Produced, Protocol, SpanCollector, Started, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import StopSignal
 
 REPORT_INTERVAL_NS = 200_000_000
 TURN_S = 0.02

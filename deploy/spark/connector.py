@@ -12,10 +12,9 @@ from pathlib import Path
 import click
 from pyspark import __version__ as spark_version
 
+from bridge.demo.errors import KafkaLaunchError
 from bridge.demo.kafka_jars import IVY_SETTINGS, Coordinate, ivy_jar, parse_coordinate, run_resolver
-from bridge.demo.kafka_java import find_java
-from bridge.demo.kafka_launch_error import KafkaLaunchError
-from bridge.demo.kafka_trust import trust_options
+from bridge.demo.kafka_java import find_java, trust_options
 
 SPARK = "org.apache.spark"
 NEXT_BEST = (

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from bridge.demo.bridge_service import BridgePlace, free_place
+from bridge.demo.services import BridgePlace, free_place
 from tests.benchmarks.processes import Child, command
 
 GROUPS = "bench-*"

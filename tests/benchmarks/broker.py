@@ -12,9 +12,8 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
+from bridge.demo.kafka_broker import HOST, KafkaBroker, find_tools, free_ports
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
-from bridge.demo.kafka_tools import find_tools
 from tests.support.kafka import create_topic
 
 WAKE_TIMEOUT_S = 60.0

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from tests.benchmarks.bridge_child import bridge_words
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.figures import Figure, Target

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from tests.benchmarks.bridge_child import bridge_child
 from tests.benchmarks.broker import SMALL_TOPIC, BenchBroker, make_topics
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread

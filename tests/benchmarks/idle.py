@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from bridge.wire.apis import ApiKey
 from tests.benchmarks.bridge_child import bridge_child
 from tests.benchmarks.broker import BenchBroker

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from bridge.demo.kafka_probe import ask_api_versions
+from bridge.demo.kafka_broker import ask_api_versions
 from tests.benchmarks.bridge_child import bridge_child
 from tests.benchmarks.broker import BenchBroker
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from bridge.demo.kafka_tools import find_tools
+from bridge.demo.kafka_broker import find_tools
 from tests.support.conformance.steps import NEWEST
 from tests.support.conformance.transcripts import DATA
 

@@ -1,6 +1,6 @@
 """What the two brokers that everything is compared with offer, as their clients see it."""
 
-from bridge.demo.kafka_probe import ask_api_versions
+from bridge.demo.kafka_broker import ask_api_versions
 from tests.support.kafka import KafkaUnderTest
 
 JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE = 11, 68, 69

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import trio
 
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, read_committed
 from bridge.demo.judge import judge
 from tests.support.bridge_process import BridgeProcess
 from tests.support.casts import Wardrobe

@@ -12,11 +12,10 @@ import pytest
 import trio
 
 from bridge.admin.client import give_order
-from bridge.demo.events import Partition
-from bridge.demo.events_clock import now_ns
+from bridge.demo.cluster import create_topics, read_committed
+from bridge.demo.events import Partition, now_ns
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, read_committed
 from bridge.demo.judge import judge
 from bridge.demo.judge_ownership import owned_at
 from tests.support.bridge_process import QUICK_SETTINGS

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import trio
 
+from bridge.demo.cluster import create_topics
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, Target
-from bridge.demo.fleet_topics import create_topics
 from bridge.telemetry.traces import names
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.kafka import KafkaUnderTest

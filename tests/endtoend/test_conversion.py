@@ -16,11 +16,11 @@ import pytest
 import trio
 
 from bridge.admin.client import ask_group, parse
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, read_committed
 from bridge.demo.judge import Verdict, judge
-from bridge.demo.report import verdict_lines
+from bridge.demo.screen import verdict_lines
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest

@@ -14,11 +14,11 @@ import pytest
 import trio
 
 from bridge.admin.client import NoAnswer, ask_group, give_order, parse
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, read_committed
 from bridge.demo.judge import judge
-from bridge.demo.report import verdict_lines
+from bridge.demo.screen import verdict_lines
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest

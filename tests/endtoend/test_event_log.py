@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from bridge.demo.cluster import create_topics
 from bridge.demo.events import Ended, Protocol
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec, ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings

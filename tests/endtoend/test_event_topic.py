@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from bridge.demo.fleet_topics import create_topics
+from bridge.demo.cluster import create_topics
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.event_log.decoding import decode_line

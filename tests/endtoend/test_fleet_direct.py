@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import trio
 
+from bridge.demo.cluster import create_topics, grow_topic, read_committed
 from bridge.demo.events import Protocol
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec, ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, grow_topic, read_committed
 from bridge.demo.judge import Verdict, judge
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from bridge.demo.report import verdict_lines
+from bridge.demo.screen import verdict_lines
 from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
 
 PARTITIONS = 6

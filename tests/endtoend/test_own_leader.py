@@ -16,8 +16,8 @@ from kafka import KafkaConsumer
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError
 
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.events import Partition
-from bridge.demo.fleet_topics import create_topics, read_committed
 from tests.support.bridge_process import BridgeProcess
 from tests.support.kafka import KafkaUnderTest
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.demo.judge import Verdict
-from bridge.demo.judge_steps import Disturbance
+from bridge.demo.judge import Disturbance, Verdict
 from tests.support.bridge_process import BridgeProcess
 from tests.support.casts import CASTS, KINDS, Wardrobe
 from tests.support.kafka import KafkaUnderTest

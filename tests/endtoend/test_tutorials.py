@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from tests.support.browser import VARIABLE, find_browser
 from tests.support.png import count_colours
 from tests.support.tutorials import script_of

@@ -12,11 +12,10 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from bridge.demo.cluster import partitions_of
 from bridge.demo.events import Partition
-from bridge.demo.fleet_topics import partitions_of
-from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports, fresh_cluster_id
+from bridge.demo.kafka_broker import HOST, KafkaBroker, find_tools, free_ports, fresh_cluster_id
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSettings
-from bridge.demo.kafka_tools import find_tools
 
 CONTROLLER, FIRST, SECOND = 100, 1, 2
 OFFSETS = "__consumer_offsets"

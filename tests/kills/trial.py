@@ -11,11 +11,10 @@ from pathlib import Path
 
 import trio
 
-from bridge.demo.events import Committed, Partition
-from bridge.demo.events_clock import now_ns
+from bridge.demo.cluster import read_committed
+from bridge.demo.events import Committed, Partition, now_ns
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import read_committed
 from bridge.demo.judge import Verdict, judge
 from bridge.demo.judge_evidence import ClientLog
 from tests.kills.cluster import FIRST, OFFSETS, SECOND, Cluster

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 
 ADMIN_OFF = "off"
 PROGRAM = (sys.executable, "-m", "bridge", "serve", "--admin", "off", "--log-format", "console")

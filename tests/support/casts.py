@@ -13,8 +13,8 @@ import pytest
 
 from bridge.demo.events import Protocol
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec
+from bridge.demo.kafka_broker import find_tools
 from bridge.demo.kafka_properties import DEFAULT_VERSION
-from bridge.demo.kafka_tools import find_tools
 from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
 
 BOUNCE_SESSION_MS = 20_000

@@ -6,7 +6,7 @@ It must not know groups or who answers the tool.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bridge.demo.kafka_tools import KafkaTools, ToolResult
+from bridge.demo.kafka_broker import KafkaTools, ToolResult
 
 CLASS_NAME = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 TIMEOUT_MS = 60_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.demo.kafka_tools import KafkaTools
+from bridge.demo.kafka_broker import KafkaTools
 
 RUNNER = Path(__file__).parent / "java" / "Tools.java"
 TIMEOUT_S = 540.0

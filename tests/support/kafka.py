@@ -14,9 +14,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from bridge.demo.kafka_broker import KafkaBroker, start_broker
+from bridge.demo.kafka_broker import KafkaBroker, KafkaTools, find_tools, start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
-from bridge.demo.kafka_tools import KafkaTools, find_tools
 
 CLUSTER_VARIABLE = "EPOCHBRIDGE_TEST_KAFKA"
 OLD_VERSION = "3.9.1"

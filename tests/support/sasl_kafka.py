@@ -13,9 +13,8 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
-from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports
+from bridge.demo.kafka_broker import HOST, KafkaBroker, find_tools, free_ports
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSettings
-from bridge.demo.kafka_tools import find_tools
 
 LISTENER = "SASL_PLAINTEXT"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import trio
 
+from bridge.demo.cluster import create_topics
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics
 from tests.support.casts import Wardrobe
 from tests.support.story_run import QUICK_SESSION_MS
 

@@ -9,9 +9,9 @@ from functools import partial
 
 import trio
 
+from bridge.demo.cluster import grow_topic
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
-from bridge.demo.fleet_topics import grow_topic
 from tests.support.casts import CASTS, KINDS, Wardrobe
 
 PARTITIONS = 7

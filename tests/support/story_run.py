@@ -8,11 +8,11 @@ from pathlib import Path
 
 import trio
 
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, read_committed
 from bridge.demo.judge import Verdict, judge
-from bridge.demo.report import verdict_lines
+from bridge.demo.screen import verdict_lines
 from tests.support.casts import Wardrobe
 from tests.support.stories import PARTITIONS, STORIES, Stage
 

@@ -13,9 +13,9 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import EVENTS, MEMBERS, REBALANCES, STALLS, Table
 from bridge.analytics.tables.store import Store
+from bridge.demo.judge import disturbances_in
 from bridge.demo.judge_evidence import Evidence, Step
 from bridge.demo.judge_ownership import Stretch, by_partition, stretches_of
-from bridge.demo.judge_steps import disturbances_in
 
 FOREVER_NS = 10**18
 NS_PER_US = 1_000

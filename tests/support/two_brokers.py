@@ -15,9 +15,8 @@ from confluent_kafka.cimpl import NewTopic
 from kafka import KafkaAdminClient
 from kafka.structs import TopicPartition as PlainTopicPartition
 
-from bridge.demo.kafka_broker import HOST, KafkaBroker, free_ports, fresh_cluster_id
+from bridge.demo.kafka_broker import HOST, KafkaBroker, find_tools, free_ports, fresh_cluster_id
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
-from bridge.demo.kafka_tools import find_tools
 
 ADMIN_TIMEOUT_S = 180.0
 POLL_S = 0.1

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import trio
 
+from bridge.demo.cluster import create_topics, grow_topic
 from bridge.demo.events import Partition
 from bridge.demo.events import Protocol as Speaks
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, Target
-from bridge.demo.fleet_topics import create_topics, grow_topic
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.schema.stamps import Event

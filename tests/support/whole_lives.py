@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import trio
 
+from bridge.demo.cluster import create_topics, grow_topic
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target
-from bridge.demo.fleet_topics import create_topics, grow_topic
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process

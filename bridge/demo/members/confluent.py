@@ -1,6 +1,4 @@
-"""A confluent-kafka (librdkafka) consumer as a member process, classic or KIP-848.
-It must not know the fleet or the judge.
-"""
+"""A confluent-kafka (librdkafka) consumer as a member process, classic or KIP-848."""
 
 import sys
 from collections.abc import Mapping
@@ -8,12 +6,10 @@ from importlib.metadata import version
 
 import confluent_kafka
 
-from bridge.demo.events import Partition, Protocol
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
-from bridge.demo.members.diary import Diary
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.events import Partition, Protocol, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
+from bridge.demo.members.recorder import Recorder
 
 RECORDS_PER_TURN = 2000
 POLL_S = 0.1
@@ -49,10 +45,10 @@ def consumer_settings(options: MemberOptions) -> dict[str, Setting]:
 
 
 class Member:
-    """The consumer and its diary; callbacks run inside poll and close, on the main thread."""
+    """The consumer and its recorder; callbacks run inside poll and close, on the main thread."""
 
-    def __init__(self, options: MemberOptions, diary: Diary) -> None:
-        self._diary = diary
+    def __init__(self, options: MemberOptions, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._consumer = confluent_kafka.Consumer({**consumer_settings(options), "error_cb": self._reported})
         self._consumer.subscribe(
             list(options.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
@@ -78,14 +74,14 @@ class Member:
         try:
             answers = self._consumer.commit(offsets=wanted, asynchronous=False)
         except confluent_kafka.KafkaException as error:
-            self._diary.fail(f"commit refused: {error}")
+            self._recorder.fail(f"commit refused: {error}")
             return
         for answer in answers:
             if answer.error is not None:
-                self._diary.fail(f"commit of {answer.topic}-{answer.partition} refused: {answer.error}")
+                self._recorder.fail(f"commit of {answer.topic}-{answer.partition} refused: {answer.error}")
         acknowledged = {_partition(answer): answer.offset for answer in answers if answer.error is None}
         if acknowledged:
-            self._diary.commit(acknowledged)
+            self._recorder.commit(acknowledged)
 
     def close(self) -> None:
         """Leave the group (a static classic member stays); the revoked callback runs inside."""
@@ -94,23 +90,23 @@ class Member:
     def _process(self, message: "confluent_kafka.Message[bytes, bytes]") -> None:
         error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
         if error is not None or topic is None or partition is None or offset is None:
-            self._diary.fail(f"poll returned an error: {error}")
+            self._recorder.fail(f"poll returned an error: {error}")
             return
-        self._diary.process(Partition(topic, partition), offset)
+        self._recorder.process(Partition(topic, partition), offset)
 
     def _assigned(self, _: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
-        self._diary.assign(map(_partition, partitions))
+        self._recorder.assign(map(_partition, partitions))
 
     def _revoked(self, _: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
         revoked = [_partition(partition) for partition in partitions]
-        self.commit(self._diary.revoke(revoked))
-        self._diary.release(revoked)
+        self.commit(self._recorder.revoke(revoked))
+        self._recorder.release(revoked)
 
     def _lost(self, _: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
-        self._diary.lose(map(_partition, partitions))
+        self._recorder.lose(map(_partition, partitions))
 
     def _reported(self, error: confluent_kafka.KafkaError) -> None:
-        self._diary.fail(f"librdkafka reported: {error}")
+        self._recorder.fail(f"librdkafka reported: {error}")
 
 
 def _partition(partition: confluent_kafka.TopicPartition) -> Partition:
@@ -121,15 +117,15 @@ def main(arguments: list[str]) -> None:
     """Run one member until SIGTERM."""
     options = parse_member_options(arguments)
     stop = StopSignal()
-    diary = Diary(options, EventWriter(sys.stdout), now_ns)
-    diary.start("confluent-kafka", f"{version('confluent-kafka')} (librdkafka {confluent_kafka.libversion()[0]})")
-    member = Member(options, diary)
+    recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
+    recorder.start("confluent-kafka", f"{version('confluent-kafka')} (librdkafka {confluent_kafka.libversion()[0]})")
+    member = Member(options, recorder)
     while not stop.is_set():
         member.take()
-        member.commit(diary.due_commit())
-    member.commit(diary.due_commit(now=True))
+        member.commit(recorder.due_commit())
+    member.commit(recorder.due_commit(now=True))
     member.close()
-    diary.end()
+    recorder.end()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""A kafka-python consumer as a member process, with any of its classic assignors.
-It must not know the fleet or the judge.
-"""
+"""A kafka-python consumer as a member process, with any of its classic assignors."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,12 +10,10 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaError
 
-from bridge.demo.events import Partition, Protocol
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
-from bridge.demo.members.diary import Diary
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.events import Partition, Protocol, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
+from bridge.demo.members.recorder import Recorder
 
 POLL_MS = 100
 CLOSE_MS = 5000
@@ -58,10 +54,10 @@ def consumer_settings(options: MemberOptions) -> dict[str, object]:
 
 
 class Member:
-    """The consumer and its diary; it is its own rebalance listener, whose callbacks run on the library's I/O thread."""
+    """The consumer and its recorder; it is its own rebalance listener, called on the library's I/O thread."""
 
-    def __init__(self, options: MemberOptions, diary: Diary) -> None:
-        self._diary = diary
+    def __init__(self, options: MemberOptions, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._consumer = kafka.KafkaConsumer(**consumer_settings(options))
         self._consumer.subscribe(topics=options.topics, listener=self)
 
@@ -70,11 +66,11 @@ class Member:
         try:
             polled = self._consumer.poll(timeout_ms=POLL_MS)
         except KafkaError as error:
-            self._diary.fail(f"poll raised {error!r}")
+            self._recorder.fail(f"poll raised {error!r}")
             return
         for partition, records in polled.items():
             for record in records:
-                self._diary.process(_partition(partition), record.offset)
+                self._recorder.process(_partition(partition), record.offset)
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Commit and wait; a refusal is written down, and the offsets come again with the next commit if still
@@ -85,9 +81,9 @@ class Member:
         try:
             self._consumer.commit(_wire_offsets(offsets))
         except KafkaError as error:
-            self._diary.fail(f"commit refused: {error!r}")
+            self._recorder.fail(f"commit refused: {error!r}")
             return
-        self._diary.commit(offsets)
+        self._recorder.commit(offsets)
 
     def close(self) -> None:
         """Leave the group (a static member stays); the revoked callback runs inside."""
@@ -95,27 +91,27 @@ class Member:
 
     async def on_partitions_assigned(self, partitions: Iterable[kafka.TopicPartition]) -> None:
         """kafka-python's callback: everything when eager, what is new when cooperative."""
-        self._diary.assign(map(_partition, partitions))
+        self._recorder.assign(map(_partition, partitions))
 
     async def on_partitions_revoked(self, partitions: Iterable[kafka.TopicPartition]) -> None:
         """kafka-python's callback; a blocking commit would deadlock its I/O thread, hence the awaited one."""
         revoked = [_partition(partition) for partition in partitions]
-        offsets = self._diary.revoke(revoked)
+        offsets = self._recorder.revoke(revoked)
         if offsets:
             await self._commit_in_callback(offsets)
-        self._diary.release(revoked)
+        self._recorder.release(revoked)
 
     async def on_partitions_lost(self, partitions: Iterable[kafka.TopicPartition]) -> None:
         """kafka-python's callback for partitions that the group has given away already."""
-        self._diary.lose(map(_partition, partitions))
+        self._recorder.lose(map(_partition, partitions))
 
     async def _commit_in_callback(self, offsets: Mapping[Partition, int]) -> None:
         try:
             await self._consumer.commit_async(_wire_offsets(offsets))
         except KafkaError as error:
-            self._diary.fail(f"commit in the revoked callback refused: {error!r}")
+            self._recorder.fail(f"commit in the revoked callback refused: {error!r}")
             return
-        self._diary.commit(offsets)
+        self._recorder.commit(offsets)
 
 
 kafka.AsyncConsumerRebalanceListener.register(Member)
@@ -137,15 +133,15 @@ def main(arguments: list[str]) -> None:
     """Run one member until SIGTERM."""
     options = parse_member_options(arguments)
     stop = StopSignal()
-    diary = Diary(options, EventWriter(sys.stdout), now_ns)
-    diary.start("kafka-python", kafka.__version__)
-    member = Member(options, diary)
+    recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
+    recorder.start("kafka-python", kafka.__version__)
+    member = Member(options, recorder)
     while not stop.is_set():
         member.take()
-        member.commit(diary.due_commit())
-    member.commit(diary.due_commit(now=True))
+        member.commit(recorder.due_commit())
+    member.commit(recorder.due_commit(now=True))
     member.close()
-    diary.end()
+    recorder.end()
 
 
 if __name__ == "__main__":

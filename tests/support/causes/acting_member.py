@@ -18,12 +18,11 @@ import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
+from bridge.demo.events import now_ns
+from bridge.demo.events_json import EventWriter
 from bridge.demo.members import confluent, kafka_python
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
-from bridge.demo.members.diary import Diary
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
+from bridge.demo.members.recorder import Recorder
 
 LOOK_S = 0.05
 
@@ -47,8 +46,8 @@ class Part:
 class ConfluentActor(confluent.Member):
     """librdkafka's member."""
 
-    def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
-        super().__init__(options, diary)
+    def __init__(self, options: MemberOptions, recorder: Recorder, part: Part) -> None:
+        super().__init__(options, recorder)
         self._part = part
         self._topics = list(options.topics)
 
@@ -82,8 +81,8 @@ def assign_late(wait_s: float, until: str) -> None:
 class KafkaPythonActor(kafka_python.Member):
     """kafka-python's member."""
 
-    def __init__(self, options: MemberOptions, diary: Diary, part: Part) -> None:
-        super().__init__(options, diary)
+    def __init__(self, options: MemberOptions, recorder: Recorder, part: Part) -> None:
+        super().__init__(options, recorder)
         assign_late(part.assign_s, part.assign_until)
         self._part = part
         self._topics = list(options.topics)
@@ -108,7 +107,7 @@ class KafkaPythonActor(kafka_python.Member):
 
 
 Actor = ConfluentActor | KafkaPythonActor
-LIBRARIES: Mapping[str, tuple[Callable[[MemberOptions, Diary, Part], Actor], str]] = {
+LIBRARIES: Mapping[str, tuple[Callable[[MemberOptions, Recorder, Part], Actor], str]] = {
     "confluent-kafka": (ConfluentActor, version("confluent-kafka")),
     "kafka-python": (KafkaPythonActor, kafka.__version__),
 }
@@ -147,19 +146,19 @@ def main(arguments: list[str]) -> None:
         nudged.set()
 
     signal.signal(signal.SIGUSR1, nudge)
-    diary = Diary(options, EventWriter(sys.stdout), now_ns)
+    recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
     make, library_version = LIBRARIES[part.library]
-    diary.start(part.library, library_version)
-    member = make(options, diary, part)
+    recorder.start(part.library, library_version)
+    member = make(options, recorder, part)
     while not stop.is_set():
         member.take()
-        member.commit(diary.due_commit())
+        member.commit(recorder.due_commit())
         if nudged.is_set():
             nudged.clear()
             member.act()
-    member.commit(diary.due_commit(now=True))
+    member.commit(recorder.due_commit(now=True))
     member.close()
-    diary.end()
+    recorder.end()
 
 
 if __name__ == "__main__":

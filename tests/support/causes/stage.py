@@ -13,10 +13,10 @@ import trio
 from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from bridge.admin.client import give_order
+from bridge.demo.cluster import create_topics, grow_topic
 from bridge.demo.events import Partition
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
-from bridge.demo.fleet_topics import create_topics, grow_topic
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
 from tests.support.bridge_process import BridgeProcess

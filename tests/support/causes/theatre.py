@@ -12,9 +12,9 @@ from pathlib import Path
 import trio
 from confluent_kafka import KafkaException
 
+from bridge.demo.cluster import create_topics
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import Target
-from bridge.demo.fleet_topics import create_topics
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.rebalances.stories import Rebalance

@@ -11,12 +11,10 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import KafkaError
 
-from bridge.demo.events import Partition, Protocol
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
-from bridge.demo.members.diary import Diary
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.events import Partition, Protocol, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
+from bridge.demo.members.recorder import Recorder
 
 POLL_MS = 100
 ASSIGNORS: Mapping[str, type] = {
@@ -49,11 +47,11 @@ def consumer_settings(options: MemberOptions) -> dict[str, object]:
 
 
 class Member:
-    """The consumer and its diary; it is its own rebalance listener, called by aiokafka's coordination task."""
+    """The consumer and its recorder; it is its own rebalance listener, called by aiokafka's coordination task."""
 
-    def __init__(self, options: MemberOptions, diary: Diary) -> None:
+    def __init__(self, options: MemberOptions, recorder: Recorder) -> None:
         self._topics = options.topics
-        self._diary = diary
+        self._recorder = recorder
         self._consumer = AIOKafkaConsumer(**consumer_settings(options))
         self._committing = asyncio.Lock()
 
@@ -67,16 +65,16 @@ class Member:
         try:
             polled = await self._consumer.getmany(timeout_ms=POLL_MS)
         except KafkaError as error:
-            self._diary.fail(f"getmany raised {error!r}")
+            self._recorder.fail(f"getmany raised {error!r}")
             return
         for partition, records in polled.items():
             for record in records:
-                self._diary.process(Partition(*partition), record.offset)
+                self._recorder.process(Partition(*partition), record.offset)
 
     async def commit_due(self, *, now: bool = False) -> None:
         """Commit what is due; the lock keeps commits of the two tasks in order."""
         async with self._committing:
-            await self._commit(self._diary.due_commit(now=now))
+            await self._commit(self._recorder.due_commit(now=now))
 
     async def close(self) -> None:
         """Leave the group; aiokafka calls no revoked callback here, so giving up ownership is written down first."""
@@ -86,15 +84,15 @@ class Member:
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """aiokafka's callback: the whole assignment."""
-        self._diary.assign(Partition(*partition) for partition in assigned)
+        self._recorder.assign(Partition(*partition) for partition in assigned)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """aiokafka's callback; it has none for lost partitions."""
         partitions = [Partition(*partition) for partition in revoked]
-        offsets = self._diary.revoke(partitions)
+        offsets = self._recorder.revoke(partitions)
         async with self._committing:
             await self._commit(offsets)
-        self._diary.release(partitions)
+        self._recorder.release(partitions)
 
     async def _commit(self, offsets: Mapping[Partition, int]) -> None:
         if not offsets:
@@ -102,9 +100,9 @@ class Member:
         try:
             await self._consumer.commit({TopicPartition(*partition): offset for partition, offset in offsets.items()})
         except KafkaError as error:
-            self._diary.fail(f"commit refused: {error!r}")
+            self._recorder.fail(f"commit refused: {error!r}")
             return
-        self._diary.commit(offsets)
+        self._recorder.commit(offsets)
 
 
 ConsumerRebalanceListener.register(Member)
@@ -114,15 +112,15 @@ ConsumerRebalanceListener.register(Member)
 async def run(options: MemberOptions) -> None:
     """Run one member until SIGTERM."""
     stop = StopSignal()
-    diary = Diary(options, EventWriter(sys.stdout), now_ns)
-    diary.start("aiokafka", version("aiokafka"))
-    member = Member(options, diary)
+    recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
+    recorder.start("aiokafka", version("aiokafka"))
+    member = Member(options, recorder)
     await member.start()
     while not stop.is_set():
         await member.take()
         await member.commit_due()
     await member.close()
-    diary.end()
+    recorder.end()
 
 
 if __name__ == "__main__":

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.demo.events import Protocol
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
-from bridge.demo.members.diary import Diary
-from bridge.demo.members.stop_signal import StopSignal
+from bridge.demo.events import Protocol, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
+from bridge.demo.members.recorder import Recorder
 
 LOOK_S = 0.05
 TRANSLATOR = (sys.executable, "-m", "tests.support.clients.java_translator")
@@ -79,8 +77,8 @@ def run(runtime: Runtime, options: MemberOptions) -> int:
     """Run one member until SIGTERM; 0 if Java's consumer closed in good order."""
     stop = StopSignal()
     writer = EventWriter(sys.stdout)
-    diary = Diary(options, writer, now_ns)
-    diary.start("java", runtime.library_version)
+    recorder = Recorder(options, writer, now_ns)
+    recorder.start("java", runtime.library_version)
     with tempfile.TemporaryDirectory() as directory:
         properties = Path(directory) / "consumer.properties"
         properties.write_text(consumer_properties(options))
@@ -91,9 +89,9 @@ def run(runtime: Runtime, options: MemberOptions) -> int:
             wait_for_end(child, stop)
         has_closed = translator.wait() == 0
     if not has_closed:
-        diary.fail(f"VerifiableConsumer ended with status {child.returncode} without closing")
+        recorder.fail(f"VerifiableConsumer ended with status {child.returncode} without closing")
         return 1
-    diary.end()
+    recorder.end()
     return 0
 
 

@@ -6,9 +6,8 @@ It runs in a session of its own, so that it still tells what Java said before bo
 import sys
 from collections.abc import Iterable
 
-from bridge.demo.events import Event, Failed, Mode
-from bridge.demo.events_clock import now_ns, wall_ms_to_now_ns
-from bridge.demo.events_writer import EventWriter
+from bridge.demo.events import Event, Failed, Mode, now_ns, wall_ms_to_now_ns
+from bridge.demo.events_json import EventWriter
 from tests.support.clients.java_events import events_of
 
 

@@ -18,7 +18,7 @@ from bridge.cli.main import run
 from bridge.cli.serve import WrongConfiguration, announce, read_config, with_code
 from bridge.config.configuration import GroupRule
 from bridge.config.faults import ConfigError, Fault, FaultCode
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from bridge.migration.route import Road
 
 WAIT_S = 90

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from bridge.demo.bridge_service import free_place
+from bridge.demo.services import free_place
 from bridge.journal.sqlite_file import FileSettings, open_file
 
 WAIT_S = 90

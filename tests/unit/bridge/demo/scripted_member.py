@@ -8,10 +8,9 @@ import signal
 import sys
 import time
 
-from bridge.demo.events import Assigned, Ended, Mode, Partition, Revoked, Started
-from bridge.demo.events_clock import now_ns
-from bridge.demo.events_writer import EventWriter
-from bridge.demo.members.arguments import parse_member_options
+from bridge.demo.events import Assigned, Ended, Mode, Partition, Revoked, Started, now_ns
+from bridge.demo.events_json import EventWriter
+from bridge.demo.members.process import parse_member_options
 
 cut = sys.argv.index("--")
 partitions = tuple(Partition("t", int(word)) for word in sys.argv[1:cut])

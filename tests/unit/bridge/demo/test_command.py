@@ -7,33 +7,33 @@ from click.testing import CliRunner
 
 from bridge.demo import command, run
 from bridge.demo.command import demo
-from bridge.demo.programme import Programme
+from bridge.demo.story import DemoOptions
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Programme]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[DemoOptions]:
     """What would have been run."""
-    programmes: list[Programme] = []
+    programmes: list[DemoOptions] = []
 
-    def remember(programme: Programme, json_file: object) -> int:
-        programmes.append(programme)
+    def remember(options: DemoOptions, json_file: object) -> int:
+        programmes.append(options)
         return 7
 
     monkeypatch.setattr(run, "run_demo", remember)
     return programmes
 
 
-def test_defaults_are_four_members_and_the_mock(asked: list[Programme]) -> None:
+def test_defaults_are_four_members_and_the_mock(asked: list[DemoOptions]) -> None:
     """The exit status is the run's."""
     assert CliRunner().invoke(demo, []).exit_code == 7
-    assert asked == [Programme(members=4, partitions=8, seconds=75.0, bootstrap=None, kafka=None, tui=True)]
+    assert asked == [DemoOptions(members=4, partitions=8, seconds=75.0, bootstrap=None, kafka=None, tui=True)]
 
 
-def test_options_reach_the_run(asked: list[Programme]) -> None:
+def test_options_reach_the_run(asked: list[DemoOptions]) -> None:
     """All of them."""
     words = ["--members", "3", "--partitions", "5", "--seconds", "0", "--no-tui", "--bootstrap", "a:1,b:2"]
     CliRunner().invoke(demo, [*words, "--events", "e", "--group", "g"])
-    wanted = Programme(
+    wanted = DemoOptions(
         members=3, partitions=5, seconds=0.0, bootstrap="a:1,b:2", kafka=None, tui=False, events="e", group="g"
     )
     assert asked == [wanted]
@@ -53,7 +53,7 @@ def test_options_reach_the_run(asked: list[Programme]) -> None:
         (["--json", "/nowhere/at/all.json"], "/nowhere/at/all.json"),
     ],
 )
-def test_wrong_use_ends_with_status_2(words: list[str], said: str, asked: list[Programme]) -> None:
+def test_wrong_use_ends_with_status_2(words: list[str], said: str, asked: list[DemoOptions]) -> None:
     """Before anything is started, with what was wrong."""
     answer = CliRunner().invoke(demo, words)
     assert (answer.exit_code, asked) == (2, [])

@@ -11,7 +11,7 @@ from bridge.demo.fleet_specs import (
     member_command,
     producer_command,
 )
-from bridge.demo.members.arguments import MemberOptions, parse_member_options
+from bridge.demo.members.process import MemberOptions, parse_member_options
 from bridge.demo.producer import ProducerOptions, parse_producer_options
 
 TARGET = Target(bootstrap="127.0.0.1:9092", group="g", topics=("a", "b"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridge.demo import kafka_jars as jars_module
+from bridge.demo.errors import KafkaLaunchError
 from bridge.demo.kafka_jars import (
     Coordinate,
     cache_directory,
@@ -21,7 +22,6 @@ from bridge.demo.kafka_jars import (
     resolve,
     resolve_with_maven,
 )
-from bridge.demo.kafka_launch_error import KafkaLaunchError
 
 HOME = Path("/home/anyone")
 MAVEN_NAMESPACE = "{http://maven.apache.org/POM/4.0.0}"

@@ -1,7 +1,7 @@
 """The confluent-kafka member's settings. It must not know the fleet; the member itself is run end to end."""
 
-from bridge.demo.members.arguments import parse_member_options
 from bridge.demo.members.confluent import consumer_settings
+from bridge.demo.members.process import parse_member_options
 
 NEEDED = ("--bootstrap", "h:1", "--group", "g", "--topic", "t", "--name", "n")
 TIMEOUTS = ("--session-timeout-ms", "6000", "--heartbeat-interval-ms", "400")

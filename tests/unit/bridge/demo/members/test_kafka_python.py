@@ -3,8 +3,8 @@
 import pytest
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
-from bridge.demo.members.arguments import parse_member_options
 from bridge.demo.members.kafka_python import consumer_settings
+from bridge.demo.members.process import parse_member_options
 
 NEEDED = ("--bootstrap", "h:1,h:2", "--group", "g", "--topic", "t", "--name", "n")
 
