@@ -1,6 +1,6 @@
 """A client of the classic protocol as it is played: it joins, syncs, hears of a rebalance by heartbeat, joins again.
 
-It must not know what the record says of it. Heartbeats that could change nothing are not played.
+Heartbeats that could change nothing are not played.
 """
 
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from bridge.engine.classic.group import session_key
 from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
-from bridge.whatif.coordinator import Asking, Reply, Request
+from bridge.whatif.coordinator import ClientCommand, Reply, Request
 from bridge.whatif.inputs import Client
-from bridge.whatif.leading import lead
-from bridge.whatif.stage import Stage
+from bridge.whatif.leader import assign_as_leader
+from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.classic import (
     Heartbeat,
@@ -42,7 +42,7 @@ NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
+class ClassicClientSettings:
     """How classic clients are set up; `session_ms` None is each one's own, `assignor` "" what each one offers."""
 
     heartbeat_ms: int
@@ -54,11 +54,11 @@ class Habits:
 class ClassicClient:
     """One member."""
 
-    def __init__(self, client: Client, stage: Stage, habits: Habits) -> None:
+    def __init__(self, client: Client, group: PlayedGroup, settings: ClassicClientSettings) -> None:
         self.client = client
-        self._stage, self._habits = stage, habits
-        self._interval_us = habits.heartbeat_ms * 1_000
-        self._fresh_id = stage.fresh_id(client)
+        self._group, self._settings = group, settings
+        self._interval_us = settings.heartbeat_ms * 1_000
+        self._fresh_id = group.fresh_id(client)
         self._member_id = MemberId(f"{client.instance_id or client.identity.client_id}-{self._fresh_id}")
         self._said_id = NO_MEMBER_ID
         self._generation = -1
@@ -67,7 +67,7 @@ class ClassicClient:
         self._is_gone = False
         self._is_stable = False
         self._beat_us = 0
-        self._began_us = stage.now_us
+        self._began_us = group.now_us
         self._planned_us: int | None = None
 
     # ------------------------------------------------------------------ what happens to it
@@ -79,11 +79,11 @@ class ClassicClient:
 
     def joining(self) -> Request:
         """Its first request, and each one after it was called to join."""
-        self._stage.coordinator.living.add(self._member_id)
+        self._group.coordinator.living.add(self._member_id)
         self._is_stable = False
         subscription = self._subscription()
         request = JoinGroup(
-            group_id=self._stage.group_id,
+            group_id=self._group.group_id,
             member_id=self._said_id,
             instance_id=self.client.instance_id,
             protocol_type=PROTOCOL_TYPE,
@@ -103,13 +103,13 @@ class ClassicClient:
     def leave(self) -> None:
         """It leaves for good."""
         self._is_gone = True
-        self._stage.coordinator.living.discard(self._member_id)
+        self._group.coordinator.living.discard(self._member_id)
         if not self._said_id and self.client.instance_id is None:
             # Nobody has told it who it is: all it can do is hang up.
-            self._stage.coordinator.lost(self._connection, self._stage.now_us)
+            self._group.coordinator.lost(self._connection, self._group.now_us)
             return
         leaving = LeavingMember(member_id=self._said_id, instance_id=self.client.instance_id)
-        request = LeaveGroup(group_id=self._stage.group_id, members=(leaving,))
+        request = LeaveGroup(group_id=self._group.group_id, members=(leaving,))
         ref = self._ref()
         self._send(request, ClassicLeave(ref, request))
 
@@ -120,31 +120,31 @@ class ClassicClient:
     def fall_silent(self) -> None:
         """Its last sign of life was now."""
         self._is_gone = True
-        at_ms = self._stage.now_us // 1_000 + self._session_ms
-        self._stage.coordinator.expire_at(session_key(self._stage.group_id, self._member_id), at_ms)
-        self._stage.coordinator.lost(self._connection, self._stage.now_us)
+        at_ms = self._group.now_us // 1_000 + self._session_ms
+        self._group.coordinator.expire_at(session_key(self._group.group_id, self._member_id), at_ms)
+        self._group.coordinator.lost(self._connection, self._group.now_us)
 
     def see_topics(self) -> None:
         """Topics are other than before: who leads the group finds out with its next look at the metadata."""
-        age_us = self._habits.metadata_age_ms * 1_000
-        looks = (self._stage.now_us - self._began_us) // age_us + 1
-        self._stage.timeline.at(self._began_us + looks * age_us, self._look)
+        age_us = self._settings.metadata_age_ms * 1_000
+        looks = (self._group.now_us - self._began_us) // age_us + 1
+        self._group.timeline.at(self._began_us + looks * age_us, self._look)
 
-    def stir(self) -> None:
+    def expect_news(self) -> None:
         """Its next heartbeat may bring news."""
-        group = self._stage.coordinator.shard.classic_groups.get(self._stage.group_id)
+        group = self._group.coordinator.shard.classic_groups.get(self._group.group_id)
         is_called = group is not None and group.phase is Phase.PREPARING_REBALANCE
         if not is_called or not self._is_stable or self._is_gone or self._planned_us is not None:
             return
-        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._stage.now_us)
-        self._stage.timeline.at(at_us, lambda: self._tick(at_us))
+        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._group.now_us)
+        self._group.timeline.at(at_us, lambda: self._tick(at_us))
 
     # ------------------------------------------------------------------ what it does
 
     @property
     def _assignors(self) -> tuple[str, ...]:
-        if self._habits.assignor:
-            return (self._habits.assignor,)
+        if self._settings.assignor:
+            return (self._settings.assignor,)
         return self.client.assignors if self.client.is_classic and self.client.assignors else USUAL_ASSIGNORS
 
     @property
@@ -153,30 +153,30 @@ class ClassicClient:
 
     @property
     def _session_ms(self) -> int:
-        return self._habits.session_ms or self.client.session_ms
+        return self._settings.session_ms or self.client.session_ms
 
     @property
     def _connection(self) -> int:
-        return self._stage.connection(self._member_id)
+        return self._group.connection(self._member_id)
 
     def _subscription(self) -> bytes:
         owned = NO_PARTITIONS if self._is_eager else self._owned
         return encode_subscription(Subscription(version=1, topics=self.client.topics, owned=owned))
 
     def _ref(self) -> RequestRef:
-        return self._stage.coordinator.ref(self._connection)
+        return self._group.coordinator.ref(self._connection)
 
-    def _to(self, request: GroupRequest, command: Asking) -> Request:
-        self._beat_us, self._planned_us = self._stage.now_us, None
+    def _to(self, request: GroupRequest, command: ClientCommand) -> Request:
+        self._beat_us, self._planned_us = self._group.now_us, None
         return Request(self.client.identity, request, command, self._hear)
 
-    def _send(self, request: GroupRequest, command: Asking) -> None:
-        self._stage.coordinator.ask([self._to(request, command)], self._stage.now_us)
+    def _send(self, request: GroupRequest, command: ClientCommand) -> None:
+        self._group.coordinator.ask([self._to(request, command)], self._group.now_us)
 
     def _tick(self, at_us: int) -> None:
         if self._planned_us != at_us or self._is_gone or not self._is_stable:
             return
-        request = Heartbeat(self._stage.group_id, self._generation, self._said_id, self.client.instance_id)
+        request = Heartbeat(self._group.group_id, self._generation, self._said_id, self.client.instance_id)
         ref = self._ref()
         self._send(request, ClassicHeartbeat(ref, request))
 
@@ -193,7 +193,7 @@ class ClassicClient:
             case SyncGroupReply(error=ErrorCode.NONE):
                 self._synced(decode_assignment(reply.assignment).partitions)
             case HeartbeatReply(error=ErrorCode.NONE):
-                self.stir()
+                self.expect_news()
             case JoinGroupReply(error=ErrorCode.MEMBER_ID_REQUIRED):
                 self._said_id = reply.member_id
                 self._join_in(0)
@@ -210,29 +210,29 @@ class ClassicClient:
         """Join again, when what it must not keep is given up."""
         gives_up = bool(self._owned) and self._is_eager
         self._is_stable = False
-        self._join_in(self._stage.pace(self.client.member_id).revoke_us if gives_up else 0)
+        self._join_in(self._group.reaction(self.client.member_id).revoke_us if gives_up else 0)
 
     def _join_in(self, wait_us: int) -> None:
-        self._stage.timeline.at(self._stage.now_us + wait_us, self._join)
+        self._group.timeline.at(self._group.now_us + wait_us, self._join)
 
     def _join(self) -> None:
         if self._is_gone:
             return
         if self._is_eager:
             self._owned = NO_PARTITIONS
-        self._stage.coordinator.ask([self.joining()], self._stage.now_us)
+        self._group.coordinator.ask([self.joining()], self._group.now_us)
 
     def _joined(self, reply: JoinGroupReply) -> None:
         self._said_id, self._generation = reply.member_id, reply.generation
         self._is_leader = reply.leader == reply.member_id
         assignments: tuple[MemberAssignment, ...] = ()
         if self._is_leader:
-            stage = self._stage
-            stage.shares = lead(reply.protocol_name or "", reply.members, stage.counts, stage.shares)
-            shares = stage.shares.items()
+            group = self._group
+            group.shares = assign_as_leader(reply.protocol_name or "", reply.members, group.counts, group.shares)
+            shares = group.shares.items()
             assignments = tuple(MemberAssignment(name, encode_assignment(share)) for name, share in shares)
         request = SyncGroup(
-            group_id=self._stage.group_id,
+            group_id=self._group.group_id,
             generation=reply.generation,
             member_id=reply.member_id,
             instance_id=self.client.instance_id,
@@ -240,7 +240,7 @@ class ClassicClient:
             protocol_name=reply.protocol_name,
             assignments=assignments,
         )
-        self._stage.timeline.at(self._stage.now_us, lambda: self._sync(request))
+        self._group.timeline.at(self._group.now_us, lambda: self._sync(request))
 
     def _sync(self, request: SyncGroup) -> None:
         if not self._is_gone:
@@ -249,17 +249,17 @@ class ClassicClient:
 
     def _synced(self, assigned: frozenset[TopicPartition]) -> None:
         gained, lost = assigned - self._owned, self._owned - assigned
-        pace, now_us = self._stage.pace(self.client.member_id), self._stage.now_us
+        reaction, now_us = self._group.reaction(self.client.member_id), self._group.now_us
         self._owned, self._is_stable = assigned, True
         if gained:
-            self._stage.timeline.at(now_us + pace.fetch_us, lambda: self._fetch(gained))
+            self._group.timeline.at(now_us + reaction.fetch_us, lambda: self._fetch(gained))
         if lost:
             # Only a cooperative member still has something to give up here; then it joins once more (KIP-429).
             self._is_stable = False
-            self._join_in(pace.revoke_us)
+            self._join_in(reaction.revoke_us)
         else:
-            self.stir()
+            self.expect_news()
 
     def _fetch(self, gained: frozenset[TopicPartition]) -> None:
         if not self._is_gone:
-            self._stage.coordinator.fetched(self.client.identity, gained & self._owned, self._stage.now_us)
+            self._group.coordinator.fetched(self.client.identity, gained & self._owned, self._group.now_us)

@@ -1,7 +1,4 @@
-"""A record beside its play: what each rebalance became, and what of the record could not be played.
-
-It must not know how a comparison is told, nor where the events come from.
-"""
+"""A record beside its play: what each rebalance became, and what of the record could not be played."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +8,8 @@ from bridge.whatif.configuration import Configuration
 from bridge.whatif.history import Unknown, read_history
 from bridge.whatif.links import link
 from bridge.whatif.measures import Measured, measure
-from bridge.whatif.moments import Moment, line_up
 from bridge.whatif.play import Prediction, predict
+from bridge.whatif.timed_events import TimedEvent, on_one_timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ def compare(group_id: str, events: Sequence[Event], configuration: Configuration
     if isinstance(history, Unknown):
         return Comparison(set_aside=history.rebalances, reason=history.reason)
     prediction = predict(history, configuration)
-    of_group = [moment for moment in line_up(events) if moment.group_id and moment.at_us >= history.begins_us]
+    of_group = [moment for moment in on_one_timeline(events) if moment.group_id and moment.at_us >= history.begins_us]
     recorded, predicted = _side(of_group), _side(_moments(prediction))
     links: dict[str, list[str]] = {}
     new: list[Became] = []
@@ -72,11 +69,11 @@ def compare(group_id: str, events: Sequence[Event], configuration: Configuration
     )
 
 
-def _moments(prediction: Prediction) -> list[Moment]:
-    return [moment for moment in line_up(prediction.events) if moment.group_id]
+def _moments(prediction: Prediction) -> list[TimedEvent]:
+    return [moment for moment in on_one_timeline(prediction.events) if moment.group_id]
 
 
-def _side(moments: Sequence[Moment]) -> _Side:
+def _side(moments: Sequence[TimedEvent]) -> _Side:
     return _Side({one.rebalance_id: one for one in measure(moments)})
 
 

@@ -1,7 +1,4 @@
-"""What the recorded groups are to be played under: the protocol, and settings by Kafka's and the bridge's names.
-
-It must not know what the settings do.
-"""
+"""What the recorded groups are to be played under: the protocol, and settings by Kafka's and the bridge's names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,7 @@
 """A client of the new protocol as it is played: it heartbeats each interval, gives up what it is told to, and says so.
 
-It must not know what the record says of it. Heartbeats that could change nothing are not played: the coordinator keeps
-the sessions of those who live, and says when a heartbeat would bring news.
+Heartbeats that could change nothing are not played: the coordinator keeps the sessions of those who live, and says when
+a heartbeat would bring news.
 """
 
 from bridge.engine.commands import MemberHeartbeat, Speaks
@@ -9,7 +9,7 @@ from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.queries import has_news
 from bridge.whatif.coordinator import Reply, Request
 from bridge.whatif.inputs import Client
-from bridge.whatif.stage import Stage
+from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -21,9 +21,9 @@ _FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
 class ConsumerClient:
     """One member."""
 
-    def __init__(self, client: Client, stage: Stage, heartbeat_ms: int) -> None:
+    def __init__(self, client: Client, group: PlayedGroup, heartbeat_ms: int) -> None:
         self.client = client
-        self._stage = stage
+        self._group = group
         self._interval_us = heartbeat_ms * 1_000
         self._epoch = JOIN_EPOCH
         self._owned: frozenset[TopicIdPartition] = frozenset()
@@ -42,15 +42,15 @@ class ConsumerClient:
 
     def joining(self) -> Request:
         """Its first request, or the first after it was fenced."""
-        self._stage.want(self.client.pattern)
-        self._stage.coordinator.living.add(self.client.member_id)
+        self._group.want(self.client.pattern)
+        self._group.coordinator.living.add(self.client.member_id)
         self._epoch, self._owned = JOIN_EPOCH, frozenset()
         return self._request(self._full(JOIN_EPOCH))
 
     def change(self, client: Client) -> None:
         """It wants something else from now on."""
         self.client = client
-        self._stage.want(client.pattern)
+        self._group.want(client.pattern)
         self._send(self._full(self._epoch))
 
     def leave(self) -> None:
@@ -62,26 +62,26 @@ class ConsumerClient:
         """It leaves its static seat for a while; the seat is kept for a session timeout."""
         self._is_gone = True
         self._farewell(STATIC_LEAVE_EPOCH)
-        self._expire(self._stage.now_us)
+        self._expire(self._group.now_us)
 
     def fall_silent(self) -> None:
         """Its last heartbeat was now; until the next one was due it may have fetched."""
         self._is_gone = True
-        self._fetches_until_us = self._stage.now_us + self._interval_us
-        self._expire(self._stage.now_us)
-        self._stage.coordinator.lost(self._stage.connection(self.client.member_id), self._stage.now_us)
+        self._fetches_until_us = self._group.now_us + self._interval_us
+        self._expire(self._group.now_us)
+        self._group.coordinator.lost(self._group.connection(self.client.member_id), self._group.now_us)
 
     def see_topics(self) -> None:
         """Topics are other than before: that is the coordinator's business."""
 
-    def stir(self) -> None:
+    def expect_news(self) -> None:
         """Its next heartbeat may bring news."""
         if self._is_gone or self._is_busy or self._planned_us is not None:
             return
-        if not has_news(self._stage.coordinator.shard, self._stage.group_id, self.client.member_id):
+        if not has_news(self._group.coordinator.shard, self._group.group_id, self.client.member_id):
             return
-        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._stage.now_us)
-        self._stage.timeline.at(at_us, lambda: self._tick(at_us))
+        at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._group.now_us)
+        self._group.timeline.at(at_us, lambda: self._tick(at_us))
 
     # ------------------------------------------------------------------ what it does
 
@@ -92,13 +92,13 @@ class ConsumerClient:
 
     def _plain(self) -> ConsumerGroupHeartbeat:
         return ConsumerGroupHeartbeat(
-            group_id=self._stage.group_id, member_id=self.client.member_id, member_epoch=self._epoch
+            group_id=self._group.group_id, member_id=self.client.member_id, member_epoch=self._epoch
         )
 
     def _full(self, epoch: int) -> ConsumerGroupHeartbeat:
         client = self.client
         return ConsumerGroupHeartbeat(
-            group_id=self._stage.group_id,
+            group_id=self._group.group_id,
             member_id=client.member_id,
             member_epoch=epoch,
             instance_id=client.instance_id,
@@ -106,19 +106,19 @@ class ConsumerClient:
             rebalance_timeout_ms=client.rebalance_ms,
             subscribed_topic_names=() if client.pattern is not None else client.topics,
             subscribed_topic_regex=client.pattern,
-            server_assignor=self._wished_assignor(),
+            server_assignor=self._wanted_assignor(),
             owned=self._owned,
         )
 
-    def _wished_assignor(self) -> str | None:
+    def _wanted_assignor(self) -> str | None:
         """What it asks for by itself; a classic client's assignors are nothing that a coordinator knows."""
-        wished = () if self.client.is_classic else self.client.assignors
-        return next((name for name in wished if name in self._stage.coordinator.shard.assignors), None)
+        wanted = () if self.client.is_classic else self.client.assignors
+        return next((name for name in wanted if name in self._group.coordinator.shard.assignors), None)
 
     def _farewell(self, epoch: int) -> None:
-        self._stage.coordinator.living.discard(self.client.member_id)
+        self._group.coordinator.living.discard(self.client.member_id)
         request = ConsumerGroupHeartbeat(
-            group_id=self._stage.group_id,
+            group_id=self._group.group_id,
             member_id=self.client.member_id,
             member_epoch=epoch,
             instance_id=self.client.instance_id,
@@ -126,8 +126,8 @@ class ConsumerClient:
         self._send(request)
 
     def _request(self, request: ConsumerGroupHeartbeat) -> Request:
-        self._beat_us, self._planned_us = self._stage.now_us, None
-        ref = self._stage.coordinator.ref(self._stage.connection(self.client.member_id))
+        self._beat_us, self._planned_us = self._group.now_us, None
+        ref = self._group.coordinator.ref(self._group.connection(self.client.member_id))
         command = MemberHeartbeat(
             ref=ref,
             request=request,
@@ -138,15 +138,15 @@ class ConsumerClient:
         return Request(self.client.identity, request, command, self._hear)
 
     def _send(self, request: ConsumerGroupHeartbeat) -> None:
-        self._stage.coordinator.ask([self._request(request)], self._stage.now_us)
+        self._group.coordinator.ask([self._request(request)], self._group.now_us)
 
     def _hear(self, reply: Reply) -> None:
         if self._is_gone or not isinstance(reply, ConsumerGroupHeartbeatReply):
             return
         if reply.error in _FENCED:
-            self._stage.timeline.at(self._stage.now_us, self._rejoin)
+            self._group.timeline.at(self._group.now_us, self._rejoin)
         elif reply.error is ErrorCode.UNRELEASED_INSTANCE_ID:
-            self._stage.timeline.at(self._stage.now_us + self._interval_us, self._rejoin)
+            self._group.timeline.at(self._group.now_us + self._interval_us, self._rejoin)
         elif reply.error is not ErrorCode.NONE:
             self._is_gone = True
         else:
@@ -156,18 +156,18 @@ class ConsumerClient:
 
     def _rejoin(self) -> None:
         if not self._is_gone:
-            self._stage.coordinator.ask([self.joining()], self._stage.now_us)
+            self._group.coordinator.ask([self.joining()], self._group.now_us)
 
     def _move(self, assignment: frozenset[TopicIdPartition]) -> None:
         """Give up what is gone, then say so; fetch from what is new."""
-        now_us, pace = self._stage.now_us, self._stage.pace(self.client.member_id)
+        now_us, reaction = self._group.now_us, self._group.reaction(self.client.member_id)
         gained, lost = assignment - self._owned, self._owned - assignment
-        moved_us = now_us + (pace.revoke_us if lost else 0)
+        moved_us = now_us + (reaction.revoke_us if lost else 0)
         if gained or lost:
             self._is_busy = True
-            self._stage.timeline.at(moved_us, lambda: self._moved(assignment))
+            self._group.timeline.at(moved_us, lambda: self._moved(assignment))
         if gained:
-            self._stage.timeline.at(moved_us + pace.fetch_us, lambda: self._fetch(gained))
+            self._group.timeline.at(moved_us + reaction.fetch_us, lambda: self._fetch(gained))
 
     def _moved(self, assignment: frozenset[TopicIdPartition]) -> None:
         if self._is_gone:
@@ -175,7 +175,7 @@ class ConsumerClient:
         self._is_busy, self._owned = False, assignment
         self._send(
             ConsumerGroupHeartbeat(
-                group_id=self._stage.group_id,
+                group_id=self._group.group_id,
                 member_id=self.client.member_id,
                 member_epoch=self._epoch,
                 owned=assignment,
@@ -184,12 +184,12 @@ class ConsumerClient:
 
     def _fetch(self, gained: frozenset[TopicIdPartition]) -> None:
         until_us = self._fetches_until_us
-        if not self._is_gone or (until_us is not None and self._stage.now_us < until_us):
-            fetched = self._stage.named(gained & self._owned)
-            self._stage.coordinator.fetched(self.client.identity, fetched, self._stage.now_us)
+        if not self._is_gone or (until_us is not None and self._group.now_us < until_us):
+            fetched = self._group.named(gained & self._owned)
+            self._group.coordinator.fetched(self.client.identity, fetched, self._group.now_us)
 
     def _expire(self, at_us: int) -> None:
-        coordinator = self._stage.coordinator
-        key = DeadlineKey(DeadlineKind.SESSION, self._stage.group_id, self.client.member_id)
+        coordinator = self._group.coordinator
+        key = DeadlineKey(DeadlineKind.SESSION, self._group.group_id, self.client.member_id)
         session_ms = coordinator.shard.settings.group_consumer_session_timeout_ms
         coordinator.expire_at(key, at_us // 1_000 + session_ms)

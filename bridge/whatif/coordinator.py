@@ -1,7 +1,4 @@
-"""The pure engine with the bridge's own follower at its side: what it decides is told as the event log would tell it.
-
-It must not know clients, nor why something is asked.
-"""
+"""The pure engine with the bridge's own follower at its side: what it decides is logged as a bridge would."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +36,7 @@ FAR_MS = 2**62
 """Later than anything: the session of a member that lives."""
 SESSIONS = frozenset((DeadlineKind.SESSION, DeadlineKind.CLASSIC_SESSION))
 Reply = ClassicReply | ConsumerGroupHeartbeatReply
-Asking = MemberHeartbeat | ClassicJoin | ClassicSync | ClassicHeartbeat | ClassicLeave
+ClientCommand = MemberHeartbeat | ClassicJoin | ClassicSync | ClassicHeartbeat | ClassicLeave
 """Commands that a client's request is."""
 OnReply = Callable[[Reply], None]
 
@@ -71,7 +68,7 @@ class Request:
 
     identity: ClientIdentity
     request: GroupRequest
-    command: Asking
+    command: ClientCommand
     on_reply: OnReply
 
 

@@ -1,10 +1,8 @@
-"""Reads out of a group's events what was given to it from outside, from the first moment at which all is known of it.
+"""Reads out of a group's events what came to it from outside, from the first moment at which all is known of it."""
 
-It must not know the engine, nor what is asked of the history.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
 
 from bridge.telemetry.schema.facts import (
     GroupConverted,
@@ -14,24 +12,83 @@ from bridge.telemetry.schema.facts import (
     MemberJoined,
     MemberLeft,
     MemberSubscribed,
+    PartitionsAssigned,
+    PartitionsFetched,
+    PhaseBegan,
+    PhaseEnded,
     RebalanceBegan,
     RebalanceExplained,
 )
 from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Departure, Protocol
-from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, Recorded, Vacated
-from bridge.whatif.moments import (
-    Moment,
+from bridge.telemetry.schema.terms import Departure, Phase, Protocol
+from bridge.whatif.inputs import (
+    Came,
+    Changed,
+    Client,
+    FellSilent,
+    History,
+    Input,
+    Left,
+    ReactionTimes,
+    Recorded,
+    Vacated,
+)
+from bridge.whatif.timed_events import (
+    TimedEvent,
     first_known,
     introduces,
     introductions,
-    last_words,
-    line_up,
+    last_mentions,
     older_members,
+    on_one_timeline,
 )
-from bridge.whatif.paces import paces
 from bridge.whatif.topics import follow_topics
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
+
+USUAL_REACTION = ReactionTimes(revoke_us=20_000, fetch_us=20_000)
+"""Of a group whose record shows neither."""
+Times = dict[MemberId, list[int]]
+
+
+def reactions(moments: Iterable[TimedEvent]) -> tuple[ReactionTimes, Mapping[MemberId, ReactionTimes]]:
+    """The median reaction of the group, and each member's own where the record has some times of it.
+
+    To give up lasts from being told to the acknowledgement, to fetch from the assignment of a partition to the first
+    Fetch that names it.
+    """
+    revoked, fetched = Times(), Times()
+    told: dict[MemberId, int] = {}
+    given: dict[tuple[MemberId, str], int] = {}
+    for moment in moments:
+        match moment.fact:
+            case PhaseBegan(phase=Phase.REVOKING, member_id=name):
+                told[MemberId(name)] = moment.at_us
+            case PhaseEnded(phase=Phase.REVOKING, member_id=name) if name in told:
+                revoked.setdefault(MemberId(name), []).append(moment.at_us - told.pop(MemberId(name)))
+            case PartitionsAssigned(member_id=name, partitions=partitions):
+                given |= dict.fromkeys(((MemberId(name), partition) for partition in partitions), moment.at_us)
+            case PartitionsFetched(member_id=name, partitions=partitions):
+                keys = ((MemberId(name), partition) for partition in partitions)
+                took = [moment.at_us - given.pop(key) for key in keys if key in given]
+                fetched.setdefault(MemberId(name), []).extend(took)
+            case _:
+                pass
+    group = ReactionTimes(
+        revoke_us=_all(revoked, USUAL_REACTION.revoke_us), fetch_us=_all(fetched, USUAL_REACTION.fetch_us)
+    )
+    return group, {
+        member_id: ReactionTimes(
+            revoke_us=median_low(revoked.get(member_id) or (group.revoke_us,)),
+            fetch_us=median_low(fetched.get(member_id) or (group.fetch_us,)),
+        )
+        for member_id in (revoked | fetched)
+    }
+
+
+def _all(times: Times, usual_us: int) -> int:
+    known = [each for one in times.values() for each in one]
+    return median_low(known) if known else usual_us
+
 
 BEGINS_IN_THE_MIDDLE = "history-begins-in-the-middle"
 WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
@@ -50,7 +107,7 @@ class Unknown:
 
 def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
     """What happened to one group; `events` are its own and those that concern no group, in the order of the log."""
-    moments = line_up(events)
+    moments = on_one_timeline(events)
     start = first_known(moments)
     later = [moment for moment in moments[start:] if moment.group_id]
     if not later:
@@ -58,7 +115,7 @@ def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
     walk = Walk(moments, start)
     topics, topic_changes = follow_topics(moments, moments.index(later[0]))
     inputs: list[Input] = [*walk.inputs(), *topic_changes]
-    pace, own = paces(moments)
+    reaction, own = reactions(moments)
     return History(
         group_id=GroupId(group_id),
         begins_us=min(moment.at_us for moment in later),
@@ -66,8 +123,8 @@ def read_history(group_id: str, events: Sequence[Event]) -> History | Unknown:
         founders=tuple(walk.founders.values()),
         inputs=tuple(sorted(inputs, key=lambda one: one.at_us)),
         recorded=_recorded(later),
-        pace=pace,
-        paces=own,
+        reaction=reaction,
+        reactions=own,
         is_classic=_is_classic(later),
         set_aside=len(_recorded(moments[:start])),
     )
@@ -97,7 +154,7 @@ def client_of(fact: MemberInputs) -> Client:
 class Walk:
     """One walk through the moments of a group: who is there, and what happens to them from the place `start` on."""
 
-    def __init__(self, moments: Sequence[Moment], start: int) -> None:
+    def __init__(self, moments: Sequence[TimedEvent], start: int) -> None:
         self.founders: dict[MemberId, Client] = {}
         """Members that were there at `start`."""
         self._moments, self._start = moments, start
@@ -109,7 +166,7 @@ class Walk:
     def inputs(self) -> list[Input]:
         """What happened from `start` on; to be called once."""
         found: list[Input] = []
-        last = last_words(self._moments)
+        last = last_mentions(self._moments)
         boot = self._moments[0].event.stamp.boot
         for place, moment in enumerate(self._moments):
             if place == self._start:
@@ -123,7 +180,7 @@ class Walk:
                 found += new
         return found
 
-    def _take(self, moment: Moment) -> Iterator[Input]:
+    def _take(self, moment: TimedEvent) -> Iterator[Input]:
         fact, event_id = moment.fact, moment.event.stamp.event_id
         if isinstance(fact, MemberJoined) and introduces(fact):
             client = client_of(fact)
@@ -142,7 +199,7 @@ class Walk:
         elif isinstance(fact, MemberLeft):
             yield from self._leave(moment, fact)
 
-    def _leave(self, moment: Moment, fact: MemberLeft) -> Iterator[Input]:
+    def _leave(self, moment: TimedEvent, fact: MemberLeft) -> Iterator[Input]:
         member_id, event_id = MemberId(fact.member_id), moment.event.stamp.event_id
         client = self._present.pop(member_id, None)
         if client is None or fact.departure in FOLLOWS:
@@ -160,14 +217,14 @@ class Walk:
             at_us = expired_us - client.session_ms * 1_000
             yield FellSilent(at_us=at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
 
-    def _forgotten(self, moment: Moment, member_ids: set[MemberId]) -> Iterator[Input]:
+    def _forgotten(self, moment: TimedEvent, member_ids: set[MemberId]) -> Iterator[Input]:
         """Members of an earlier run that the group goes on without: the bridge had forgotten them."""
         for member_id in sorted(member_ids):
             del self._present[member_id]
             yield Left(at_us=moment.at_us, event_id=moment.event.stamp.event_id, member_id=member_id)
 
 
-def _recorded(moments: Sequence[Moment]) -> tuple[Recorded, ...]:
+def _recorded(moments: Sequence[TimedEvent]) -> tuple[Recorded, ...]:
     explained: Mapping[str, RebalanceExplained] = {
         moment.fact.rebalance_id: moment.fact for moment in moments if isinstance(moment.fact, RebalanceExplained)
     }
@@ -183,7 +240,7 @@ def _as_explained(one: Recorded, explained: Mapping[str, RebalanceExplained]) ->
     return one if said is None else replace(one, cause=said.cause, evidence=said.evidence)
 
 
-def _is_classic(moments: Sequence[Moment]) -> bool:
+def _is_classic(moments: Sequence[TimedEvent]) -> bool:
     """What kind of group it was last; where only its members tell, one member of the new protocol makes it new."""
     facts = [moment.fact for moment in moments]
     kinds = [fact.group_type for fact in facts if isinstance(fact, GroupCreated | GroupRevived | GroupConverted)]

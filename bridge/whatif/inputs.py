@@ -1,7 +1,4 @@
-"""What happened to a group from outside, as values: who came, changed, left or fell silent, and what topics became.
-
-It must not know how this is read from an event log, nor what comes of it.
-"""
+"""What happened to a group from outside, as values: who came, changed, left or fell silent, and what topics became."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +37,7 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Occurrence:
     """Where an input stands in the record: its time (microseconds since 1970), its event, and the rebalance that the
     event names, "" for none.
     """
@@ -51,7 +48,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came(Told):
+class Came(Occurrence):
     """A client joined; `former_id` had its static seat before, "" for nobody."""
 
     client: Client
@@ -59,35 +56,35 @@ class Came(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed(Told):
+class Changed(Occurrence):
     """A client wants something else."""
 
     client: Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left(Told):
+class Left(Occurrence):
     """A member left for good, by itself or because an operator removed it."""
 
     member_id: MemberId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vacated(Told):
+class Vacated(Occurrence):
     """A static member left its seat for a while (member epoch -2)."""
 
     member_id: MemberId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FellSilent(Told):
+class FellSilent(Occurrence):
     """A member's last sign of life was before this; nobody was told."""
 
     member_id: MemberId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsBecame(Told):
+class TopicsBecame(Occurrence):
     """Topics have these partition counts now, 0 for one that is gone."""
 
     counts: Mapping[TopicName, int]
@@ -97,7 +94,7 @@ Input = Came | Changed | Left | Vacated | FellSilent | TopicsBecame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class ReactionTimes:
     """How long a client takes, in microseconds: to give partitions up, and to fetch from those it was given."""
 
     revoke_us: int
@@ -118,7 +115,7 @@ class Recorded:
 class History:
     """Everything that a group was given, from `begins_us` on.
 
-    `founders` are members already there when it begins, `pace` that of members that `paces` does not name,
+    `founders` are members already there when it begins, `reaction` that of members that `reactions` does not name,
     `is_classic` says that the group was a classic one. `set_aside` counts rebalances before the beginning, of a time
     that can't be played because nothing is known of some member.
     """
@@ -129,7 +126,7 @@ class History:
     founders: tuple[Client, ...] = ()
     inputs: tuple[Input, ...] = ()
     recorded: tuple[Recorded, ...] = ()
-    pace: Pace
-    paces: Mapping[MemberId, Pace] = field(default_factory=dict)
+    reaction: ReactionTimes
+    reactions: Mapping[MemberId, ReactionTimes] = field(default_factory=dict)
     is_classic: bool = False
     set_aside: int = 0

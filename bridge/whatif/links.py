@@ -1,7 +1,4 @@
-"""Which rebalance of the record became which of the play: both go back to the same input.
-
-It must not know how either is measured or told.
-"""
+"""Which rebalance of the record became which of the play: both go back to the same input."""
 
 from bisect import bisect_left
 from collections.abc import Mapping

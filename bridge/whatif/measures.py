@@ -1,7 +1,6 @@
 """What rebalances came to, from the events of one group: how long, whom they disturbed, which partitions stood still.
 
-It must not know whether the events are a record or a play. It says the same as the tables of `bridge.analytics`, whose
-definitions it follows; a test holds both to each other.
+It says the same as the tables of `bridge.analytics`, whose definitions it follows; a test holds both to each other.
 """
 
 from collections import defaultdict
@@ -23,7 +22,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
 )
 from bridge.telemetry.schema.terms import News, Phase
-from bridge.whatif.moments import Moment
+from bridge.whatif.timed_events import TimedEvent
 
 AT_WORK = frozenset((Phase.JOINING, Phase.SYNCING, Phase.REVOKING))
 """Phases in which a member does not do its work, or not all of it."""
@@ -92,7 +91,7 @@ class _Course:
         return is_open and (self.assigned > self.start or member_id != self.holder)
 
 
-def measure(moments: Sequence[Moment]) -> tuple[Measured, ...]:
+def measure(moments: Sequence[TimedEvent]) -> tuple[Measured, ...]:
     """Every rebalance that began, in order; what belongs to none comes last, under "", if there is any."""
     found = _begun(moments)
     rest = Measured(rebalance_id="", began_us=moments[0].at_us if moments else 0)
@@ -103,7 +102,7 @@ def measure(moments: Sequence[Moment]) -> tuple[Measured, ...]:
     return (*found.values(), rest) if has_rest else tuple(found.values())
 
 
-def _begun(moments: Sequence[Moment]) -> dict[str, Measured]:
+def _begun(moments: Sequence[TimedEvent]) -> dict[str, Measured]:
     found: dict[str, Measured] = {}
     for moment in moments:
         match moment.fact:
@@ -118,7 +117,7 @@ def _begun(moments: Sequence[Moment]) -> dict[str, Measured]:
     return found
 
 
-def _chains(moments: Sequence[Moment]) -> Mapping[str, str]:
+def _chains(moments: Sequence[TimedEvent]) -> Mapping[str, str]:
     """The first of the rebalances that superseded one another up to each."""
     chains: dict[str, str] = {}
     before = ""
@@ -130,7 +129,7 @@ def _chains(moments: Sequence[Moment]) -> Mapping[str, str]:
     return chains
 
 
-def _count_disturbances(moments: Sequence[Moment], found: Mapping[str, Measured]) -> None:
+def _count_disturbances(moments: Sequence[TimedEvent], found: Mapping[str, Measured]) -> None:
     chains = _chains(moments)
     lots: defaultdict[tuple[str, str], _Lot] = defaultdict(_Lot)
     for moment in moments:
@@ -161,7 +160,7 @@ def _note(lot: _Lot, fact: MemberTold | PartitionsReleased | PartitionsAssigned 
             lot.is_gone = True
 
 
-def _add_stalls(moments: Sequence[Moment], found: Mapping[str, Measured], rest: Measured) -> None:
+def _add_stalls(moments: Sequence[TimedEvent], found: Mapping[str, Measured], rest: Measured) -> None:
     courses: defaultdict[str, _Course] = defaultdict(_Course)
     for place, moment in enumerate(moments):
         fact = moment.fact
@@ -202,7 +201,7 @@ def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int
     return None
 
 
-def _add_work(moments: Sequence[Moment], found: Mapping[str, Measured], rest: Measured) -> None:
+def _add_work(moments: Sequence[TimedEvent], found: Mapping[str, Measured], rest: Measured) -> None:
     began: dict[tuple[str, str, Phase], int] = {}
     for moment in moments:
         fact = moment.fact

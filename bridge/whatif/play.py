@@ -1,7 +1,4 @@
-"""Plays a history: every input at its time, clients that react, and what the engine makes of it.
-
-It must not know how the play is compared with the record.
-"""
+"""Plays a history: every input at its time, clients that react, and what the engine makes of it."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,12 +10,12 @@ from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.telemetry.schema.facts import RebalanceBegan, TopicsSeen
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Protocol as Spoken
-from bridge.whatif.classic_client import ClassicClient, Habits
+from bridge.whatif.classic_client import ClassicClient, ClassicClientSettings
 from bridge.whatif.configuration import INT_MAX, Configuration
 from bridge.whatif.consumer_client import ConsumerClient
 from bridge.whatif.coordinator import Coordinator, Request
 from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, TopicsBecame, Vacated
-from bridge.whatif.stage import Stage
+from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import Timeline
 from translators.dialects.ids import MemberId
 
@@ -42,7 +39,7 @@ class Prediction:
     triggers: tuple[Trigger, ...]
 
 
-class Played(Interface):
+class PlayedMember(Interface):
     """A member of either protocol."""
 
     client: Client
@@ -76,7 +73,7 @@ class Played(Interface):
         """Topics are other than before."""
         ...
 
-    def stir(self) -> None:
+    def expect_news(self) -> None:
         """Its next heartbeat may bring news."""
         ...
 
@@ -92,11 +89,11 @@ class Play:
     def __init__(self, history: History, configuration: Configuration) -> None:
         began_us = history.begins_us - PRELUDE_US
         coordinator = Coordinator(history.group_id, _settings(configuration), began_us)
-        coordinator.on_turn = self._stir
+        coordinator.on_turn = self._announce
         self._configuration = configuration
         self._is_classic = _is_classic(history, configuration)
-        self._stage = Stage(history=history, timeline=Timeline(began_us), coordinator=coordinator)
-        self._members: dict[MemberId, Played] = {}
+        self._group = PlayedGroup(history=history, timeline=Timeline(began_us), coordinator=coordinator)
+        self._members: dict[MemberId, PlayedMember] = {}
         self._triggers: list[Trigger] = []
         self._begun = 0
         self._silent: dict[MemberId, str] = {}
@@ -104,9 +101,9 @@ class Play:
 
     def run(self) -> Prediction:
         """Play to the end."""
-        history, timeline, coordinator = self._stage.history, self._stage.timeline, self._stage.coordinator
-        self._stage.change_topics(history.topics)
-        coordinator.ask([self._seat(client).joining() for client in history.founders], self._stage.now_us)
+        history, timeline, coordinator = self._group.history, self._group.timeline, self._group.coordinator
+        self._group.change_topics(history.topics)
+        coordinator.ask([self._seat(client).joining() for client in history.founders], self._group.now_us)
         self._note("")
         for one in history.inputs:
             timeline.at(one.at_us, partial(self._take, one))
@@ -122,14 +119,14 @@ class Play:
 
     def _belongs(self, event: Event) -> bool:
         """Whether an event is none of the prelude's; what topics there were goes with the play."""
-        return event.stamp.wall_us >= self._stage.history.begins_us or isinstance(event.fact, TopicsSeen)
+        return event.stamp.wall_us >= self._group.history.begins_us or isinstance(event.fact, TopicsSeen)
 
     def _next_us(self) -> int | None:
         """When something happens next; what is due by itself comes first."""
-        planned_us, due_us = self._stage.timeline.next_us(), self._stage.coordinator.next_deadline_us()
+        planned_us, due_us = self._group.timeline.next_us(), self._group.coordinator.next_deadline_us()
         if planned_us is None or due_us is None:
             return due_us if planned_us is None else planned_us
-        return planned_us if planned_us < due_us else max(due_us, self._stage.now_us)
+        return planned_us if planned_us < due_us else max(due_us, self._group.now_us)
 
     # ------------------------------------------------------------------ inputs
 
@@ -145,7 +142,7 @@ class Play:
             case Left() | Vacated() | FellSilent():
                 self._part(one)
             case TopicsBecame(counts=counts):
-                self._stage.change_topics(counts)
+                self._group.change_topics(counts)
                 for member in self._members.values():
                     member.see_topics()
 
@@ -154,7 +151,7 @@ class Play:
         if former is not None and one.former_id != one.client.member_id:
             # A classic client that holds a static seat goes without a word; one of the new protocol says so.
             former.vacate()
-        self._stage.coordinator.ask([self._seat(one.client).joining()], self._stage.now_us)
+        self._group.coordinator.ask([self._seat(one.client).joining()], self._group.now_us)
 
     def _part(self, one: Left | Vacated | FellSilent) -> None:
         member = self._members.pop(one.member_id, None)
@@ -169,44 +166,44 @@ class Play:
                 self._silent[member.engine_id] = one.event_id
                 member.fall_silent()
 
-    def _seat(self, client: Client) -> Played:
+    def _seat(self, client: Client) -> PlayedMember:
         wanted = self._configuration
-        member: Played
+        member: PlayedMember
         if self._is_classic:
-            habits = Habits(
+            settings = ClassicClientSettings(
                 heartbeat_ms=wanted.heartbeat_interval_ms,
                 metadata_age_ms=wanted.metadata_age_ms,
                 session_ms=wanted.session_timeout_ms,
                 assignor=wanted.assignor,
             )
-            member = ClassicClient(client, self._stage, habits)
+            member = ClassicClient(client, self._group, settings)
         else:
             heartbeat_ms = wanted.engine.group_consumer_heartbeat_interval_ms
-            member = ConsumerClient(client, self._stage, heartbeat_ms)
+            member = ConsumerClient(client, self._group, heartbeat_ms)
         self._members[client.member_id] = member
         return member
 
     # ------------------------------------------------------------------ what comes of them
 
-    def _stir(self, outcome: Outcome) -> None:
+    def _announce(self, outcome: Outcome) -> None:
         """Those for whom a turn brought something hear of it with their next heartbeat."""
-        stirred: set[MemberId] = set()
+        concerned: set[MemberId] = set()
         for notice in outcome.notices:
             if isinstance(notice, PartitionsFreed):
-                stirred |= notice.member_ids
+                concerned |= notice.member_ids
             elif isinstance(notice, RebalanceBegun):
-                stirred |= {member.engine_id for member in self._members.values()}
+                concerned |= {member.engine_id for member in self._members.values()}
             elif isinstance(notice, MemberRemoved) and notice.member_id in self._silent:
                 self._latest = self._silent.pop(notice.member_id)
         if any(isinstance(record, TargetEpochReached) for record in outcome.records):
-            stirred |= {member.engine_id for member in self._members.values()}
+            concerned |= {member.engine_id for member in self._members.values()}
         for member in self._members.values():
-            if member.engine_id in stirred:
-                member.stir()
+            if member.engine_id in concerned:
+                member.expect_news()
 
     def _note(self, event_id: str) -> None:
         """What rebalances began since the last look, and why."""
-        events = self._stage.coordinator.log.events
+        events = self._group.coordinator.log.events
         fresh = [event.fact for event in events[self._begun :] if isinstance(event.fact, RebalanceBegan)]
         self._begun = len(events)
         self._triggers += [Trigger(event_id, fact.rebalance_id) for fact in fresh]

@@ -1,7 +1,4 @@
-"""What is to happen when, in order; what is planned for one moment happens in the order in which it was planned.
-
-It must not know what happens.
-"""
+"""What is to happen when, in order; what is planned for one moment happens in the order in which it was planned."""
 
 import heapq
 from collections.abc import Callable

@@ -1,20 +1,17 @@
-"""What is known of the topics that a group wants: how many partitions they had when its history begins, and later.
-
-It must not know members beyond what they want.
-"""
+"""What is known of the topics that a group wants: how many partitions they had when its history begins, and later."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.facts import MemberInputs, PartitionsAssigned, TopicsChanged, TopicsSeen
 from bridge.whatif.inputs import TopicsBecame
-from bridge.whatif.moments import Moment
+from bridge.whatif.timed_events import TimedEvent
 from translators.dialects.ids import TopicName
 
 Counts = dict[TopicName, int]
 
 
-def follow_topics(moments: Sequence[Moment], start: int) -> tuple[Counts, list[TopicsBecame]]:
+def follow_topics(moments: Sequence[TimedEvent], start: int) -> tuple[Counts, list[TopicsBecame]]:
     """Partition counts at the place `start`, and every change from there on, of topics that somebody wants.
 
     What changed before the place counts as there: a request waits while the bridge looks for its topics. A topic that
@@ -62,7 +59,7 @@ class _Walk:
                 self.guessed[topic] = max(self.guessed.get(topic, 0), partition + 1)
 
 
-def _wanted(moments: Sequence[Moment]) -> frozenset[TopicName] | None:
+def _wanted(moments: Sequence[TimedEvent]) -> frozenset[TopicName] | None:
     """The topics that members name; None if one has a pattern, for which all may count."""
     facts = [moment.fact for moment in moments if isinstance(moment.fact, MemberInputs)]
     if any(fact.pattern for fact in facts):

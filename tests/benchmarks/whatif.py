@@ -14,9 +14,9 @@ from bridge.analytics.replay.playing import play_group
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import ReplaySpec
 from bridge.whatif.configuration import configure
+from bridge.whatif.event_lines import read_event, write_event
 from bridge.whatif.inputs import Input
 from bridge.whatif.play import predict
-from bridge.whatif.rows import read_event, write_event
 from tests.benchmarks.figures import Figure, Target, middle, spread
 from tests.support.whatif_history import GROUP, came, history, left
 

@@ -10,7 +10,7 @@ from bridge.telemetry.schema.stamps import Event
 from bridge.whatif.comparison import Comparison, compare
 from bridge.whatif.configuration import configure
 from bridge.whatif.measures import Measured, measure
-from bridge.whatif.moments import line_up
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.whatif_fleet import HEARTBEAT_MS, REAL, RECORDED, SETTINGS, perform_both, theatre
 from tests.support.whatif_log import of_group
 
@@ -27,7 +27,7 @@ def replayed(log: Sequence[Event], group: str) -> Comparison:
 
 def happened(log: Sequence[Event], group: str) -> tuple[Measured, ...]:
     """What a group's rebalances really were."""
-    return measure([moment for moment in line_up(of_group(log, group)) if moment.group_id])
+    return measure([moment for moment in on_one_timeline(of_group(log, group)) if moment.group_id])
 
 
 def counted(rebalances: Sequence[Measured]) -> list[tuple[int, int, int]]:

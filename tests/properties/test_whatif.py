@@ -94,6 +94,6 @@ def test_classic_play_played_again_is_itself(one: History) -> None:
 
 
 def counts(rebalances: Sequence[Measured]) -> list[tuple[int, int, int]]:
-    """Told, disturbed and stalled, in the order of time."""
+    """Occurrence, disturbed and stalled, in the order of time."""
     ordered = sorted(rebalances, key=lambda one: one.began_us)
     return [(one.told, one.disturbed, one.stalls) for one in ordered]

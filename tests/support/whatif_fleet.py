@@ -19,7 +19,7 @@ from bridge.demo.fleet_specs import MemberSpec, Target
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.schema.stamps import Event
-from bridge.whatif.rows import read_event
+from bridge.whatif.event_lines import read_event
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 
 RECORDED, REAL = "pass-fleet", "embedded-fleet"
@@ -129,9 +129,9 @@ async def perform_both(bootstraps: tuple[str, str], folder: Path, events: Path) 
             troupe_of(nursery, RECORDED, Speaks.CLASSIC, bootstraps, folder),
             troupe_of(nursery, REAL, Speaks.CONSUMER, bootstraps, folder),
         ]
-        async with trio.open_nursery() as stage:
+        async with trio.open_nursery() as group:
             for troupe in troupes:
-                stage.start_soon(perform, troupe)
+                group.start_soon(perform, troupe)
         found = read_log(events)
         for troupe in troupes:
             await troupe.fleet.stop_all()

@@ -5,14 +5,14 @@ It must not know what is predicted of them.
 
 from dataclasses import replace
 
-from bridge.whatif.inputs import Came, Client, FellSilent, History, Input, Left, Pace, TopicsBecame, Vacated
+from bridge.whatif.inputs import Came, Client, FellSilent, History, Input, Left, ReactionTimes, TopicsBecame, Vacated
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
 
 GROUP = GroupId("orders-group")
 TOPIC = TopicName("orders")
 BEGINS_US = 1_763_700_000_000_000
 SECOND_US = 1_000_000
-PACE = Pace(revoke_us=100_000, fetch_us=30_000)
+REACTION = ReactionTimes(revoke_us=100_000, fetch_us=30_000)
 
 
 def at(seconds: float) -> int:
@@ -66,11 +66,11 @@ def history(*inputs: Input, partitions: int = 6, founders: tuple[Client, ...] = 
         topics={TOPIC: partitions, TopicName("other"): 2},
         founders=founders,
         inputs=inputs,
-        pace=PACE,
+        reaction=REACTION,
     )
 
 
 def slower(one: History, name: str, revoke_s: float) -> History:
     """The same, with a member that takes long to give up."""
-    pace = Pace(revoke_us=round(revoke_s * SECOND_US), fetch_us=PACE.fetch_us)
-    return replace(one, paces={**one.paces, MemberId(name): pace})
+    reaction = ReactionTimes(revoke_us=round(revoke_s * SECOND_US), fetch_us=REACTION.fetch_us)
+    return replace(one, reactions={**one.reactions, MemberId(name): reaction})

@@ -1,8 +1,8 @@
 """Which rebalances of two arms are compared with each other: those of one rebalance, else those close in time.
 
- What happens at another hour happens to another fleet: load, releases
-and the brokers differ. So an arm of yesterday is never compared with one of today; whoever can't have both arms at once
-switches the treatment on and off, and each time pairs with its neighbour.
+What happens at another hour happens to another fleet: load, releases and the brokers differ. So an arm of yesterday is
+never compared with one of today; whoever can't have both arms at once switches the treatment on and off, and each time
+pairs with its neighbour.
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,8 +13,8 @@ from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.stamps import Event
 from bridge.whatif.comparison import Became, compare
 from bridge.whatif.configuration import Configuration
+from bridge.whatif.event_lines import read_event
 from bridge.whatif.measures import AT_WORK, Measured, summed
-from bridge.whatif.rows import read_event
 
 SECOND_US = 1_000_000
 

@@ -5,16 +5,16 @@ from bridge.telemetry.schema.terms import Departure
 from bridge.whatif.configuration import configure
 from bridge.whatif.inputs import Changed, History
 from bridge.whatif.measures import Measured, measure
-from bridge.whatif.moments import line_up
 from bridge.whatif.play import predict
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.whatif_history import BEGINS_US, SECOND_US, at, came, client, grown, history, left, silent, vacated
 
-PACE = ("heartbeat.interval.ms=1000", "group.initial.rebalance.delay.ms=0")
+REACTION = ("heartbeat.interval.ms=1000", "group.initial.rebalance.delay.ms=0")
 
 
 def rebalances(one: History, assignor: str | None = None, *settings: str) -> list[Measured]:
     """What the classic protocol makes of a history."""
-    found = measure(line_up(predict(one, configure("classic", assignor, (*PACE, *settings))).events))
+    found = measure(on_one_timeline(predict(one, configure("classic", assignor, (*REACTION, *settings))).events))
     return [each for each in found if each.rebalance_id]
 
 
@@ -36,13 +36,13 @@ def test_stranger_disturbs_everybody_on_the_classic_protocol() -> None:
     one = history(came(0, "a"), came(2.3, "b"), came(10, "s", "other"))
     assert figures(rebalances(one))[2][:3] == ("join", 2, 2)
     events = predict(one, configure("consumer", None, ())).events
-    assert sum(found.disturbed for found in measure(line_up(events))) == 0
+    assert sum(found.disturbed for found in measure(on_one_timeline(events))) == 0
 
 
 def test_cooperative_member_gives_up_only_what_it_loses_and_joins_twice() -> None:
     """KIP-429: the second rebalance hands out what the first freed."""
     one = history(came(0, "a"), came(2.3, "b"))
-    events = predict(one, configure("classic", "cooperative-sticky", PACE)).events
+    events = predict(one, configure("classic", "cooperative-sticky", REACTION)).events
     released = [len(event.fact.partitions) for event in events if isinstance(event.fact, PartitionsReleased)]
     assert (released, len(rebalances(one, "cooperative-sticky"))) == ([3], 3)
 
@@ -58,7 +58,7 @@ def test_static_member_that_comes_back_in_time_makes_no_rebalance_and_else_its_s
     back = history(came(0, "a"), came(2, "b", seat="s"), vacated(10, "b"), came(15, "b2", seat="s", former="b"))
     gone = history(came(0, "a"), came(2, "b", seat="s"), vacated(10, "b"))
     assert len(rebalances(back, None, "session.timeout.ms=8000")) == 2
-    events = predict(gone, configure("classic", None, (*PACE, "session.timeout.ms=8000"))).events
+    events = predict(gone, configure("classic", None, (*REACTION, "session.timeout.ms=8000"))).events
     assert [
         ((event.stamp.wall_us - BEGINS_US) / SECOND_US, event.fact.departure)
         for event in events

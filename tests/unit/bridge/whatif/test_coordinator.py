@@ -5,7 +5,7 @@ from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.settings import EngineSettings
 from bridge.telemetry.schema.facts import MemberLeft
 from bridge.whatif.coordinator import Coordinator, Reply, Request
-from bridge.whatif.stage import id_of
+from bridge.whatif.played_group import id_of
 from tests.support.whatif_history import BEGINS_US, GROUP, TOPIC, client
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode

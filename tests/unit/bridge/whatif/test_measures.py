@@ -2,13 +2,13 @@
 
 from bridge.telemetry.schema.terms import News, Phase
 from bridge.whatif.measures import Measured, measure, summed
-from bridge.whatif.moments import line_up
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.event_stories import MS_US, START_WALL_US, Story, cooperative_handover, eager_meeting
 
 
 def measured(story: Story) -> tuple[Measured, ...]:
     """The rebalances of a story."""
-    return measure(line_up(story.events))
+    return measure(on_one_timeline(story.events))
 
 
 def test_handover_stalls_one_partition_and_disturbs_nobody() -> None:
@@ -59,7 +59,7 @@ def test_stall_between_rebalances_belongs_to_none() -> None:
 
 
 def test_partition_that_is_taken_twice_stands_still_once() -> None:
-    """Told, then released: the stall began when it was told; a fetch that nothing preceded ends none."""
+    """Occurrence, then released: the stall began when it was told; a fetch that nothing preceded ends none."""
     story = Story()
     story.at(0).fetches("c1", "orders-0").began(2)
     story.at(1).loses("c1", "orders-0")

@@ -2,7 +2,7 @@
 
 from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
 from bridge.whatif.inputs import TopicsBecame
-from bridge.whatif.moments import line_up
+from bridge.whatif.timed_events import on_one_timeline
 from bridge.whatif.topics import follow_topics
 from tests.support.event_stories import MS_US, START_WALL_US, Story
 from translators.dialects.ids import TopicName
@@ -27,7 +27,7 @@ def test_topics_seen_late_were_there_before_and_changes_happen_when_they_do() ->
     story.at(2).tell(seen(("orders", 6), ("bills", 3)))
     story.at(3).tell(changed(("orders", 9), ("bills", 4)))
     grown = TopicsBecame(at_us=START_WALL_US + 3 * MS_US, event_id="b1-3", counts={ORDERS: 9})
-    assert follow_topics(line_up(story.events), 0) == ({"orders": 6}, [grown])
+    assert follow_topics(on_one_timeline(story.events), 0) == ({"orders": 6}, [grown])
 
 
 def test_what_changed_before_the_group_s_first_event_counts_as_there() -> None:
@@ -36,7 +36,7 @@ def test_what_changed_before_the_group_s_first_event_counts_as_there() -> None:
     story.at(1).tell(seen(("bills", 3)))
     story.at(2).tell(changed(("orders", 6)))
     story.at(2).joined("c1")
-    assert follow_topics(line_up(story.events), 2) == ({"orders": 6}, [])
+    assert follow_topics(on_one_timeline(story.events), 2) == ({"orders": 6}, [])
 
 
 def test_topic_that_nobody_counts_has_what_somebody_was_given() -> None:
@@ -46,7 +46,7 @@ def test_topic_that_nobody_counts_has_what_somebody_was_given() -> None:
     story.at(2).gets("c1", "orders-0", "orders-4")
     story.at(3).tell(changed(("orders", 8)))
     grown = TopicsBecame(at_us=START_WALL_US + 3 * MS_US, event_id="b1-3", counts={ORDERS: 8})
-    assert follow_topics(line_up(story.events), 0) == ({"orders": 5}, [grown])
+    assert follow_topics(on_one_timeline(story.events), 0) == ({"orders": 5}, [grown])
 
 
 def test_topic_that_goes_is_told_of() -> None:
@@ -56,4 +56,4 @@ def test_topic_that_goes_is_told_of() -> None:
     story.at(2).joined("c1")
     story.at(3).tell(changed(("orders", 0)))
     gone = TopicsBecame(at_us=START_WALL_US + 3 * MS_US, event_id="b1-3", counts={ORDERS: 0})
-    assert follow_topics(line_up(story.events), 1) == ({"orders": 6}, [gone])
+    assert follow_topics(on_one_timeline(story.events), 1) == ({"orders": 6}, [gone])

@@ -26,9 +26,9 @@ from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
 from bridge.whatif.comparison import Became
 from bridge.whatif.configuration import configure
+from bridge.whatif.event_lines import write_event
 from bridge.whatif.measures import Measured, measure
-from bridge.whatif.moments import line_up
-from bridge.whatif.rows import write_event
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.spark import taken
 from tests.support.whatif_log import of_group, one_run, write_whatif_log
 
@@ -85,7 +85,7 @@ def test_measures_of_a_play_are_those_of_the_tables(store: Store) -> None:
     rows = taken(store, events)
     stood = stalls(rows).groupBy("rebalance_id").agg(f.count("*").alias("n"), f.sum("stall_us").alias("us")).collect()
     by_id = {row["rebalance_id"]: (row["n"], row["us"]) for row in stood}
-    found = [one for one in measure([one for one in line_up(events) if one.group_id]) if one.rebalance_id]
+    found = [one for one in measure([one for one in on_one_timeline(events) if one.group_id]) if one.rebalance_id]
     ours = {
         one.rebalance_id: (one.duration_us, one.cause, one.told, one.disturbed, one.stalls, one.stall_us)
         for one in found

@@ -14,7 +14,7 @@ from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Protocol
 from bridge.whatif.measures import measure
-from bridge.whatif.moments import line_up
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, lines_of, python_nodes, stamped, taken, text_of
 
@@ -99,7 +99,7 @@ STOOD_STILL: dict[str, list[Told]] = {
 def test_member_that_asks_again_before_it_uses_anything_stops_nothing(store: Store, told: list[Told]) -> None:
     """Neither in the tables nor in the measures of a play."""
     assert found(store, stamped(told)) == []
-    assert sum(one.stalls for one in measure(line_up(stamped(told)))) == 0
+    assert sum(one.stalls for one in measure(on_one_timeline(stamped(told)))) == 0
 
 
 @pytest.mark.parametrize("told", STOOD_STILL.values(), ids=STOOD_STILL)
@@ -107,7 +107,7 @@ def test_partition_stands_still_once_somebody_may_have_used_it(store: Store, tol
     """All cases take 15 ms from giving up to fetching."""
     after = "boris" if told is STOOD_STILL["another one came to it"] else "anna"
     assert found(store, stamped(told)) == [("t-0", "anna", after, 15_000, after == "anna")]
-    (one,) = measure(line_up(stamped(told)))
+    (one,) = measure(on_one_timeline(stamped(told)))
     assert (one.stalls, one.stall_us) == (1, 15_000)
 
 

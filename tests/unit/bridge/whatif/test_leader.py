@@ -1,6 +1,6 @@
 """What a played leader gives to whom."""
 
-from bridge.whatif.leading import lead
+from bridge.whatif.leader import assign_as_leader
 from translators.dialects.classic import JoinedMember
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.ids import MemberId, TopicName, TopicPartition
@@ -26,13 +26,13 @@ BOTH = (member("a", FOO, BAR), member("b", FOO))
 
 def test_range_gives_each_topic_in_ranges() -> None:
     """bar is a's alone."""
-    shares = lead("range", BOTH, COUNTS, {})
+    shares = assign_as_leader("range", BOTH, COUNTS, {})
     assert shares == {"a": parts(FOO, 0, 1) | parts(BAR, 0, 1), "b": parts(FOO, 2)}
 
 
 def test_round_robin_gives_one_after_the_other() -> None:
     """Topics by name, members by id, those that don't want a topic passed over."""
-    shares = lead("roundrobin", BOTH, COUNTS, {})
+    shares = assign_as_leader("roundrobin", BOTH, COUNTS, {})
     assert shares == {"a": parts(BAR, 0, 1) | parts(FOO, 1), "b": parts(FOO, 0, 2)}
 
 
@@ -41,10 +41,10 @@ def test_sticky_keeps_what_it_gave() -> None:
     before = {MemberId("a"): parts(FOO, 2), MemberId("b"): parts(FOO, 0)}
     members = (member("a", FOO), member("b", FOO))
     for name in ("sticky", "cooperative-sticky", "uniform"):
-        shares = lead(name, members, {FOO: 3}, before)
+        shares = assign_as_leader(name, members, {FOO: 3}, before)
         assert all(before[one.member_id] <= shares[one.member_id] for one in members)
 
 
 def test_topic_that_is_not_there_has_nothing() -> None:
     """Members come before their topics."""
-    assert lead("range", [member("a", TopicName("none"))], COUNTS, {}) == {"a": frozenset()}
+    assert assign_as_leader("range", [member("a", TopicName("none"))], COUNTS, {}) == {"a": frozenset()}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from bridge.telemetry.schema.facts import MemberRevived
 from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Phase
-from bridge.whatif.moments import first_known, introductions, last_words, line_up, older_members
+from bridge.whatif.timed_events import first_known, introductions, last_mentions, older_members, on_one_timeline
 from tests.support.event_stories import MS_US, START_WALL_US, Story, renumbered
 
 LATER_US = 3_600_000_000
@@ -29,14 +29,14 @@ def test_time_within_a_run_is_monotonic_whatever_the_wall_clock_does() -> None:
     story = Story()
     story.at(1).joined("c1")
     story.clock_jumps(-60_000).at(6).joined("c2")
-    assert [one.at_us for one in line_up(story.events)] == [START_WALL_US + ms * MS_US for ms in (1, 6)]
+    assert [one.at_us for one in on_one_timeline(story.events)] == [START_WALL_US + ms * MS_US for ms in (1, 6)]
 
 
 def test_next_run_begins_by_the_wall_clock_and_never_before_the_last() -> None:
     """An hour later, or, as the clock says, an hour earlier."""
     first = joining().events
-    later = line_up([*first, *moved(renumbered(first, "b2"), LATER_US)])
-    earlier = line_up([*first, *moved(renumbered(first, "b2"), -LATER_US)])
+    later = on_one_timeline([*first, *moved(renumbered(first, "b2"), LATER_US)])
+    earlier = on_one_timeline([*first, *moved(renumbered(first, "b2"), -LATER_US)])
     assert later[2].at_us - later[1].at_us == LATER_US - 5 * MS_US
     assert [one.at_us - earlier[1].at_us for one in earlier[2:]] == [0, 5 * MS_US]
 
@@ -45,10 +45,10 @@ def test_members_are_known_from_their_first_word_about_themselves() -> None:
     """c1 joins, c2 is only heard to join again: it is older than the log."""
     story = joining()
     story.at(9).rejoined("c3")
-    moments = line_up(story.events)
+    moments = on_one_timeline(story.events)
     assert {*introductions(moments)} == {"c1", "c2", "c3"}
     assert [*older_members(moments)] == ["c3"]
-    assert last_words(moments) == {"c1": 0, "c2": 1, "c3": 2}
+    assert last_mentions(moments) == {"c1": 0, "c2": 1, "c3": 2}
     assert first_known(moments) == 0
 
 
@@ -62,4 +62,4 @@ def test_history_is_known_after_the_last_word_of_who_never_says_what_it_wants() 
     story.at(2).enters("c0", Phase.STABLE)
     story.at(3).left("c0")
     story.at(4).joined("c1")
-    assert first_known(line_up(story.events)) == 3
+    assert first_known(on_one_timeline(story.events)) == 3

@@ -1,9 +1,9 @@
 """How long clients take."""
 
 from bridge.telemetry.schema.terms import Phase
-from bridge.whatif.inputs import Pace
-from bridge.whatif.moments import line_up
-from bridge.whatif.paces import USUAL, paces
+from bridge.whatif.history import USUAL_REACTION, reactions
+from bridge.whatif.inputs import ReactionTimes
+from bridge.whatif.timed_events import on_one_timeline
 from tests.support.event_stories import Story
 
 
@@ -16,11 +16,11 @@ def test_pace_is_the_median_of_a_member_s_own_times_else_of_the_group_s() -> Non
     story.at(400).gets("c2", "orders-0", "orders-1")
     story.at(405).fetches("c2", "orders-0")
     story.at(450).fetches("c2", "orders-1")
-    group = Pace(revoke_us=20_000, fetch_us=5_000)
-    own = {"c1": Pace(revoke_us=20_000, fetch_us=5_000), "c2": Pace(revoke_us=70_000, fetch_us=5_000)}
-    assert paces(line_up(story.events)) == (group, own)
+    group = ReactionTimes(revoke_us=20_000, fetch_us=5_000)
+    own = {"c1": ReactionTimes(revoke_us=20_000, fetch_us=5_000), "c2": ReactionTimes(revoke_us=70_000, fetch_us=5_000)}
+    assert reactions(on_one_timeline(story.events)) == (group, own)
 
 
 def test_pace_of_nobody_is_the_usual_one() -> None:
     """A log without any rebalance."""
-    assert paces([]) == (USUAL, {})
+    assert reactions([]) == (USUAL_REACTION, {})

@@ -4,7 +4,7 @@ import json
 
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.schema.stamps import Event, Stamp
-from bridge.whatif.rows import read_event, write_event
+from bridge.whatif.event_lines import read_event, write_event
 from tests.support.sample_facts import sample_facts
 
 STAMP = Stamp("b1", 7, 1_763_700_000_000_000, 42)

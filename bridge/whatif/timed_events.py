@@ -1,7 +1,4 @@
-"""A group's events on one line of time through all runs of the bridge, and what is found in them by looking ahead.
-
-It must not know inputs, nor the engine.
-"""
+"""A group's events on one line of time through all runs of the bridge, and what is found in them by looking ahead."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from translators.dialects.ids import MemberId
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimedEvent:
     """An event with its time, microseconds since 1970, and its fact at hand: it is looked at again and again."""
 
     at_us: int
@@ -25,12 +22,12 @@ class Moment:
         return str(getattr(self.fact, "group_id", ""))
 
 
-def line_up(events: Sequence[Event]) -> list[Moment]:
+def on_one_timeline(events: Sequence[Event]) -> list[TimedEvent]:
     """Events in the order of the log with their times: the monotonic clock within a run, the wall clock between runs.
 
     Time never goes back between two runs, whatever the wall clock does.
     """
-    moments: list[Moment] = []
+    moments: list[TimedEvent] = []
     boot, base_us, latest_us = "", 0, 0
     for event in events:
         stamp = event.stamp
@@ -38,7 +35,7 @@ def line_up(events: Sequence[Event]) -> list[Moment]:
             boot, base_us = stamp.boot, max(stamp.wall_us, latest_us) - stamp.mono_us
         at_us = base_us + stamp.mono_us
         latest_us = max(latest_us, at_us)
-        moments.append(Moment(at_us, event, event.fact))
+        moments.append(TimedEvent(at_us, event, event.fact))
     return moments
 
 
@@ -47,7 +44,7 @@ def introduces(fact: Fact) -> bool:
     return isinstance(fact, MemberInputs) and bool(fact.topics or fact.pattern)
 
 
-def introductions(moments: Sequence[Moment]) -> Mapping[MemberId, MemberInputs]:
+def introductions(moments: Sequence[TimedEvent]) -> Mapping[MemberId, MemberInputs]:
     """What each member said first of what it wants."""
     found: dict[MemberId, MemberInputs] = {}
     for moment in moments:
@@ -56,7 +53,7 @@ def introductions(moments: Sequence[Moment]) -> Mapping[MemberId, MemberInputs]:
     return found
 
 
-def older_members(moments: Sequence[Moment]) -> Iterator[MemberId]:
+def older_members(moments: Sequence[TimedEvent]) -> Iterator[MemberId]:
     """Members whose joining is not in the log."""
     met: set[str] = set()
     for moment in moments:
@@ -67,7 +64,7 @@ def older_members(moments: Sequence[Moment]) -> Iterator[MemberId]:
                 yield MemberId(fact.member_id)
 
 
-def last_words(moments: Sequence[Moment]) -> Mapping[MemberId, int]:
+def last_mentions(moments: Sequence[TimedEvent]) -> Mapping[MemberId, int]:
     """The place of the last event that names each member."""
     return {
         MemberId(moment.fact.member_id): place
@@ -76,8 +73,8 @@ def last_words(moments: Sequence[Moment]) -> Mapping[MemberId, int]:
     }
 
 
-def first_known(moments: Sequence[Moment]) -> int:
+def first_known(moments: Sequence[TimedEvent]) -> int:
     """The first place from which on every member that is named says somewhere what it wants."""
     known = introductions(moments)
-    unknown = [place for member_id, place in last_words(moments).items() if member_id not in known]
+    unknown = [place for member_id, place in last_mentions(moments).items() if member_id not in known]
     return max(unknown, default=-1) + 1

@@ -1,7 +1,6 @@
 """What the leader of a played classic group gives to whom, under the assignor that the members agreed on.
 
-It must not know how a group agrees. Range is Kafka's; sticky ones are played by the bridge's own uniform assignor,
-which keeps what can be kept as they do.
+Range is Kafka's; sticky ones are played by the bridge's own uniform assignor, which keeps what can be kept as they do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ Shares = dict[MemberId, frozenset[TopicPartition]]
 Counts = Mapping[TopicName, int]
 
 
-def lead(name: str, members: Sequence[JoinedMember], counts: Counts, before: Shares) -> Shares:
+def assign_as_leader(name: str, members: Sequence[JoinedMember], counts: Counts, before: Shares) -> Shares:
     """Everybody's share; `before` is what the leader gave out last, which sticky assignors keep as far as they can."""
     wanted = {one.member_id: frozenset(decode_subscription(one.metadata).topics) for one in members}
     if name == ROUND_ROBIN:

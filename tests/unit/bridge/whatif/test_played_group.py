@@ -2,19 +2,19 @@
 
 from bridge.engine.settings import EngineSettings
 from bridge.whatif.coordinator import Coordinator
-from bridge.whatif.stage import Stage, id_of
+from bridge.whatif.played_group import PlayedGroup, id_of
 from bridge.whatif.timeline import Timeline
-from tests.support.whatif_history import BEGINS_US, GROUP, PACE, TOPIC, client, history, slower
+from tests.support.whatif_history import BEGINS_US, GROUP, REACTION, TOPIC, client, history, slower
 from translators.dialects.ids import InstanceId, MemberId, TopicIdPartition, TopicName, TopicPartition
 
 OTHER = TopicName("other")
 
 
-def stage() -> Stage:
-    """A stage with two topics."""
+def group() -> PlayedGroup:
+    """A group with two topics."""
     coordinator = Coordinator(GROUP, EngineSettings(), BEGINS_US)
     one = slower(history(), "slow", 2)
-    made = Stage(history=one, timeline=Timeline(BEGINS_US), coordinator=coordinator)
+    made = PlayedGroup(history=one, timeline=Timeline(BEGINS_US), coordinator=coordinator)
     made.change_topics({TOPIC: 2, OTHER: 1})
     return made
 
@@ -23,12 +23,12 @@ def test_topics_have_ids_that_follow_from_their_names() -> None:
     """Sixteen bytes, the same in every play."""
     part = TopicIdPartition(id_of(TOPIC), 1)
     assert (len(id_of(TOPIC)), id_of(TOPIC) == id_of(OTHER)) == (16, False)
-    assert stage().named([part]) == {TopicPartition(TOPIC, 1)}
+    assert group().named([part]) == {TopicPartition(TOPIC, 1)}
 
 
 def test_topic_that_is_gone_counts_no_more() -> None:
     """Neither for clients nor for the engine."""
-    one = stage()
+    one = group()
     one.change_topics({TOPIC: 0})
     assert one.counts == {OTHER: 1}
     assert {topic.name for topic in one.coordinator.shard.topics.values()} == {OTHER}
@@ -36,7 +36,7 @@ def test_topic_that_is_gone_counts_no_more() -> None:
 
 def test_pattern_is_resolved_when_it_is_wanted_and_when_topics_change() -> None:
     """One that can't be read is the engine's to refuse."""
-    one = stage()
+    one = group()
     one.want("o.*")
     one.want("(")
     one.change_topics({TopicName("offers"): 1})
@@ -47,14 +47,18 @@ def test_pattern_is_resolved_when_it_is_wanted_and_when_topics_change() -> None:
 
 def test_members_have_connections_and_a_pace_of_their_own() -> None:
     """The group's where the record has none."""
-    one = stage()
+    one = group()
     numbers = [one.connection(MemberId(name)) for name in "aba"]
-    assert (numbers, one.pace(MemberId("a")), one.pace(MemberId("slow")).revoke_us) == ([0, 1, 0], PACE, 2_000_000)
+    assert (numbers, one.reaction(MemberId("a")), one.reaction(MemberId("slow")).revoke_us) == (
+        [0, 1, 0],
+        REACTION,
+        2_000_000,
+    )
 
 
 def test_classic_member_keeps_the_id_of_the_record_if_it_can() -> None:
     """A coordinator puts the client's or the instance's name before it; who comes again gets another one."""
-    one = stage()
+    one = group()
     dynamic, static = client("a"), client("b", seat="s")
     assert [one.fresh_id(dynamic), one.fresh_id(dynamic), one.fresh_id(static)] == ["a", "a-1", "b"]
     assert static.instance_id == InstanceId("s")

@@ -1,7 +1,4 @@
-"""What every played client is given: the time, the coordinator, its topics' ids, and how long it takes for things.
-
-It must not know what any client does with it.
-"""
+"""One group as it is played: the time, the coordinator, its topics, and how long each of its clients takes."""
 
 import hashlib
 import re
@@ -11,7 +8,7 @@ from itertools import chain, count
 
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.whatif.coordinator import Coordinator
-from bridge.whatif.inputs import Client, History, Pace
+from bridge.whatif.inputs import Client, History, ReactionTimes
 from bridge.whatif.timeline import Timeline
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
@@ -22,7 +19,7 @@ def id_of(name: TopicName) -> TopicId:
 
 
 @dataclass(slots=True, kw_only=True)
-class Stage:
+class PlayedGroup:
     """One group's play; `counts` are the topics as they are, `shares` what the leader of a classic group gave last."""
 
     history: History
@@ -45,9 +42,9 @@ class Stage:
         """The time."""
         return self.timeline.now_us
 
-    def pace(self, member_id: MemberId) -> Pace:
+    def reaction(self, member_id: MemberId) -> ReactionTimes:
         """How long a member takes."""
-        return self.history.paces.get(member_id, self.history.pace)
+        return self.history.reactions.get(member_id, self.history.reaction)
 
     def connection(self, member_id: MemberId) -> int:
         """The number of a member's connection."""
@@ -58,8 +55,8 @@ class Stage:
         can.
         """
         name = f"{client.instance_id or client.identity.client_id}-"
-        wished = client.member_id.removeprefix(name)
-        names = chain((wished,), (f"{wished}-{number}" for number in count(1)))
+        wanted = client.member_id.removeprefix(name)
+        names = chain((wanted,), (f"{wanted}-{number}" for number in count(1)))
         fresh = next(one for one in names if one not in self._fresh)
         self._fresh.add(fresh)
         return MemberId(fresh)

@@ -1,7 +1,4 @@
-"""Lines of an event log to events and back, by the standard library alone: what runs on executors needs nothing else.
-
-It must not know which facts matter; a line comes from a reader that has judged it already.
-"""
+"""Lines of an event log to events and back, by the standard library alone, which all executors have."""
 
 import json
 from collections.abc import Callable, Mapping
