@@ -12,7 +12,7 @@ from bridge.demo.fleet_specs import MemberSpec, Target
 from bridge.demo.judge import Roll, rolls_in
 
 TARGET = Target(bootstrap="nowhere:1", group="g", topics=("t",))
-SCRIPT = Path(__file__).parent / "scripted_member.py"
+SCRIPT = Path(__file__).parents[1] / "scripted_member.py"
 P0, P1 = Partition("t", 0), Partition("t", 1)
 
 
