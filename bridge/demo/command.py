@@ -15,6 +15,9 @@ PORT_MAX = 65_535
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes for the name of a topic (Topic.validate), but for `.` and `..`."""
 
+LIBRARIES = {"confluent-kafka": "confluent_kafka", "kafka-python": "kafka"}
+"""The client libraries of the demo's members, by distribution, and the package of each."""
+
 Run = Callable[[DemoOptions, TextIO | None], int]
 
 
@@ -88,9 +91,10 @@ def demo(  # the options are the parameters
     """
     if bootstrap is not None and kafka is not None:
         raise click.UsageError("EB-DEMO-008: --bootstrap and --kafka name two clusters; give one of them.")
-    if find_spec("confluent_kafka") is None:
+    missing = [library for library, package in LIBRARIES.items() if find_spec(package) is None]
+    if missing:
         raise click.ClickException(
-            "EB-DEMO-009: the demo needs confluent-kafka, which is not installed; "
+            f"EB-DEMO-009: the demo needs {' and '.join(missing)}, which is missing here; "
             "run `pip install 'epochbridge[demo]'`."
         )
     options = DemoOptions(

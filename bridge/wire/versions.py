@@ -4,20 +4,19 @@ It must not know any message, nor where the configuration comes from.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bridge.wire.apis import ApiKey, Treatment, treatment
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRange:
-    """The versions of one api from `lowest` to `highest`, both included."""
+class VersionRange(NamedTuple):
+    """Versions from `lowest` to `highest`, both included; an empty range ends before it begins."""
 
     lowest: int
     highest: int
 
-    def __contains__(self, version: int) -> bool:
-        return self.lowest <= version <= self.highest
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
 
 
 VersionTable = Mapping[int, VersionRange]
@@ -100,7 +99,10 @@ KNOWN: dict[int, VersionRange] = {
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: VersionRange(0, 0),
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: VersionRange(0, 0),
 }
-"""What may pass the bridge, at the versions of Kafka 4.3: a later one could carry addresses unseen."""
+"""What may pass the bridge, at the versions of Kafka 4.3: a later one could carry addresses unseen.
+
+The one table of versions: the codecs read and write their APIs at all versions that stand here.
+"""
 
 LAST_WITHOUT_NODE_ENDPOINTS: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15}
 """The highest versions whose answers can be relayed unread (KIP-951)."""

@@ -7,17 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from random import Random
 
 from bridge.wire.apis import ApiKey, is_flexible, request_header_version
 from bridge.wire.codec.messages import READABLE
 from bridge.wire.codec.primitives import uvarint_bytes
 from bridge.wire.codec.schema import (
-    MESSAGE_NAMES,
+    MESSAGE_KEYS,
     Direction,
     Field,
     Message,
-    _message_text,
     load_message,
     parse_message,
 )
@@ -35,8 +35,8 @@ OTHERS = {
     ApiKey.SASL_AUTHENTICATE: "SaslAuthenticate",
     ApiKey.INIT_PRODUCER_ID: "InitProducerId",
 }
-"""Apis that only pass, whose requests are made from Kafka's schemas all the same."""
-APIS: tuple[int, ...] = (*MESSAGE_NAMES, *OTHERS)
+"""Apis that only pass, whose requests are made from Kafka's schemas all the same, as kafka-python has them."""
+APIS: tuple[int, ...] = (*MESSAGE_KEYS, *OTHERS)
 GROUPS = (*(f"fuzz-{number}" for number in range(60)), *("fuzz-1", "pass-1", "") * 5)
 """So many that not every JoinGroup waits for somebody who has gone, and some that all meet in."""
 TOPICS = ("t", "u", "nowhere")
@@ -77,9 +77,10 @@ class Learned:
 @cache
 def request_schema(api_key: int) -> Message:
     """The schema of an api's request."""
-    if api_key in MESSAGE_NAMES:
+    if api_key in MESSAGE_KEYS:
         return load_message(api_key, Direction.REQUEST)
-    text = _message_text(OTHERS[ApiKey(api_key)] + "Request", own=False)
+    folder = files("kafka.protocol.schemas.resources")
+    text = folder.joinpath(f"{OTHERS[ApiKey(api_key)]}Request.json").read_text(encoding="utf-8")
     return parse_message(text.replace('"records"', '"bytes"').replace("0x7fffffff", str(2**31 - 1)))
 
 
@@ -90,7 +91,7 @@ def versions_of(api_key: int) -> tuple[int, int]:
         lowest, highest = READABLE[api_key]
         return lowest, min(highest, _HIGHEST.get(api_key, highest))
     schema, offered = request_schema(api_key).versions, KNOWN[api_key]
-    lowest, highest = max(schema.first, offered.lowest), min(schema.last, offered.highest)
+    lowest, highest = max(schema.lowest, offered.lowest), min(schema.highest, offered.highest)
     return max(lowest, _LOWEST.get(api_key, lowest)), min(highest, _HIGHEST.get(api_key, highest))
 
 

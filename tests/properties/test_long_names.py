@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 import pytest
 import trio.testing
 
-from bridge.wire.codec.registry import APIS, Reply, Request, encode_reply
+from bridge.wire.codec.registry import APIS, SUPPORTED, Reply, Request, encode_reply
 from tests.support.embedded_world import commit_request, embedded_world, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP
 from translators.dialects.admin import DeleteGroups, DescribeGroups
@@ -88,4 +88,4 @@ async def test_every_answer_can_be_written_however_long_the_names(
 def write(request: Request, reply: Reply) -> None:
     """In the newest version, which says most, and the oldest in which the request could be asked."""
     api_key = next(key for key, api in APIS.items() if api.request_type is type(request))
-    encode_reply(api_key, APIS[api_key].versions[1], 1, reply)
+    encode_reply(api_key, SUPPORTED[api_key].highest, 1, reply)

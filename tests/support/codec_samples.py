@@ -15,8 +15,9 @@ from kafka.protocol.metadata import api_versions, find_coordinator, metadata
 from kafka.protocol.producer import transaction
 from kafka.protocol.schemas.fields.codecs import BitField
 
+from bridge.wire.apis import api_name
 from bridge.wire.codec.messages import READABLE
-from bridge.wire.codec.schema import MESSAGE_NAMES, Direction, Field, load_message
+from bridge.wire.codec.schema import Direction, Field, load_message
 from bridge.wire.frames import RequestHeader
 
 Case = tuple[int, int, Direction]
@@ -37,7 +38,7 @@ def cases() -> Iterator[Case]:
 def case_name(case: Case) -> str:
     """A name for the test report."""
     api_key, version, direction = case
-    return f"{MESSAGE_NAMES[api_key]}{direction.value}-v{version}"
+    return f"{api_name(api_key)}{direction.value}-v{version}"
 
 
 def fields_of(case: Case) -> tuple[Field, ...]:
@@ -136,7 +137,7 @@ def oracle_frame(case: Case, header: RequestHeader, values: Mapping[str, object]
 
 
 def _oracle_class(api_key: int, direction: Direction) -> type[ApiMessage]:
-    name = MESSAGE_NAMES[api_key] + direction.value
+    name = api_name(api_key) + direction.value
     found = _ORACLES.get(name) or next((vars(module)[name] for module in _MODULES if name in vars(module)), None)
     if found is None:
         found = type(ApiMessage)(name, (ApiMessage,), {}, load_json="bridge.wire.codec.schemas")

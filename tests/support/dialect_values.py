@@ -3,7 +3,7 @@
 It must not know APIs or versions.
 """
 
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from types import NoneType, UnionType
 from typing import NewType, Union, cast, get_args, get_origin, get_type_hints
@@ -42,4 +42,5 @@ def _values_of_class(kind: type[object]) -> st.SearchStrategy[object]:
     if issubclass(kind, IntEnum):
         return st.sampled_from(list(kind))
     assert is_dataclass(kind) or issubclass(kind, tuple)
-    return st.builds(kind, **{name: values_of(hint) for name, hint in get_type_hints(kind).items()})
+    taken = {each.name for each in fields(kind) if each.init} if is_dataclass(kind) else set(kind.__annotations__)
+    return st.builds(kind, **{name: values_of(hint) for name, hint in get_type_hints(kind).items() if name in taken})

@@ -18,10 +18,6 @@ class Api(Protocol):
     """An API behind a door that takes any dialect value and refuses the wrong one with TypeError."""
 
     @property
-    def versions(self) -> tuple[int, int]:
-        """Lowest and highest version."""
-
-    @property
     def request_type(self) -> type[object]:
         """The dialect class of its requests."""
 
@@ -51,7 +47,6 @@ class Api(Protocol):
 class ApiCodec(ABC, Generic[RequestT, ReplyT]):
     """One API; versions are arguments here and unknown behind."""
 
-    versions: tuple[int, int]
     request_type: type[RequestT]
     reply_type: type[ReplyT]
 

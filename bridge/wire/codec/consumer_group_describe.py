@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe, versions 0 and 1, between fields and the consumer dialect (KIP-848).
+"""ConsumerGroupDescribe between fields and the consumer dialect (KIP-848).
 
 It must not know frames, nor how a group is kept.
 """
@@ -18,9 +18,8 @@ from translators.dialects.ids import GroupId, MemberId, TopicId, TopicName
 
 
 class ConsumerGroupDescribeCodec(ApiCodec[ConsumerGroupDescribe, ConsumerGroupDescribeReply]):
-    """ConsumerGroupDescribe, versions 0 and 1, between fields and the consumer dialect (KIP-848)."""
+    """ConsumerGroupDescribe between fields and the consumer dialect (KIP-848)."""
 
-    versions = (0, 1)
     request_type = ConsumerGroupDescribe
     reply_type = ConsumerGroupDescribeReply
 

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat, versions 0 and 1, between fields and the consumer dialect (KIP-848, KIP-1082).
+"""ConsumerGroupHeartbeat between fields and the consumer dialect (KIP-848, KIP-1082).
 
 It must not know frames, nor who coordinates.
 """
@@ -14,9 +14,8 @@ _FIRST_WITH_CLIENT_ID = 1
 
 
 class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply]):
-    """ConsumerGroupHeartbeat, versions 0 and 1, between fields and the consumer dialect (KIP-848, KIP-1082)."""
+    """ConsumerGroupHeartbeat between fields and the consumer dialect (KIP-848, KIP-1082)."""
 
-    versions = (0, 1)
     request_type = ConsumerGroupHeartbeat
     reply_type = ConsumerGroupHeartbeatReply
 

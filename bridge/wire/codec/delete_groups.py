@@ -1,4 +1,4 @@
-"""DeleteGroups, versions 0 to 2, between fields and the admin dialect.
+"""DeleteGroups between fields and the admin dialect.
 
 It must not know frames, nor how a group is kept.
 """
@@ -12,9 +12,8 @@ from translators.dialects.ids import GroupId
 
 
 class DeleteGroupsCodec(ApiCodec[DeleteGroups, DeleteGroupsReply]):
-    """DeleteGroups, versions 0 to 2, between fields and the admin dialect."""
+    """DeleteGroups between fields and the admin dialect."""
 
-    versions = (0, 2)
     request_type = DeleteGroups
     reply_type = DeleteGroupsReply
 

@@ -1,4 +1,4 @@
-"""DescribeGroups, versions 0 to 6, between fields and the admin dialect.
+"""DescribeGroups between fields and the admin dialect.
 
 It must not know frames, nor how a group is kept.
 """
@@ -14,9 +14,8 @@ _FIRST_WITH_MISSING_ERROR = 6
 
 
 class DescribeGroupsCodec(ApiCodec[DescribeGroups, DescribeGroupsReply]):
-    """DescribeGroups, versions 0 to 6, between fields and the admin dialect."""
+    """DescribeGroups between fields and the admin dialect."""
 
-    versions = (0, 6)
     request_type = DescribeGroups
     reply_type = DescribeGroupsReply
 

@@ -1,4 +1,4 @@
-"""Heartbeat, versions 0 to 4, between fields and the classic dialect: the general way, beside the fast path.
+"""Heartbeat between fields and the classic dialect: the general way, beside the fast path.
 
 It must not know frames, nor what a coordinator answers.
 """
@@ -12,9 +12,8 @@ from translators.dialects.ids import GroupId, MemberId
 
 
 class HeartbeatCodec(ApiCodec[Heartbeat, HeartbeatReply]):
-    """Heartbeat, versions 0 to 4, between fields and the classic dialect: the general way, beside the fast path."""
+    """Heartbeat between fields and the classic dialect: the general way, beside the fast path."""
 
-    versions = (0, 4)
     request_type = Heartbeat
     reply_type = HeartbeatReply
 

@@ -1,4 +1,4 @@
-"""JoinGroup, versions 0 to 9, between fields and the classic dialect.
+"""JoinGroup between fields and the classic dialect.
 
 It must not know frames, nor what a coordinator answers.
 """
@@ -17,9 +17,8 @@ _FIRST_WITH_SKIPPED_ASSIGNMENT = 9
 
 
 class JoinGroupCodec(ApiCodec[JoinGroup, JoinGroupReply]):
-    """JoinGroup, versions 0 to 9, between fields and the classic dialect."""
+    """JoinGroup between fields and the classic dialect."""
 
-    versions = (0, 9)
     request_type = JoinGroup
     reply_type = JoinGroupReply
 

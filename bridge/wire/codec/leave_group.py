@@ -1,4 +1,4 @@
-"""LeaveGroup, versions 0 to 5, between fields and the classic dialect.
+"""LeaveGroup between fields and the classic dialect.
 
 It must not know frames, nor what a coordinator answers.
 """
@@ -14,9 +14,8 @@ _FIRST_BATCH = 3
 
 
 class LeaveGroupCodec(ApiCodec[LeaveGroup, LeaveGroupReply]):
-    """LeaveGroup, versions 0 to 5, between fields and the classic dialect."""
+    """LeaveGroup between fields and the classic dialect."""
 
-    versions = (0, 5)
     request_type = LeaveGroup
     reply_type = LeaveGroupReply
 

@@ -1,4 +1,4 @@
-"""ListGroups, versions 0 to 5, between fields and the admin dialect.
+"""ListGroups between fields and the admin dialect.
 
 It must not know frames, nor how a group is kept.
 """
@@ -12,9 +12,8 @@ from translators.dialects.ids import GroupId
 
 
 class ListGroupsCodec(ApiCodec[ListGroups, ListGroupsReply]):
-    """ListGroups, versions 0 to 5, between fields and the admin dialect."""
+    """ListGroups between fields and the admin dialect."""
 
-    versions = (0, 5)
     request_type = ListGroups
     reply_type = ListGroupsReply
 

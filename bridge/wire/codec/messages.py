@@ -10,36 +10,19 @@ unknown tagged fields are lost on that way, so what needs no change should go on
 from functools import cache
 from typing import NamedTuple
 
-from bridge.wire.apis import ApiKey, api_name, response_header_version
+from bridge.wire.apis import api_name, response_header_version
 from bridge.wire.codec.allowance import TooMany, allow
 from bridge.wire.codec.primitives import Fault, read_uvarint
 from bridge.wire.codec.reader import ReadRecord, compile_reader
 from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.schema import MESSAGE_NAMES, Direction, load_message
+from bridge.wire.codec.schema import MESSAGE_KEYS, Direction, load_message
 from bridge.wire.codec.writer import WriteFields, compile_writer
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, request_frame, response_frame
+from bridge.wire.versions import KNOWN, VersionTable
 
-READABLE: dict[int, tuple[int, int]] = {
-    ApiKey.METADATA: (0, 13),
-    ApiKey.OFFSET_COMMIT: (2, 10),
-    ApiKey.OFFSET_FETCH: (1, 10),
-    ApiKey.FIND_COORDINATOR: (0, 6),
-    ApiKey.JOIN_GROUP: (0, 9),
-    ApiKey.HEARTBEAT: (0, 4),
-    ApiKey.LEAVE_GROUP: (0, 5),
-    ApiKey.SYNC_GROUP: (0, 5),
-    ApiKey.DESCRIBE_GROUPS: (0, 6),
-    ApiKey.LIST_GROUPS: (0, 5),
-    ApiKey.API_VERSIONS: (0, 4),
-    ApiKey.TXN_OFFSET_COMMIT: (0, 5),
-    ApiKey.DELETE_GROUPS: (0, 2),
-    ApiKey.OFFSET_DELETE: (0, 0),
-    ApiKey.DESCRIBE_CLUSTER: (0, 2),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 1),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
-}
-"""Api -> lowest and highest version that can be read and written."""
+READABLE: VersionTable = {api_key: KNOWN[api_key] for api_key in MESSAGE_KEYS}
+"""The apis and versions that can be read and written."""
 
 
 class Place(NamedTuple):
@@ -155,9 +138,9 @@ def _writer(api_key: int, version: int, direction: Direction) -> WriteFields:
 
 
 def _refuse_unknown(api_key: int, version: int) -> None:
-    if api_key not in MESSAGE_NAMES:
+    versions = READABLE.get(api_key)
+    if versions is None:
         raise MalformedFrame(api_name(api_key), version, "request_api_key", LENGTH_BYTES, "no api that is read here")
-    first, last = READABLE[api_key]
-    if not first <= version <= last:
-        reason = f"{version}, but {first} to {last} are spoken"
+    if version not in versions:
+        reason = f"{version}, but {versions.lowest} to {versions.highest} are spoken"
         raise MalformedFrame(api_name(api_key), version, "request_api_version", _VERSION_OFFSET, reason)

@@ -1,4 +1,4 @@
-"""OffsetCommit, versions 2 to 10, between fields and the offsets dialect.
+"""OffsetCommit between fields and the offsets dialect.
 
 It must not know frames, nor where offsets are kept.
 """
@@ -15,9 +15,8 @@ _FIRST_WITH_MEMBER_EPOCH = 9
 
 
 class OffsetCommitCodec(ApiCodec[OffsetCommit, OffsetCommitReply]):
-    """OffsetCommit, versions 2 to 10, between fields and the offsets dialect."""
+    """OffsetCommit between fields and the offsets dialect."""
 
-    versions = (2, 10)
     request_type = OffsetCommit
     reply_type = OffsetCommitReply
 

@@ -1,4 +1,4 @@
-"""OffsetDelete, version 0, between fields and the offsets dialect.
+"""OffsetDelete between fields and the offsets dialect.
 
 It must not know frames, nor where offsets are kept.
 """
@@ -12,9 +12,8 @@ from translators.dialects.offsets import OffsetDelete, OffsetDeleteReply, TopicO
 
 
 class OffsetDeleteCodec(ApiCodec[OffsetDelete, OffsetDeleteReply]):
-    """OffsetDelete, version 0, between fields and the offsets dialect."""
+    """OffsetDelete between fields and the offsets dialect."""
 
-    versions = (0, 0)
     request_type = OffsetDelete
     reply_type = OffsetDeleteReply
 

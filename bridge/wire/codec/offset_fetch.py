@@ -1,4 +1,4 @@
-"""OffsetFetch, versions 1 to 10, between fields and the offsets dialect.
+"""OffsetFetch between fields and the offsets dialect.
 
 It must not know frames, nor where offsets are kept.
 """
@@ -26,9 +26,8 @@ _UNKNOWN_OFFSET = -1
 
 
 class OffsetFetchCodec(ApiCodec[OffsetFetch, OffsetFetchReply]):
-    """OffsetFetch, versions 1 to 10, between fields and the offsets dialect."""
+    """OffsetFetch between fields and the offsets dialect."""
 
-    versions = (1, 10)
     request_type = OffsetFetch
     reply_type = OffsetFetchReply
 

@@ -28,6 +28,7 @@ from bridge.wire.codec.sync_group import SYNC_GROUP
 from bridge.wire.codec.txn_offset_commit import TXN_OFFSET_COMMIT
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes
+from bridge.wire.versions import KNOWN, VersionTable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -51,8 +52,8 @@ APIS: dict[int, Api] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: CONSUMER_GROUP_DESCRIBE,
 }
 
-SUPPORTED: dict[int, tuple[int, int]] = {api_key: api.versions for api_key, api in APIS.items()}
-"""Api key -> lowest and highest version that can be decoded and encoded here."""
+SUPPORTED: VersionTable = {api_key: KNOWN[api_key] for api_key in APIS}
+"""The apis and versions that can be decoded and encoded here."""
 
 _BY_REQUEST: dict[type[object], Api] = {api.request_type: api for api in APIS.values()}
 
@@ -145,8 +146,8 @@ def _api(api_key: int, version: int) -> Api:
     api = APIS.get(api_key)
     if api is None:
         raise MalformedFrame(api_name(api_key), version, "request_api_key", 4, "no api that is decoded here")
-    first, last = api.versions
-    if not first <= version <= last:
-        reason = f"{version}, but {first} to {last} are spoken"
+    lowest, highest = SUPPORTED[api_key]
+    if not lowest <= version <= highest:
+        reason = f"{version}, but {lowest} to {highest} are spoken"
         raise MalformedFrame(api_name(api_key), version, "request_api_version", 6, reason)
     return api

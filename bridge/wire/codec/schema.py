@@ -5,17 +5,16 @@ It knows Kafka's JSON form and where the texts lie, and must not know how bytes 
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
 from struct import Struct
 from typing import NotRequired, TypedDict, cast
 
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import ApiKey, api_name
+from bridge.wire.versions import VersionRange
 
 
 class Direction(Enum):
@@ -25,18 +24,7 @@ class Direction(Enum):
     RESPONSE = "Response"
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """A range of versions, both ends included; an empty one ends before it begins."""
-
-    first: int
-    last: int
-
-    def __contains__(self, version: int) -> bool:
-        return self.first <= version <= self.last
-
-
-NO_VERSION = Versions(0, -1)
+NO_VERSION = VersionRange(0, -1)
 _NEWEST = 32767
 
 FIXED_FORMS = {
@@ -59,9 +47,9 @@ class Field:
     name: str
     kind: str
     is_array: bool
-    versions: Versions
-    nullable: Versions
-    tagged: Versions
+    versions: VersionRange
+    nullable: VersionRange
+    tagged: VersionRange
     tag: int
     default: object
     fields: tuple["Field", ...]
@@ -73,34 +61,33 @@ class Message:
 
     name: str
     api_key: int
-    versions: Versions
-    flexible: Versions
+    versions: VersionRange
+    flexible: VersionRange
     fields: tuple[Field, ...]
 
 
-MESSAGE_NAMES: dict[int, str] = {
-    ApiKey.METADATA: "Metadata",
-    ApiKey.OFFSET_COMMIT: "OffsetCommit",
-    ApiKey.OFFSET_FETCH: "OffsetFetch",
-    ApiKey.FIND_COORDINATOR: "FindCoordinator",
-    ApiKey.JOIN_GROUP: "JoinGroup",
-    ApiKey.HEARTBEAT: "Heartbeat",
-    ApiKey.LEAVE_GROUP: "LeaveGroup",
-    ApiKey.SYNC_GROUP: "SyncGroup",
-    ApiKey.DESCRIBE_GROUPS: "DescribeGroups",
-    ApiKey.LIST_GROUPS: "ListGroups",
-    ApiKey.API_VERSIONS: "ApiVersions",
-    ApiKey.TXN_OFFSET_COMMIT: "TxnOffsetCommit",
-    ApiKey.DELETE_GROUPS: "DeleteGroups",
-    ApiKey.OFFSET_DELETE: "OffsetDelete",
-    ApiKey.DESCRIBE_CLUSTER: "DescribeCluster",
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: "ConsumerGroupHeartbeat",
-    ApiKey.CONSUMER_GROUP_DESCRIBE: "ConsumerGroupDescribe",
-}
-"""The apis that can be read and written here."""
+MESSAGE_KEYS = (
+    ApiKey.METADATA,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.DESCRIBE_GROUPS,
+    ApiKey.LIST_GROUPS,
+    ApiKey.API_VERSIONS,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.DELETE_GROUPS,
+    ApiKey.OFFSET_DELETE,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.CONSUMER_GROUP_DESCRIBE,
+)
+"""The apis whose definitions lie in `bridge.wire.codec.schemas`."""
 
-_OWN = frozenset({ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE})
-_OWN_PACKAGE = "bridge.wire.codec.schemas"
+_PACKAGE = "bridge.wire.codec.schemas"
 
 
 class _FieldText(TypedDict):
@@ -120,35 +107,38 @@ class _MessageText(TypedDict):
     validVersions: str
     flexibleVersions: str
     fields: list[_FieldText]
+    commonStructs: NotRequired[list[_FieldText]]
 
 
 @cache
 def load_message(api_key: int, direction: Direction) -> Message:
-    """The schema of an api's request or answer; KeyError for an api that isn't in `MESSAGE_NAMES`."""
-    return parse_message(_message_text(MESSAGE_NAMES[api_key] + direction.value, own=api_key in _OWN))
+    """The schema of an api's request or answer; FileNotFoundError for an api that isn't in `MESSAGE_KEYS`."""
+    name = api_name(api_key) + direction.value
+    return parse_message(files(_PACKAGE).joinpath(f"{name}.json").read_text(encoding="utf-8"))
 
 
 def parse_message(text: str) -> Message:
     """Read a schema in Kafka's JSON form, whose comments are lines that begin with two slashes."""
     raw = cast("_MessageText", json.loads(re.sub(r"(?m)^\s*//.*$", "", text)))
+    common = {each["name"]: each["fields"] for each in raw.get("commonStructs", [])}
     return Message(
         name=raw["name"],
         api_key=raw["apiKey"],
         versions=parse_versions(raw["validVersions"]),
         flexible=parse_versions(raw["flexibleVersions"]),
-        fields=_fields(raw["fields"]),
+        fields=_fields(raw["fields"], common),
     )
 
 
-def parse_versions(text: str) -> Versions:
+def parse_versions(text: str) -> VersionRange:
     """Read a version range: `0+`, `2-7`, `1` or `none`."""
     if text == "none":
         return NO_VERSION
     first, plus, _ = text.partition("+")
     if plus:
-        return Versions(int(first), _NEWEST)
+        return VersionRange(int(first), _NEWEST)
     first, dash, last = text.partition("-")
-    return Versions(int(first), int(last) if dash else int(first))
+    return VersionRange(int(first), int(last) if dash else int(first))
 
 
 @lru_cache(maxsize=128)
@@ -158,14 +148,19 @@ def array_struct(kind: str, count: int) -> Struct:
     return Struct(">" + (f"{count}{form}" if len(form) == 1 else form * count))
 
 
-def _fields(raw: Sequence[_FieldText]) -> tuple[Field, ...]:
-    return tuple(_field(each) for each in raw)
+_Structs = Mapping[str, Sequence[_FieldText]]
+"""Fields by the name of their struct: those that a message uses in several places."""
 
 
-def _field(raw: _FieldText) -> Field:
+def _fields(raw: Sequence[_FieldText], common: _Structs) -> tuple[Field, ...]:
+    return tuple(_field(each, common) for each in raw)
+
+
+def _field(raw: _FieldText, common: _Structs) -> Field:
     is_array = raw["type"].startswith("[]")
     kind = raw["type"].removeprefix("[]")
-    if "fields" in raw:
+    inner = raw.get("fields", common.get(kind))
+    if inner is not None:
         kind = "struct"
     elif kind not in FIXED_FORMS and kind not in {"string", "bytes"}:
         raise ValueError(f"field {raw['name']} has type {raw['type']}, which this reader doesn't know")
@@ -178,7 +173,7 @@ def _field(raw: _FieldText) -> Field:
         tagged=parse_versions(raw.get("taggedVersions", "none")),
         tag=raw.get("tag", -1),
         default=_default(kind, is_array, raw.get("default")),
-        fields=_fields(raw.get("fields", [])),
+        fields=_fields(inner or (), common),
     )
 
 
@@ -199,21 +194,3 @@ def _default(kind: str, is_array: bool, text: object) -> object:
 
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def _message_text(name: str, *, own: bool) -> str:
-    if own:
-        return files(_OWN_PACKAGE).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    return (_kafka_python_schemas() / f"{name}.json").read_text(encoding="utf-8")
-
-
-@cache
-def _kafka_python_schemas() -> Path:
-    """The folder of the schemas in kafka-python, found without importing it: that would start its whole client."""
-    spec = find_spec("kafka")
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    if not places:
-        raise ModuleNotFoundError(
-            "EB-WIRE-003: no package 'kafka' found, whose schemas are needed; run: pip install 'kafka-python==3.0.*'"
-        )
-    return Path(places[0], "protocol", "schemas", "resources")

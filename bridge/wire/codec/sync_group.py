@@ -1,4 +1,4 @@
-"""SyncGroup, versions 0 to 5, between fields and the classic dialect.
+"""SyncGroup between fields and the classic dialect.
 
 It must not know frames, nor what a coordinator answers.
 """
@@ -14,9 +14,8 @@ _FIRST_WITH_PROTOCOL = 5
 
 
 class SyncGroupCodec(ApiCodec[SyncGroup, SyncGroupReply]):
-    """SyncGroup, versions 0 to 5, between fields and the classic dialect."""
+    """SyncGroup between fields and the classic dialect."""
 
-    versions = (0, 5)
     request_type = SyncGroup
     reply_type = SyncGroupReply
 

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit, versions 0 to 5, between fields and the offsets dialect.
+"""TxnOffsetCommit between fields and the offsets dialect.
 
 It must not know frames, nor transactions.
 """
@@ -13,9 +13,8 @@ from translators.dialects.offsets import OffsetCommitReply, TxnOffsetCommit
 
 
 class TxnOffsetCommitCodec(ApiCodec[TxnOffsetCommit, OffsetCommitReply]):
-    """TxnOffsetCommit, versions 0 to 5, between fields and the offsets dialect."""
+    """TxnOffsetCommit between fields and the offsets dialect."""
 
-    versions = (0, 5)
     request_type = TxnOffsetCommit
     reply_type = OffsetCommitReply
 

@@ -1,4 +1,4 @@
-"""Our own message schemas in Kafka's JSON form, written from KIP-848 and KIP-1082: the ones that kafka-python lacks.
+"""Kafka's own message definitions of the APIs that are read and written here, as they stand in its client library.
 
-They must not hold what kafka-python ships.
+They are data, and must not be changed by hand: README.md says where they come from. No other room reads them.
 """

@@ -67,4 +67,5 @@ def test_missing_library_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatc
     answer = CliRunner().invoke(demo, [])
     assert answer.exit_code == 1
     assert "EB-DEMO-009" in answer.output
+    assert "confluent-kafka and kafka-python" in answer.output
     assert "epochbridge[demo]" in answer.output

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.session.batches import Merge, Parts, split
-from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_reply, error_reply, group_ids
+from bridge.wire.codec.registry import (
+    APIS,
+    SUPPORTED,
+    Reply,
+    Request,
+    decode_reply,
+    encode_reply,
+    error_reply,
+    group_ids,
+)
 from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.admin import (
     DeletedGroup,
@@ -181,7 +190,7 @@ def test_any_two_answers_to_any_names_make_one_that_can_be_written(asked: Reques
     names = group_ids(asked)
     named = list(dict.fromkeys(names)) if isinstance(asked, DeleteGroups) else list(names)
     assert whole is not None
-    version = APIS[api_key].versions[1]
+    version = SUPPORTED[api_key].highest
     _, read = decode_reply(api_key, version, encode_reply(api_key, version, 1, whole)[LENGTH_BYTES:])
     assert [group.group_id for group in _groups(read)] == named
 
