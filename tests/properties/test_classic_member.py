@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import assert_never
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ from translators.dialects.coordinator import (
 )
 from translators.dialects.errors import FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS, ErrorCode
 from translators.dialects.ids import RequestRef, TopicPartition
+from translators.machine import Step, UnexpectedEvent
 
 PARTITIONS = st.frozensets(st.sampled_from([A, B, C]))
 ERRORS = st.sampled_from([code for code in ErrorCode if code is not ErrorCode.NONE])
@@ -234,6 +236,28 @@ def test_every_event_in_every_state(state: State, event: Event, answer: Answer, 
         assert any(isinstance(effect, Depart) for effect in taken.effects) is (
             isinstance(taken.state, Absent) and not isinstance(state, Absent)
         )
+
+
+@settings(max_examples=300, deadline=None)
+@given(state=states(), answer=ANSWERS, now_ms=TIMES)
+def test_answer_to_nothing_is_unexpected_in_every_state(state: State, answer: Answer, now_ms: int) -> None:
+    """It is a mistake of whoever carries questions, and must not pass for news."""
+    if isinstance(talk_of(state), Asked | Overtaken):
+        return
+    with pytest.raises(UnexpectedEvent):
+        step(state, Answered(answer), now_ms)
+
+
+@settings(max_examples=300, deadline=None)
+@given(state=states(), early_ms=st.integers(1, 5_000))
+def test_no_deadline_passes_before_its_time(state: State, early_ms: int) -> None:
+    """A clock that looks too early changes nothing and asks nothing; at its time something is done."""
+    due_ms = next_deadline(state)
+    if due_ms is None:
+        assert step(state, DeadlinePassed(), NOW) == Step(state)
+        return
+    assert step(state, DeadlinePassed(), due_ms - early_ms) == Step(state)
+    assert step(state, DeadlinePassed(), due_ms) != Step(state)
 
 
 @settings(max_examples=300, deadline=None)

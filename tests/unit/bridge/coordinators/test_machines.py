@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from bridge.coordinators.machines import NOBODY, Machines, is_present
 from tests.support.embedded_world import join_request
-from tests.support.owned_group import CLIENT, GROUP
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.classic_member.events import Answered, JoinReceived, LeaveReceived, SyncReceived
 from translators.classic_member.states import Limits
 from translators.dialects.classic import SyncGroup
-from translators.dialects.coordinator import Granted
-from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef
+from translators.dialects.coordinator import CoordinatorCalled, Granted
+from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef, TopicPartition
 
 KEY, SEAT = MemberRef(GROUP, MemberId("m")), InstanceId("s")
 FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
@@ -87,3 +87,50 @@ def test_calm_heartbeat_moves_the_session_on_and_needs_no_new_deadline_entry() -
 def test_members_of_one_group() -> None:
     """For admins."""
     assert set(joined().members_of(GROUP)) == {"m"}
+
+
+def at_work(*members: str) -> Machines:
+    """Members that work with an assignment, each on a connection of its own."""
+    machines = Machines(Limits())
+    for number, name in enumerate(members, 1):
+        key = MemberRef(GROUP, MemberId(name))
+        machines.feed(key, JoinReceived(RequestRef(0, number, 1), join_request(name), key.member_id), 0)
+        machines.meet(key, CLIENT)
+        machines.feed(key, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+        sync = SyncGroup(group_id=GROUP, generation=1, member_id=key.member_id, instance_id=None)
+        machines.feed(key, SyncReceived(RequestRef(0, number, 2), sync), 0)
+    return machines
+
+
+def test_nobody_remembers_who_changed_until_somebody_watches() -> None:
+    """Without a journal nobody ever takes them; then each is told once."""
+    machines = at_work("a", "b")
+    assert not machines.take_changed()
+    machines.watch()
+    machines.feed(MemberRef(GROUP, MemberId("a")), CoordinatorCalled(), 0)
+    machines.drop(MemberRef(GROUP, MemberId("b")))
+    assert set(machines.take_changed()) >= {MemberRef(GROUP, MemberId("b"))}
+    assert not machines.take_changed()
+
+
+def test_member_that_was_called_is_not_at_rest() -> None:
+    """It joins again because it was told to; who joins by itself has seen something."""
+    machines, key = at_work("a"), MemberRef(GROUP, MemberId("a"))
+    assert machines.is_at_rest(key)
+    machines.feed(key, CoordinatorCalled(), 0)
+    answer = Granted(member_epoch=2, assigned=frozenset({TopicPartition(TOPIC, 0)}))
+    machines.feed(key, Answered(answer), 0)
+    assert not machines.is_at_rest(key)
+    assert not machines.is_at_rest(MemberRef(GROUP, MemberId("nobody")))
+
+
+def test_cleared_machines_know_nobody_and_tell_who_weighs_them() -> None:
+    """Seats, clients, deadlines and what is parked are those of nobody."""
+    machines, gone = joined(), list[MemberRef]()
+    machines.on_profile = gone.append
+    machines.clear()
+    assert (len(machines), machines.seat_of(GROUP, SEAT), machines.client_of(KEY)) == (0, None, NOBODY)
+    assert gone == [KEY]
+    assert not machines.is_parked(FIRST)
+    assert machines.take_parked(FIRST.connection) == []
+    assert machines.take_due(10**9) == []

@@ -1,9 +1,10 @@
 """Who looks after which groups."""
 
-from bridge.coordinators.population import has_groups, idle_groups, live_groups
+from bridge.coordinators.population import has_groups, idle_groups, is_idle, live_groups
 from tests.support.classic_bench import SESSION_MS, ClassicBench, commit_of
 from tests.support.engine_bench import GROUP, Bench
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
 
 
 def test_group_is_there_without_members_and_lives_with_them() -> None:
@@ -32,3 +33,11 @@ def test_group_is_idle_when_nobody_is_in_it_or_on_the_way() -> None:
     assert idle_groups(bench.bench.state) == (GROUP,)
     assert bench.commit(commit_of("", -1)) is ErrorCode.NONE
     assert idle_groups(bench.bench.state) == ()
+
+
+def test_group_that_nobody_knows_is_not_idle() -> None:
+    """It may have gone since it was looked for; a Dead one, whose memory is gone, is nobody's business either."""
+    bench = ClassicBench()
+    bench.form(None)
+    assert not is_idle(bench.bench.state, GroupId("none"))
+    assert not is_idle(bench.bench.state, GROUP)

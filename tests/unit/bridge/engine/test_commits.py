@@ -236,3 +236,10 @@ def test_two_commits_of_unknown_topics_end_one_after_the_other() -> None:
     bench.tell(EndCommit(1))
     bench.tell(EndCommit(2))
     assert (bench.state.flights, bench.state.in_flight, bench.state.group_flights) == ({}, {}, {})
+
+
+def test_transaction_without_a_member_is_one_without_a_generation() -> None:
+    """Kafka takes -1 for "no member": generation 0 is somebody's, and nobody is called that (K5.14)."""
+    bench = two_members()
+    assert begin(bench, transaction("", -1)) == 1
+    assert begin(bench, transaction("", 0)) is ErrorCode.UNKNOWN_MEMBER_ID

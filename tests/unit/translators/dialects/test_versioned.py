@@ -78,3 +78,12 @@ def test_tag_belongs_to_one_kind() -> None:
 def test_kind_without_row_is_not_known() -> None:
     """What a table lacks can be asked, so that a test can tell."""
     assert (TABLE.knows(Seat), TABLE.knows(Row)) == (True, False)
+
+
+def test_tag_or_type_with_two_rows_is_a_mistake_of_the_table() -> None:
+    """Found when the table is made, not when a record is read; of an iterator, too."""
+    other = Row(tag="chair", record=Seat, form=SEAT.form)
+    same = Row(tag="seat", record=int, form=SEAT.form)
+    for rows in ((SEAT, other), (SEAT, same), (SEAT, SEAT)):
+        with pytest.raises(ValueError, match="a tag or a type has two rows"):
+            Table(iter(rows))
