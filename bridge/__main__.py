@@ -1,4 +1,4 @@
-"""`python -m bridge` is `epochbridge`. It must not know anything but the command line."""
+"""`python -m bridge` is `epochbridge`."""
 
 from bridge.cli.main import main
 

@@ -1,4 +1,7 @@
-"""The commands `analytics …`: their options, and how their outcomes are told."""
+"""The commands `analytics …`: their options, and how their outcomes are told.
+
+A job is loaded when it is asked for, so that `--help` works without the extra `spark`.
+"""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module

@@ -1,7 +1,4 @@
-"""Who this bridge is to other bridges before the same cluster, over restarts, and what the metrics say of them.
-
-It must not know how bridges meet.
-"""
+"""Who this bridge is to other bridges before the same cluster, over restarts, and what the metrics say of them."""
 
 import socket
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The members of classic groups, run by their own leaders, in the words of the admin room.
-
-It must not know HTTP, or how such a group is decided.
-"""
+"""The members of classic groups, run by their own leaders, in the words of the admin room."""
 
 from collections.abc import Iterable
 from itertools import groupby

@@ -1,7 +1,4 @@
-"""The orders of the admin room carried out by the coordinators, in each other's words.
-
-It must not know HTTP, or how anything is decided.
-"""
+"""The orders of the admin room carried out by the coordinators, in each other's words."""
 
 from bridge.admin.contracts import (
     Conversion,

@@ -1,7 +1,4 @@
-"""The event log that the configuration names: where it is written, and where the bridge is overheard for it.
-
-It must not know what is overheard or how an event looks.
-"""
+"""The event log that the configuration names: where it is written, and where the bridge is overheard for it."""
 
 import logging
 import time

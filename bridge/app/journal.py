@@ -1,7 +1,4 @@
-"""The journal that the configuration names, opened for the embedded groups as long as the bridge runs.
-
-It must not know what is in it.
-"""
+"""The journal that the configuration names, opened for the embedded groups as long as the bridge runs."""
 
 import logging
 import re

@@ -1,7 +1,4 @@
-"""The bridge as a process: logging first, then the event loop, and one error out of however many tasks failed.
-
-It must not know arguments or exit statuses.
-"""
+"""The bridge as a process: logging first, then the event loop, and one error out of however many tasks failed."""
 
 import ctypes
 import gc

@@ -1,7 +1,4 @@
-"""Who makes something of rebalances that are over: the metrics, and the collector that the configuration names.
-
-It must not know how a rebalance is followed or put together.
-"""
+"""Who makes something of rebalances that are over: the metrics, and the collector that the configuration names."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""What a subscription's regular expression matches in a cluster, asked without any bridge running.
-
-It must not know arguments, or how the answer is shown.
-"""
+"""What a subscription's regular expression matches in a cluster, asked without any bridge running."""
 
 from functools import partial
 

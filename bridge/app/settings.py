@@ -1,13 +1,10 @@
-"""The configuration put into the words of each room that needs a part of it.
-
-It must not know rooms beyond their settings.
-"""
+"""The configuration put into the words of each room that needs a part of it."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
-from bridge.app.login import read_credentials
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -21,8 +18,49 @@ from bridge.migration.route import Rule
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address
 from bridge.session.limits import Limits
+from bridge.wire.sasl import Credentials, Mechanism
 from translators.classic_member.states import Limits as MemberLimits
 from translators.dialects.ids import GroupId
+
+OFF = "off"
+FILE_KEY = "upstream.sasl.password.path"
+
+
+def read_credentials(config: Config) -> Credentials | None:
+    """Who the bridge is to the cluster, None if it does not log in; the password goes nowhere else.
+
+    Raises ConfigError for a mechanism without a name or a password that can be read.
+    """
+    settings = config.settings
+    if settings.upstream_sasl_mechanism == OFF:
+        return None
+    if not settings.upstream_sasl_username:
+        raise _login_fault("upstream.sasl.username", "nothing is given", "the name to log in with", FaultCode.MISSING)
+    return Credentials(
+        mechanism=Mechanism(settings.upstream_sasl_mechanism),
+        username=settings.upstream_sasl_username,
+        password=_read_password(settings.upstream_sasl_password_path),
+    )
+
+
+def _read_password(path: str) -> str:
+    allowed = "a file that holds the password"
+    if not path:
+        raise _login_fault(FILE_KEY, "nothing is given", allowed, FaultCode.MISSING)
+    try:
+        password = Path(path).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as problem:
+        # A decoding error would quote the password.
+        why = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8"
+        raise _login_fault(FILE_KEY, f"{path} can't be read: {why}", allowed, FaultCode.WRONG_KIND) from None
+    if not password:
+        raise _login_fault(FILE_KEY, f"{path} is empty", allowed, FaultCode.WRONG_KIND)
+    return password
+
+
+def _login_fault(key: str, seen: str, allowed: str, code: FaultCode) -> ConfigError:
+    return ConfigError([Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)])
+
 
 ASSIGNORS_KEY = "group.consumer.assignors"
 PORT_MAX = 65_535

@@ -1,7 +1,4 @@
-"""The coordinators' state put into the words of the admin room and of the metrics.
-
-It must not know HTTP, or how a group is decided.
-"""
+"""The coordinators' state put into the words of the admin room and of the metrics."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter

@@ -1,7 +1,4 @@
-"""The command `check-config`: every fault of a file with its line, or what the file says.
-
-It must not know what a setting does.
-"""
+"""The command `check-config`: every fault of a file with its line, or what the file says."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

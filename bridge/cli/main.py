@@ -1,7 +1,6 @@
 """The command `epochbridge`: its subcommands by name, loaded when used, and what the user is told when one fails.
 
-It must not know any room but app and config; commands of other rooms are found through the entry points
-`epochbridge.commands`.
+Commands of other rooms are found through the entry points `epochbridge.commands`.
 """
 
 import gc
@@ -9,7 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -28,6 +29,9 @@ FAILURE_CODE = "EB-CLI-004"
 """The command failed, and what it says of it has no code of its own."""
 BUG_CODE = "EB-CLI-099"
 DEBUG = "epochbridge.debug"
+PACKAGES = ("bridge", "translators")
+"""What our distribution installs at the top; the package index has distributions under both names."""
+FOREIGN_CODE = "EB-CLI-008"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return the exit status; errors are told on standard error."""
+    foreign = foreign_package()
+    if foreign is not None:
+        click.ClickException(foreign).show()
+        return 1
     try:
         status: object = cli.main(list(arguments), PROGRAM, standalone_mode=False)
     except click.Abort:
@@ -137,6 +145,38 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout = None
         return 1
     return status if isinstance(status, int) else 0
+
+
+def foreign_package() -> str | None:
+    """A sentence about a foreign package in the place of one of ours, None if there is none.
+
+    It may stand before ours on the path, or have been installed over it: pip lets two distributions write one file.
+    Nothing of it is imported: the `translators` of the package index asks the network as soon as it is.
+    """
+    ours = Path(__file__).resolve().parents[2]
+    for name in PACKAGES:
+        spec = find_spec(name)
+        origin = None if spec is None or spec.origin is None else Path(spec.origin).resolve()
+        if origin is None or origin.parent != ours / name:
+            return _foreign(name, f"{origin or 'a folder without code'} stands before {ours / name} on Python's path")
+        if _is_overwritten(name):
+            return _foreign(name, f"a distribution named {name!r} has been installed over {ours / name}")
+    return None
+
+
+def _is_overwritten(name: str) -> bool:
+    try:
+        files = distribution(name).files
+    except PackageNotFoundError:
+        return False
+    return f"{name}/__init__.py" in map(str, files or ())
+
+
+def _foreign(name: str, seen: str) -> str:
+    return (
+        f"{FOREIGN_CODE}: the package {name!r} is not {PROGRAM}'s own: {seen}; give {PROGRAM} an environment of its "
+        f"own: `python3 -m venv PLACE && PLACE/bin/pip install {PROGRAM}`"
+    )
 
 
 def _with_code(problem: click.ClickException, code: str) -> str:

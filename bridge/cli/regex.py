@@ -1,7 +1,4 @@
-"""The command `verify-regex`: what a subscription's pattern matches, before any member subscribes with it.
-
-It must not know how patterns are read or clusters asked.
-"""
+"""The command `verify-regex`: what a subscription's pattern matches, before any member subscribes with it."""
 
 import click
 

@@ -1,6 +1,6 @@
 """Tables on the terminal: drawn where there is one, aligned text where the output goes to a file or a pipe.
 
-It must not know what the rows mean; it shows control characters of strangers instead of obeying them.
+Control characters of strangers are shown instead of obeyed.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The command `serve`: options in, one configuration out, and the bridge run with it.
-
-It must not know what a setting does.
-"""
+"""The command `serve`: options in, one configuration out, and the bridge run with it."""
 
 import sys
 from collections.abc import Iterator

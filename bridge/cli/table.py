@@ -1,4 +1,4 @@
-"""A table drawn with rich. It must not know what the rows mean, and takes no markup from them."""
+"""A table drawn with rich."""
 
 from collections.abc import Iterable, Sequence
 

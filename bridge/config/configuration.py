@@ -1,7 +1,4 @@
-"""One frozen configuration, parsed once from YAML, the environment and the command line.
-
-It must not know which room uses a value.
-"""
+"""One frozen configuration, parsed once from YAML, the environment and the command line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace

@@ -1,7 +1,4 @@
-"""What a configuration file says: its keys with the values as written and their lines.
-
-It must not know YAML, nor which keys there are or what they mean.
-"""
+"""What a configuration file says: its keys with the values as written and their lines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""What can be wrong with a configuration, as values that tell a person what to do.
-
-It must not know how a file is read or what a key means.
-"""
+"""What can be wrong with a configuration, as values that tell a person what to do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

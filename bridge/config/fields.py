@@ -1,7 +1,4 @@
-"""How a key of the configuration is written down: as a field of a frozen value, with name, bounds and meaning.
-
-It must not know any key.
-"""
+"""How a key of the configuration is written down: as a field of a frozen value, with name, bounds and meaning."""
 
 from dataclasses import Field, dataclass, field
 from enum import StrEnum

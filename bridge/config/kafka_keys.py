@@ -1,7 +1,4 @@
-"""The keys that bear Kafka's own names: defaults and bounds are those of Kafka 4.3, but for the assignment interval.
-
-It must not know where a value was written or which room uses it.
-"""
+"""The keys that bear Kafka's own names: defaults and bounds are those of Kafka 4.3, but for the assignment interval."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Every key of the configuration: name, default, bounds and meaning, as the fields of one frozen value.
-
-It must not know where a value was written or which room uses it.
-"""
+"""Every key of the configuration: name, default, bounds and meaning, as the fields of one frozen value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

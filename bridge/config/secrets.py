@@ -1,7 +1,4 @@
-"""What of a configured value may be shown: in `check-config`, in faults, in logs.
-
-It must not know where it is shown.
-"""
+"""What of a configured value may be shown: in `check-config`, in faults, in logs."""
 
 import re
 from urllib.parse import unquote_to_bytes, urlsplit

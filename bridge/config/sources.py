@@ -1,7 +1,4 @@
-"""What an operator says besides the file: the environment of the process, its folders, the globs of the quick form.
-
-It must not know what a key means.
-"""
+"""What an operator says besides the file: the environment of the process, its folders, the globs of the quick form."""
 
 import os
 from collections.abc import Mapping, Sequence

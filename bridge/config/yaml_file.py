@@ -1,7 +1,4 @@
-"""A configuration file as entries that remember their lines: the file read, its YAML taken apart.
-
-It must not know which keys there are or what they mean.
-"""
+"""A configuration file as entries that remember their lines: the file read, its YAML taken apart."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Lines of an event log to events and back, by the standard library alone, which all executors have."""
+"""Lines of an event log to events and back, by the standard library alone, which all executors have.
+
+A line comes from a reader that has judged it already.
+"""
 
 import json
 from collections.abc import Callable, Mapping

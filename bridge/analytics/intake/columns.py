@@ -1,4 +1,7 @@
-"""Lines of log files as columns: whole files become Parquet of the table `events` by Arrow, many lines at a time."""
+"""Lines of log files as columns: whole files become Parquet of the table `events` by Arrow, many lines at a time.
+
+A line that is not an event beyond doubt is left over for whoever can say why.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Which events came more than once, found without sorting them: 64 numbers of a run share one word of bits."""
+"""Which events came more than once, found without sorting them: 64 numbers of a run share one word of bits.
+
+The same rows give the same choice, whatever their order.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby

@@ -1,4 +1,7 @@
-"""Every group of a log played on the executors, one group per task, and the rows that come back."""
+"""Every group of a log played on the executors, one group per task, and the rows that come back.
+
+It is the one place of the room where Python runs on the executors.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""A bar for long runs: which table is being made, and how many of Spark's tasks are done."""
+"""A bar for long runs: which table is being made, and how many of Spark's tasks are done.
+
+Where nobody watches, it says one line per step.
+"""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,4 +1,7 @@
-"""The tables that are made of an event log: their columns, types and meanings, as data."""
+"""The tables that are made of an event log: their columns, types and meanings, as data.
+
+Names that the event log has keep its type and its meaning.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""What the batches of a stream brought so far: groups, runs and their order, so that only what changed is made anew."""
+"""What the batches of a stream brought so far: groups, runs and their order, so that only what changed is made anew.
+
+Nothing is kept that grows with the number of events.
+"""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,7 @@
-"""The order of events across runs of the bridge, the time between two of them, and clocks that jumped back."""
+"""The order of events across runs of the bridge, the time between two of them, and clocks that jumped back.
+
+Within a run an event's number is the order, and its monotonic clock the time.
+"""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f

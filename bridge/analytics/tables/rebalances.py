@@ -1,4 +1,7 @@
-"""The table `rebalances`: what each one was, what it came to, and whom it disturbed."""
+"""The table `rebalances`: what each one was, what it came to, and whom it disturbed.
+
+The cause is what the bridge itself found.
+"""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f

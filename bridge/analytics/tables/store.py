@@ -1,4 +1,7 @@
-"""Where the tables lie: one directory of Parquet files for each, below one root."""
+"""Where the tables lie: one directory of Parquet files for each, below one root.
+
+A path may be local or of any file system that Spark knows.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ def refused(why: str) -> None:
     raise click.ClickException(why)
 
 
-HERE = "tests.unit.bridge.cli.test_main"
+HERE = "tests.unit.bridge.cli.main.test_main"
 
 
 def test_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.login import read_credentials
+from bridge.app.settings import read_credentials
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
