@@ -213,10 +213,11 @@ def test_fetch_wants_the_exact_epoch_or_no_identity() -> None:
     bench = Bench(settings=NO_DELAY)
     bench.ask(join_request("b"), Speaks.CLASSIC)
     bench.join("a")
-    asked = [(None, -1), (None, 3), (A, 3), (A, 2), (B, 9), (MemberId("x"), 3)]
+    asked = [(None, -1), (None, 0), (None, 3), (A, 3), (A, 2), (B, 9), (MemberId("x"), 3)]
     codes = [check_fetch(bench.state, GROUP, member_id, epoch) for member_id, epoch in asked]
     assert codes == [
         ErrorCode.NONE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
         ErrorCode.UNKNOWN_SERVER_ERROR,
         ErrorCode.NONE,
         ErrorCode.STALE_MEMBER_EPOCH,

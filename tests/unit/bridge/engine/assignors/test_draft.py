@@ -69,3 +69,11 @@ def test_richest_holder_has_most_of_all_load_and_something_of_the_kind() -> None
     assert fresh.poorest(wide) == (1, M1)
     fresh.touch(M2)
     assert fresh.richest_holder(wide, kinds[0]) == (1, M1)
+
+
+def test_member_that_never_had_a_kind_is_owed_none_of_it() -> None:
+    """Else giving it one would look like a move taken back."""
+    member = draft().touch(M1)
+    assert (member.is_owed(A), member.is_owed(B)) == (False, False)
+    member.change(A, -2)
+    assert (member.is_owed(A), member.is_owed(B)) == (True, False)

@@ -217,3 +217,11 @@ def test_holders_stand_where_their_loads_are_whatever_moved() -> None:
     for number, step in enumerate(steps):
         step()
         assert find_misplaced(index) == [], f"after step {number}"
+
+
+def test_wish_with_one_topic_that_changed_unseen_makes_the_index_out_of_date() -> None:
+    """Whatever else it names is as it was."""
+    index = index_of(spec({"a": 1, "b": 1}, {"m1": "a", "m2": "b"}))
+    assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})
+    assert not index.learn("a or b", {topic("a"): 2, topic("b"): 1})
+    assert index.learn("a or b", {topic("a"): 1, topic("b"): 1})

@@ -159,3 +159,11 @@ def test_newcomer_that_left_again_is_told_nothing() -> None:
     index.seat(seat_of(M2, None), WISH, None)
     index.unseat(M2, NOTHING)
     assert index.revise(question.previous) == {}
+
+
+def test_wish_with_one_topic_that_changed_unseen_cannot_be_learned() -> None:
+    """Whatever else it names is as it was."""
+    index = rested(cut({"a": 1, "b": 1}, {"m1": "a", "m2": "b"}))
+    assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})
+    assert not index.learn("a or b", {topic("a"): 2, topic("b"): 1})
+    assert index.learn("a or b", {topic("a"): 1, topic("b"): 1})

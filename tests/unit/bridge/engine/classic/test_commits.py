@@ -27,7 +27,9 @@ def test_commits_judged_by_identity_then_generation() -> None:
         (commit_of("", -1, "N"), UNKNOWN),
         (commit_of("", -1, "A"), FENCED),
         (commit_of("", -1), UNKNOWN),
+        (commit_of("", 0), UNKNOWN),
         (transaction_of(), NONE),
+        (transaction_of("", 0), UNKNOWN),
         (transaction_of(first, 0), ILLEGAL),
     ]
     assert [bench.commit(request) for request, _ in cases] == [code for _, code in cases]

@@ -136,3 +136,11 @@ def test_fenced_member_stays_fenced_after_a_restart() -> None:
     bench.join(join_of("", "B"))
     bench.restart()
     assert bench.beat(second, "B", generation=1) is FENCED
+
+
+def test_seat_taken_again_in_a_group_without_a_leader_names_none() -> None:
+    """A group that turned classic has had no leader yet; a classic client can't read a null one."""
+    bench = ClassicBench()
+    bench.form("A", "B")
+    bench.group.roster.leader = None
+    assert bench.join_now(join_of("", "B")).leader == ""

@@ -13,6 +13,7 @@ from bridge.engine.outcome import (
     Converted,
     DowngradeDue,
     GroupDowngraded,
+    NotConverted,
     Unready,
 )
 from bridge.engine.settings import EngineSettings, MigrationPolicy
@@ -340,3 +341,15 @@ def test_group_whose_next_target_waits_is_not_settled() -> None:
     behind = group.epoch > group.assignment_epoch
     assert (behind, group.natives, due(bench)) == (True, 0, [])
     assert not is_settled(group)
+
+
+def test_group_with_seats_for_all_still_stays_where_something_else_is_against_it() -> None:
+    """Seats that fit are no answer to the group's size, nor to members that speak the consumer protocol."""
+    bench, members = settled()
+    full = replace(bench.bench.settings, group_max_size=1)
+    bench.bench.state.settings = full
+    bench.become_classic(shown(members), bench.bench.ref())
+    assert GROUP in bench.bench.state.groups
+    refusal = bench.bench.outcome.replies[0][1]
+    assert isinstance(refusal, NotConverted)
+    assert refusal.reason is Unready.TOO_LARGE
