@@ -229,7 +229,7 @@ class BrokerSide:
     async def _read_answers(self, transport: Transport) -> None:
         buffer, turns = self._house.buffer, 0
         while True:
-            room = await self._room_for_answers(len(buffer))
+            room = self._room_nowait(len(buffer)) or await self._room_for_answers(len(buffer))
             count = transport.recv_into(buffer[:room])
             if count is None:
                 turns = 0
@@ -256,6 +256,9 @@ class BrokerSide:
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0
                 await trio.lowlevel.checkpoint()
+
+    def _room_nowait(self, wanted_bytes: int) -> int:
+        return self._client.share.room_nowait(self._answers.bytes_held, wanted_bytes) if self._may_read() else 0
 
     async def _room_for_answers(self, wanted_bytes: int) -> int:
         """How many bytes may be read, once there may be any."""

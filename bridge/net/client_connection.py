@@ -165,7 +165,8 @@ class ClientConnection:
         """Deal with what the socket holds; False when the client is done."""
         transport, buffer, turns = self.transport, self._house.buffer, 0
         while True:
-            room = await self.share.room(self.session.requests.bytes_held, len(buffer))
+            held = self.session.requests.bytes_held
+            room = self.share.room_nowait(held, len(buffer)) or await self.share.room(held, len(buffer))
             count = transport.recv_into(buffer[:room])
             if count is None:
                 return True
@@ -233,7 +234,6 @@ class ClientConnection:
         self._waiting_bytes = 0 if left_over is None else len(left_over.rest)
         self._is_corked = False
         self.flush()
-        self.note_held()
         return left_over
 
     async def _catch_up(self, left_over: LeftOver | None) -> None:

@@ -83,8 +83,12 @@ class Share:
         self.note(0, 0)
         self._is_over = True
 
+    def room_nowait(self, collected_bytes: int, wanted_bytes: int) -> int:
+        """How many bytes may be read now into a frame that there is so much of."""
+        return self._in_flight.room(self._connection, collected_bytes, wanted_bytes)
+
     async def room(self, collected_bytes: int, wanted_bytes: int) -> int:
-        """How many bytes may be read now into a frame that there is so much of, once it is any."""
-        while not (room := self._in_flight.room(self._connection, collected_bytes, wanted_bytes)):
+        """The same, once it is any."""
+        while not (room := self.room_nowait(collected_bytes, wanted_bytes)):
             await self._in_flight.changed()
         return room

@@ -240,11 +240,14 @@ TREATMENTS: dict[int, Treatment] = {
 """Api -> what is done with it; a key that isn't here is hidden."""
 
 
+_NAMES: dict[int, str] = {key: "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey}
+
+
 def api_name(api_key: int) -> str:
     """Kafka's name of an api: `JoinGroup`, or `api 10000` for a key that Kafka doesn't know."""
     if not 0 <= api_key <= HIGHEST_KNOWN_KEY:
         return f"api {api_key}"
-    return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))
+    return _NAMES[api_key]
 
 
 def treatment(api_key: int) -> Treatment:

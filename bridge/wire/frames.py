@@ -87,8 +87,7 @@ def read_request_header(
     form = request_header_version(api_key, api_version)
     if form == 0:
         return RequestHeader(frame_bytes, api_key, api_version, correlation_id, None, _REQUEST_START.size)
-    here = _Place(api_name(api_key), api_version, frame_bytes)
-    found = _names_in(data, here, form == 2, progress or HeaderProgress())
+    found = _names_in(data, _Place(api_key, api_version, frame_bytes), form == 2, progress)
     if found is None:
         return None
     client_id, body_offset = found
@@ -111,7 +110,7 @@ def read_response_header(
     correlation_id: int = INT32.unpack_from(data, RESPONSE_CORRELATION_OFFSET)[0]
     if response_header_version(api_key, api_version) == 0:
         return ResponseHeader(frame_bytes, correlation_id, _LENGTH_AND_ID.size)
-    body_offset = _TagWalk(_LENGTH_AND_ID.size).end_in(data, _Place(api_name(api_key), api_version, frame_bytes))
+    body_offset = _TagWalk(_LENGTH_AND_ID.size).end_in(data, _Place(api_key, api_version, frame_bytes))
     return None if body_offset is None else ResponseHeader(frame_bytes, correlation_id, body_offset)
 
 
@@ -142,12 +141,12 @@ def put_correlation_id(frame: bytearray | memoryview, offset: int, correlation_i
 
 
 class _Place(NamedTuple):
-    api: str
+    api_key: int
     version: int
     frame_bytes: int
 
     def malformed(self, field: str, offset: int, reason: str) -> MalformedFrame:
-        return MalformedFrame(self.api, self.version, field, offset, reason)
+        return MalformedFrame(api_name(self.api_key), self.version, field, offset, reason)
 
 
 def _frame_bytes(data: FrameBytes, max_frame_bytes: int, least: int) -> int:
@@ -169,17 +168,23 @@ def _why_not(start: bytes, length: int, max_frame_bytes: int) -> str:
 
 
 def _names_in(
-    data: FrameBytes, here: _Place, has_tags: bool, progress: HeaderProgress
+    data: FrameBytes, here: _Place, has_tags: bool, progress: HeaderProgress | None
 ) -> tuple[str | None, int] | None:
     """The client id and the offset behind the header's tags."""
-    if progress.tags is None:
+    if progress is not None and progress.tags is not None:
+        client_id, tags = progress.client_id, progress.tags
+    else:
         found = _client_id(data, here)
         if found is None or not has_tags:
             return found
-        progress.client_id, body_offset = found
-        progress.tags = _TagWalk(body_offset)
-    end = progress.tags.end_in(data, here)
-    return None if end is None else (progress.client_id, end)
+        client_id, at = found
+        if at < len(data) and at < here.frame_bytes and data[at] == 0:
+            return client_id, at + 1  # no tags, as nearly always
+        tags = _TagWalk(at)
+        if progress is not None:
+            progress.client_id, progress.tags = client_id, tags
+    end = tags.end_in(data, here)
+    return None if end is None else (client_id, end)
 
 
 def _client_id(data: FrameBytes, here: _Place) -> tuple[str | None, int] | None:

@@ -1,6 +1,8 @@
 """What is decided about each request of a connection."""
 
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import pytest
 
@@ -81,6 +83,32 @@ def test_data_path_is_relayed_and_addresses_are_rewritten() -> None:
     for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CLUSTER):
         assert isinstance(decide(one, request(key, 1, 3)), Rewritten)
     assert len(one.outbox) == 5
+
+
+@pytest.mark.parametrize(
+    ("frame", "calls_max"),
+    [(beat(OURS), 27), (beat(THEIRS), 27), (request(ApiKey.FETCH, 12, 1), 27)],
+    ids=["embedded heartbeat", "passing heartbeat", "fetch"],
+)
+def test_ordinary_request_takes_few_calls(frame: bytes, calls_max: int) -> None:
+    """What every request costs everybody: functions of the bridge from its bytes to its answer's place."""
+    one, known, view = session(), offered(), memoryview(frame)
+    called: list[str] = []
+
+    def note(caller: FrameType, event: str, _: object) -> None:
+        if event == "call" and "/bridge/" in caller.f_code.co_filename and "/tests/" not in caller.f_code.co_filename:
+            called.append(caller.f_code.co_qualname)
+
+    for _ in range(2):
+        called.clear()
+        sys.setprofile(note)
+        try:
+            head = one.requests.cut(view, 0)
+            assert isinstance(head, Head)
+            one.decide(head, known)
+        finally:
+            sys.setprofile(None)
+    assert 0 < len(called) <= calls_max, called
 
 
 def test_versions_with_node_endpoints_are_rewritten_only_when_offered() -> None:
