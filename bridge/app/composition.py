@@ -28,10 +28,10 @@ from bridge.config.sources import read_environment
 from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.operators import Operators
-from bridge.coordinators.owner import GroupOwner
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.net.clock import TrioClock
@@ -122,7 +122,7 @@ async def _run(config: Config, ready: Callable[[str], None]) -> None:
         raise AppError(str(problem)) from problem
 
 
-async def _serve_groups(config: Config, ready: Callable[[str], None], owner: GroupOwner, watch: Watch) -> None:
+async def _serve_groups(config: Config, ready: Callable[[str], None], owner: EmbeddedOwner, watch: Watch) -> None:
     settings = proxy_settings(config)
     clock = TrioClock()
     counters = Counters()
@@ -195,7 +195,7 @@ def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch
     )
 
 
-def make_owner(config: Config, now_ms: int) -> GroupOwner:
+def make_owner(config: Config, now_ms: int) -> EmbeddedOwner:
     """The owner of all embedded groups, with the assignors that are installed; raises ConfigError and AppError."""
     try:
         assignors = load_assignors()
@@ -206,7 +206,7 @@ def make_owner(config: Config, now_ms: int) -> GroupOwner:
         assignors=assignors,
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
-    return GroupOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
+    return EmbeddedOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

@@ -15,7 +15,7 @@ import trio
 from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.config.configuration import Config
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import Groups
 from bridge.session.directory import Address
@@ -113,7 +113,7 @@ class EventWatch(Watch):
     def __init__(
         self,
         recorder: Recorder,
-        owner: GroupOwner,
+        owner: EmbeddedOwner,
         figures: Figures,
         look_ms: int,
         left_open: Sequence[RebalanceBegan],
@@ -200,7 +200,7 @@ class EventWatch(Watch):
 
 
 @contextmanager
-def watched(config: Config, owner: GroupOwner) -> Iterator[Watch]:
+def watched(config: Config, owner: EmbeddedOwner) -> Iterator[Watch]:
     """Write the event log that the configuration names, if any, until the end of the context; raises SinkUnusable."""
     boot = f"{int(time.time()):x}{token_hex(BOOT_BYTES)}"
     settings, clocks = config.settings, _clocks()

@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
-from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import Phase
 from bridge.engine.classic.views import classic_snapshot

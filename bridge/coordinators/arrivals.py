@@ -5,14 +5,18 @@ It must not know who sends them or what becomes of them.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
-from bridge.engine.commands import Command
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 MembershipRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat
 """The requests by which members come, live and go."""
+
+
+OrderT = TypeVar("OrderT")
+"""What a coordinator is told to do that no client asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ def seats_named(request: MembershipRequest) -> Iterator[tuple[GroupId, str]]:
             yield request.group_id, f"instance {entry.instance_id}"
 
 
-def in_turn(arrivals: Iterable[Arrival | Command]) -> list[Arrival | Command]:
+def in_turn(arrivals: Iterable[Arrival | OrderT]) -> list[Arrival | OrderT]:
     """The order of one turn: heartbeats last, so that they don't cut the joins before them into several targets.
 
     What concerns one member stays in the order it came.
@@ -54,5 +58,5 @@ def in_turn(arrivals: Iterable[Arrival | Command]) -> list[Arrival | Command]:
     return first + [arrival for arrival in taken if id(arrival) in late]
 
 
-def _is_beat(arrival: Arrival | Command) -> bool:
+def _is_beat(arrival: object) -> bool:
     return isinstance(arrival, Arrival) and isinstance(arrival.request, Heartbeat)

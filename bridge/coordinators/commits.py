@@ -22,8 +22,8 @@ from bridge.coordinators.offset_requests import (
 )
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
 from bridge.coordinators.unknown_partitions import find_missing, known_part, name_missing
-from bridge.engine.outcome import CommitAdmitted, CommitRefused
 from bridge.session.contracts import Via
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef
 from translators.dialects.messages import GroupReply

@@ -5,7 +5,7 @@ It must not know who waits, nor what for.
 
 from dataclasses import dataclass
 
-from bridge.coordinators.shares import ShareLimits
+from bridge.coordinators.embedded.shares import ShareLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

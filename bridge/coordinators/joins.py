@@ -11,9 +11,9 @@ from functools import partial
 import trio
 
 from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.held import Held
-from bridge.coordinators.owner import GroupOwner
 from bridge.supervision import LOOK_UP, Failures, start_guarded
 from translators.dialects.classic import Heartbeat, JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -36,7 +36,7 @@ Refuse = Callable[[RequestRef, ClientIdentity, GroupRequest, Refusal], None]
 class Joins:
     """Takes the requests of members in the order they come and hands on those that nothing holds up."""
 
-    def __init__(self, owner: GroupOwner, gate: Gate, supervised: Failures, admit: Admit, refuse: Refuse) -> None:
+    def __init__(self, owner: EmbeddedOwner, gate: Gate, supervised: Failures, admit: Admit, refuse: Refuse) -> None:
         self.held = Held()
         self._owner = owner
         self._gate = gate

@@ -21,9 +21,20 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import still_releasing
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, MemberRef, RequestRef
+from translators.dialects.ids import (
+    NOWHERE,
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    Via,
+    via_of,
+)
 
 NOBODY = ClientIdentity(client_id="", client_host="")
+_UNKNOWN = (NOBODY, NOWHERE)
 
 
 class Machines:
@@ -33,7 +44,7 @@ class Machines:
         self.limits = limits
         self._absent = Absent(limits)
         self._states: dict[MemberRef, State] = {}
-        self._clients: dict[MemberRef, ClientIdentity] = {}
+        self._clients: dict[MemberRef, tuple[ClientIdentity, Via]] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
         self._parked: dict[int, set[MemberRef]] = {}
         self._deadlines = Deadlines[MemberRef]()
@@ -52,11 +63,21 @@ class Machines:
 
     def client_of(self, key: MemberRef) -> ClientIdentity:
         """Who the member's client says it is."""
-        return self._clients.get(key, NOBODY)
+        return self._clients.get(key, _UNKNOWN)[0]
 
-    def meet(self, key: MemberRef, client: ClientIdentity) -> None:
-        """Remember who speaks for a member."""
-        self._clients[key] = client
+    def via_of(self, key: MemberRef) -> Via:
+        """The connection by which the member was heard last; nowhere if not since the start."""
+        return self._clients.get(key, _UNKNOWN)[1]
+
+    def meet(self, key: MemberRef, client: ClientIdentity, via: Via) -> None:
+        """Remember who speaks for a member, and by which connection."""
+        self._clients[key] = client, via
+
+    def hear(self, key: MemberRef, ref: RequestRef) -> None:
+        """A request of a member came: perhaps by another connection than the last."""
+        known = self._clients.get(key)
+        if known is not None and known[1].connection != ref.connection:
+            self._clients[key] = known[0], via_of(ref)
 
     def seat_of(self, group_id: GroupId, instance_id: InstanceId) -> MemberId | None:
         """Who sits on a static seat."""

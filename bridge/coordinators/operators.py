@@ -9,7 +9,7 @@ from functools import partial
 
 import trio
 
-from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.outlook import MemberOutlook, copy_group, list_members, look_ahead
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import Converted

@@ -1,50 +1,28 @@
-"""The owner of embedded groups: the engine's state and the machines of its classic members, moved turn by turn.
+"""The owner of groups: the machines of classic members and the coordinator behind them, moved turn by turn.
 
-It must not know sockets, tasks, the broker or when a turn is due.
+It must not know which coordinator that is, sockets, tasks or when a turn is due.
 """
 
 import logging
 from collections.abc import Collection, Iterable
+from typing import Generic, Protocol
 
 from bridge.coordinators.admission import (
-    FreshIds,
     SessionBounds,
     check_join,
     check_name,
-    judge_newcomer,
     refuse_join,
 )
 from bridge.coordinators.arrivals import Arrival, in_turn
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.classic_door import ClassicDoor, ClassicGroupRequest
-from bridge.coordinators.durability import revive
+from bridge.coordinators.durability import Recorded, Scribe, revive
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.coordinators.facts import BridgeFact
 from bridge.coordinators.leaving import once_each
-from bridge.coordinators.machines import Machines, is_present
+from bridge.coordinators.machines import NOBODY, Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
-from bridge.coordinators.watching import Watcher
-from bridge.engine.commands import (
-    BeginCommit,
-    ClassicHeartbeat,
-    Command,
-    ConvertGroup,
-    DeleteGroup,
-    GroupType,
-    MemberHeartbeat,
-    PassDeadlines,
-    RemoveMembers,
-    Speaks,
-)
-from bridge.engine.commits import check_fetch
-from bridge.engine.consumer.calm import take_calm_heartbeat
-from bridge.engine.outcome import (
-    CommitAdmitted,
-    CommitRefused,
-)
-from bridge.engine.queries import group_type, has_members, has_news, looks_classic, next_deadline
-from bridge.engine.state import Shard
+from bridge.ports import Coordinator, OrderT
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
     ConnectionLost,
@@ -63,7 +41,6 @@ from translators.classic_member.identity import (
     identify_request,
 )
 from translators.classic_member.profile import check_protocols
-from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -75,73 +52,62 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.coordinator import CoordinatorCalled
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused, CoordinatorCalled
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
-    NO_MEMBER_ID,
     ClientIdentity,
     GroupId,
     InstanceId,
     MemberId,
     MemberRef,
     RequestRef,
-    classic_member_id,
+    via_of,
 )
 from translators.dialects.offsets import GroupOffsets
 
 LOG = logging.getLogger("epochbridge.coordinators")
 
 
-class GroupOwner:
-    """All groups of one shard; every method takes the time and changes nothing outside."""
+class Recoverable(Coordinator[OrderT], Protocol[OrderT]):
+    """A coordinator with its part in the journal."""
+
+    @property
+    def journal(self) -> Recorded:
+        """What of it survives a restart."""
+        ...
+
+
+class GroupOwner(Generic[OrderT]):
+    """All groups of one coordinator; every method takes the time and changes nothing outside."""
 
     def __init__(
-        self,
-        shard: Shard,
-        catalog: Catalog,
-        machines: Machines,
-        fresh_ids: FreshIds,
+        self, coordinator: Recoverable[OrderT], catalog: Catalog, machines: Machines, bounds: SessionBounds
     ) -> None:
-        self.classic_door = ClassicDoor(shard)
-        self.shard = shard
         self.catalog = catalog
         self.machines = machines
-        self._fresh_ids = fresh_ids
-        self._bounds = SessionBounds(
-            shard.settings.group_min_session_timeout_ms, shard.settings.group_max_session_timeout_ms
-        )
-        self._exchange = Exchange(shard, catalog, machines)
-        self.shares = self._exchange.shares
+        self._coordinator: Coordinator[OrderT] = coordinator
+        self._recorded = coordinator.journal
+        self._scribe = Scribe(coordinator.journal, machines)
+        self._bounds = bounds
+        self._exchange = Exchange(coordinator, machines)
 
-    def watch(self, watcher: Watcher) -> None:
-        """Let somebody hear what the engine does from now on."""
-        self._exchange.watcher = watcher
-
-    def take_turn(self, arrivals: Iterable[Arrival | Command], now_ms: int) -> TurnResult:
+    def take_turn(self, arrivals: Iterable[Arrival | OrderT], now_ms: int) -> TurnResult:
         """Carry out everything that is queued, as one batch, until nobody has anything left to ask."""
         for arrival in in_turn(arrivals):
             if isinstance(arrival, Arrival):
                 self._accept(arrival, now_ms)
             else:
-                self._exchange.tell(arrival)
-            if self._may_convert(arrival):
+                self._coordinator.order(arrival)
+            if self._coordinator.is_urgent:
                 # Whoever comes next in this turn meets the group as it is then.
                 self._exchange.settle(now_ms)
         return self._finish(now_ms)
 
-    def _may_convert(self, arrival: Arrival | Command) -> bool:
-        """Whether this may make a classic group one of the other kind."""
-        if not isinstance(arrival, Arrival):
-            return isinstance(arrival, ConvertGroup)
-        request = arrival.request
-        is_native = isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
-        return is_native and group_type(self.shard, request.group_id) is GroupType.CLASSIC
-
     def beat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> TurnResult:
         """Answer one heartbeat at once."""
-        if self.classic_door.takes(request):
-            self._exchange.tell(ClassicHeartbeat(ref, request))
+        if self._coordinator.takes(request):
+            self._coordinator.submit(ref, via_of(ref), NOBODY, request)
         else:
             self._heartbeat(ref, request, now_ms)
         return self._finish(now_ms)
@@ -151,32 +117,33 @@ class GroupOwner:
 
         A member of a classic group has no machine, and one whose coordinator has news is to hear them.
         """
-        group_id, member_id = request.group_id, request.member_id
-        if has_news(self.shard, group_id, member_id):
+        key = MemberRef(request.group_id, request.member_id)
+        if self._coordinator.has_news(key):
             return False
         if request.instance_id is not None and self._check(request) is not ErrorCode.NONE:
             return False
-        return self.machines.beat(MemberRef(group_id, member_id), request.generation, now_ms)
+        return self.machines.beat(key, request.generation, now_ms)
 
     def beat_natively(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:
-        """The same for a KIP-848 member, see `take_calm_heartbeat`; without topic ids such members are refused."""
-        return self.catalog.has_ids and take_calm_heartbeat(self.shard, request, client, now_ms)
+        """The same for a KIP-848 member, whose coordinator says so by itself."""
+        return self._coordinator.beat(client, request, now_ms)
 
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised, see `Exchange.recover`."""
+        self._scribe.tear()
         return self._exchange.recover(now_ms)
 
     def entries(self) -> Collection[bytes]:
         """What the journal has to hold before any answer of what was done so far goes; said once."""
-        return self._exchange.scribe.take()
+        return self._scribe.take()
 
     def fact(self, name: str) -> str | None:
         """What is kept of the bridge itself under this name."""
-        return self._exchange.scribe.fact(name)
+        return self._scribe.fact(name)
 
     def keep_fact(self, fact: BridgeFact) -> None:
         """Keep something about the bridge itself; `entries` has it next."""
-        self._exchange.scribe.keep_fact(fact)
+        self._scribe.keep_fact(fact)
 
     def revive(self, entries: Iterable[bytes], now_ms: int) -> TurnResult:
         """Go back, or on, to what a journal holds; whatever else was known is forgotten, and written down from now on.
@@ -184,9 +151,8 @@ class GroupOwner:
         Raises `versioned.UnreadableRecord`.
         """
         self._exchange.clear()
-        for key in revive(entries, self.shard, self.machines, self._exchange.scribe, now_ms):
-            self._exchange.dismiss(key)
-        self.catalog.begin_with(self.shard.topics.values())
+        for key in revive(entries, self._recorded, self.machines, self._scribe, now_ms):
+            self._coordinator.release(key, None)
         return self._finish(now_ms)
 
     def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:
@@ -202,32 +168,27 @@ class GroupOwner:
                 self._exchange.suspect(key, ref, translated, now_ms)
                 return CommitRefused(translated)
             request = translated
-        outcome = self._exchange.advance([BeginCommit(ref, request)], now_ms)
-        judged = next(message for _, message in outcome.replies)
-        assert isinstance(judged, CommitAdmitted | CommitRefused)
-        return judged
+        return self._coordinator.begin_commit(ref, request, now_ms)
 
-    def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
-        """Forget a group if it is empty (K6.7)."""
-        outcome = self._exchange.advance([DeleteGroup(MemberRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
-        return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
+    def end_commit(self, commit_id: int, now_ms: int) -> TurnResult:
+        """The broker answered a commit, or its time is over."""
+        self._coordinator.end_commit(commit_id)
+        return self._finish(now_ms)
 
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
         """Whether a member may fetch offsets (K5.20); what Kafka has as a classic group asks nothing."""
         member_id = request.member_id
-        if looks_classic(self.shard, request.group_id):
+        if self._coordinator.looks_classic(request.group_id):
             return ErrorCode.NONE
         state = None if member_id is None else self.machines.get(MemberRef(request.group_id, member_id))
         if state is not None:
             return judge_fetch(state, request.member_epoch)
-        return check_fetch(self.shard, request.group_id, member_id, request.member_epoch)
+        return self._coordinator.check_fetch(request)
 
     def pass_deadlines(self, now_ms: int) -> TurnResult:
-        """Do what is due in the engine and in every machine."""
-        due = next_deadline(self.shard)
-        if due is not None and due <= now_ms:
-            # The engine first: what it answers now is no longer waited for.
-            self._exchange.tell(PassDeadlines())
+        """Do what is due at the coordinator and in every machine."""
+        if self._coordinator.pass_deadlines(now_ms):
+            # The coordinator first: what it answers now is no longer waited for.
             self._exchange.settle(now_ms)
         for key in self.machines.take_due(now_ms):
             self._exchange.feed(key, DeadlinePassed(), now_ms)
@@ -236,11 +197,14 @@ class GroupOwner:
 
     def next_deadline_ms(self) -> int | None:
         """When `pass_deadlines` has to be called, perhaps too early."""
-        times = [at for at in (next_deadline(self.shard), self.machines.next_deadline_ms()) if at is not None]
+        times = [
+            at for at in (self._coordinator.next_deadline_ms(), self.machines.next_deadline_ms()) if at is not None
+        ]
         return min(times, default=None)
 
     def lose_connection(self, connection: int, now_ms: int) -> TurnResult:
         """Tell the members parked on a connection that it is gone (decision 11)."""
+        self._coordinator.lose_connection(connection)
         for key, ref in self.machines.take_parked(connection):
             self._exchange.feed(key, ConnectionLost(ref), now_ms)
         return self._finish(now_ms)
@@ -249,8 +213,8 @@ class GroupOwner:
 
     def _accept(self, arrival: Arrival, now_ms: int) -> None:
         request = arrival.request
-        if not isinstance(request, ConsumerGroupHeartbeat) and self.classic_door.takes(request):
-            self._pass_door(arrival, request)
+        if not isinstance(request, ConsumerGroupHeartbeat) and self._coordinator.takes(request):
+            self._coordinator.submit(arrival.ref, via_of(arrival.ref), arrival.client, request)
             return
         match arrival.request:
             case JoinGroup():
@@ -268,30 +232,13 @@ class GroupOwner:
         key = MemberRef(request.group_id, request.member_id)
         if self.machines.get(key) is not None and request.member_epoch >= JOIN_EPOCH:
             self._exchange.expect_switch(arrival.ref, key)
-        command = MemberHeartbeat(
-            ref=arrival.ref,
-            request=request,
-            identity=arrival.client,
-            speaks=Speaks.CONSUMER,
-            fresh_id=request.member_id or self._fresh_ids.whole(),
-        )
-        self._exchange.tell(command)
-
-    def _pass_door(self, arrival: Arrival, request: ClassicGroupRequest) -> None:
-        """Hand a request to a classic group, in which the engine names newcomers."""
-        ending = self._fresh_ids.ending() if isinstance(request, JoinGroup) else ""
-        if isinstance(request, JoinGroup) and check_join(request, self._bounds) is None:
-            refusal = check_name(request, classic_member_id(arrival.client.client_id, request.instance_id, ending))
-            if refusal is not None:
-                self._exchange.reply(arrival.ref, refuse_join(request, refusal.code))
-                return
-        self._exchange.tell(self.classic_door.command(arrival, request, MemberId(ending)))
+        self._coordinator.submit(arrival.ref, via_of(arrival.ref), arrival.client, request)
 
     def _join(self, arrival: Arrival, request: JoinGroup, now_ms: int) -> None:
-        fresh_id = self._newcomer_id(arrival.client, request)
+        fresh_id = self._coordinator.newcomer_id(arrival.client, request)
         refusal = (
             check_join(request, self._bounds)
-            or judge_newcomer(self.shard, request)
+            or self._coordinator.judge_newcomer(request)
             or check_protocols(request)
             or check_name(request, fresh_id)
         )
@@ -312,17 +259,11 @@ class GroupOwner:
         if isinstance(found, Successor):
             self._exchange.feed(MemberRef(group_id, found.former), Replaced(fresh_id), now_ms)
         self._exchange.feed(
-            key, JoinReceived(arrival.ref, request, fresh_id), now_ms, lambda: self.machines.meet(key, arrival.client)
+            key,
+            JoinReceived(arrival.ref, request, fresh_id),
+            now_ms,
+            lambda: self.machines.meet(key, arrival.client, via_of(arrival.ref)),
         )
-
-    def _newcomer_id(self, client: ClientIdentity, request: JoinGroup) -> MemberId:
-        """The id of whoever has none, as Kafka forms it: named after the client in a classic group, and what it gives
-        to all newcomers of a consumer group that has members (K1.17, K4.2).
-        """
-        group_id = request.group_id
-        if has_members(self.shard, group_id) and not looks_classic(self.shard, group_id):
-            return self._fresh_ids.whole()
-        return classic_member_id(client.client_id, request.instance_id, self._fresh_ids.ending())
 
     def _lay_ghost(self, arrival: Arrival, now_ms: int) -> None:
         """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""
@@ -334,7 +275,9 @@ class GroupOwner:
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:
         code = self._check(request)
         if code is ErrorCode.NONE:
-            self._exchange.feed(MemberRef(request.group_id, request.member_id), SyncReceived(ref, request), now_ms)
+            key = MemberRef(request.group_id, request.member_id)
+            self.machines.hear(key, ref)
+            self._exchange.feed(key, SyncReceived(ref, request), now_ms)
         else:
             self._exchange.reply(ref, SyncGroupReply(error=code))
 
@@ -344,13 +287,14 @@ class GroupOwner:
             self._exchange.reply(ref, HeartbeatReply(code))
             return
         key = MemberRef(request.group_id, request.member_id)
+        self.machines.hear(key, ref)
         self._exchange.settle(now_ms)
-        if has_news(self.shard, key.group_id, key.member_id):
+        if self._coordinator.has_news(key):
             self._exchange.feed(key, CoordinatorCalled(), now_ms)
             self._exchange.settle(now_ms)
-        if self.classic_door.takes(request):
+        if self._coordinator.takes(request):
             # The group has just turned classic, perhaps because nothing but this was waited for.
-            self._exchange.tell(ClassicHeartbeat(ref, request))
+            self._coordinator.submit(ref, via_of(ref), NOBODY, request)
         else:
             self._exchange.feed(key, HeartbeatReceived(ref, request), now_ms)
 
@@ -363,7 +307,7 @@ class GroupOwner:
             self._exchange.reply(ref, LeaveGroupReply(error=ErrorCode.INVALID_GROUP_ID))
             return
         leavers = [self._judge_leaver(request.group_id, entry) for entry in request.members]
-        if looks_classic(self.shard, request.group_id):
+        if self._coordinator.looks_classic(request.group_id):
             leavers = once_each(leavers)
         for key in dict.fromkeys(key for key, code in leavers if code is ErrorCode.NONE):
             self._exchange.feed(key, LeaveReceived(), now_ms)
@@ -371,7 +315,7 @@ class GroupOwner:
         if reply is not None:
             self._exchange.reply(ref, reply)
         else:
-            self._exchange.tell(RemoveMembers(ref, self._exchange.departures.remainder(ref)))
+            self._coordinator.submit(ref, via_of(ref), NOBODY, self._exchange.departures.remainder(ref))
 
     def _judge_leaver(self, group_id: GroupId, entry: LeavingMember) -> tuple[MemberRef, ErrorCode | None]:
         """Whom an entry means and what becomes of it; None is for the engine to say (K4.40 with 11.4)."""
@@ -397,8 +341,7 @@ class GroupOwner:
         if instance_id is None:
             return None
         seated = self.machines.seat_of(group_id, instance_id)
-        group = self.shard.groups.get(group_id)
-        return seated if seated is not None or group is None else group.instances.get(instance_id)
+        return self._coordinator.holder_of(group_id, instance_id) if seated is None else seated
 
     def _finish(self, now_ms: int) -> TurnResult:
         self._exchange.settle(now_ms)

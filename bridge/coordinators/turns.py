@@ -6,16 +6,17 @@ It must not know requests' meaning, tasks, or how answers reach clients.
 import logging
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.collector import RestingCollector
-from bridge.coordinators.exchange import OwnerReply, TurnResult
+from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import Ledger
 from bridge.coordinators.owner import GroupOwner
-from bridge.ports import Clock
+from bridge.ports import Clock, OrderT
 from bridge.supervision import TURN
 from bridge.wire.codec.registry import error_reply
+from translators.dialects.coordinator import MembershipReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
 
@@ -29,10 +30,12 @@ LOG = logging.getLogger("epochbridge.coordinators")
 ResultT = TypeVar("ResultT")
 
 
-class Turns:
+class Turns(Generic[OrderT]):
     """Carries out turns; `release` gives out what one has to say. `failures` counts those that raised."""
 
-    def __init__(self, owner: GroupOwner, ledger: Ledger, clock: Clock, release: Callable[[TurnResult], None]) -> None:
+    def __init__(
+        self, owner: GroupOwner[OrderT], ledger: Ledger, clock: Clock, release: Callable[[TurnResult], None]
+    ) -> None:
         self.failures = 0
         self._owner = owner
         self._ledger = ledger
@@ -69,7 +72,7 @@ class Turns:
             return failed
         return judged
 
-    def _end_failed(self) -> tuple[tuple[RequestRef, OwnerReply], ...]:
+    def _end_failed(self) -> tuple[tuple[RequestRef, MembershipReply], ...]:
         """Void what a turn did before it raised: the groups are reloaded from the journal (`Ledger.go_back`).
 
         Members keep ids, generations and assignments; whoever has a request open then is told to come again (15).
@@ -93,4 +96,4 @@ class Turns:
             return self._owner.recover(self._clock.now_ms())
         except Exception:
             LOG.exception("EB-GROUP-005: the failed turn could not be tidied up; restart the bridge if groups stall")
-            return TurnResult((), ())
+            return TurnResult(())

@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, Protocol, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.ids import (
     ClientIdentity,
     GroupId,
-    InstanceId,
     MemberId,
     ReplyTo,
     Topic,
     TopicId,
     TopicIdPartition,
     TopicName,
-    TopicPartition,
 )
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
@@ -121,23 +120,6 @@ class ConvertGroup:
     group_id: GroupId
     to: GroupType
     is_dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassicSeat:
-    """A translated member as its machine knows it: the generation it shows its client, what its client may be using,
-    everything the client said in its last JoinGroup, and the session that is left.
-    """
-
-    member_id: MemberId
-    instance_id: InstanceId | None
-    identity: ClientIdentity
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    protocols: tuple[Protocol, ...]
-    generation: int
-    using: frozenset[TopicPartition]
-    session_deadline_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

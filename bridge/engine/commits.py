@@ -7,10 +7,10 @@ from bridge.engine.classic.commits import judge_classic_commit, note_sign_of_lif
 from bridge.engine.classic.syncing import hand_out_if_drained
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
 from bridge.engine.model import Member
-from bridge.engine.outcome import CommitAdmitted, CommitRefused
 from bridge.engine.records import CommitBegun, CommitEnded
 from bridge.engine.state import Group, Partitions, Shard
 from bridge.engine.turn import Turn
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicIdPartition
 from translators.dialects.offsets import OffsetCommit, TopicCommit, TxnOffsetCommit

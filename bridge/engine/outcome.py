@@ -10,7 +10,7 @@ from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription
-from translators.dialects.errors import ErrorCode
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo, TopicIdPartition, TopicPartition
 
 
@@ -20,20 +20,6 @@ class MemberAnswer:
 
     reply: ConsumerGroupHeartbeatReply
     pending: frozenset[TopicIdPartition] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class CommitAdmitted:
-    """A commit may go to the broker; its partitions are not free until `EndCommit(commit_id)` (decision 2)."""
-
-    commit_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRefused:
-    """A commit must not go to the broker: the code for every partition of it (K5.2)."""
-
-    code: ErrorCode
 
 
 class Unready(StrEnum):

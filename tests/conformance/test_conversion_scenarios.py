@@ -12,7 +12,7 @@ import pytest
 from bridge.engine.apply import apply
 from bridge.engine.classic.model import ClassicMember, Phase
 from bridge.engine.classic.records import ClassicGroupCreated, ClassicGroupSynced
-from bridge.engine.commands import BecomeClassic, ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSeat, Speaks
+from bridge.engine.commands import BecomeClassic, ClassicHeartbeat, ClassicJoin, ClassicLeave, Speaks
 from bridge.engine.outcome import DowngradeDue, GroupDowngraded, TargetChanged
 from bridge.engine.settings import EngineSettings
 from tests.conformance.test_kip345_scenarios import begin as begin_static
@@ -46,6 +46,7 @@ from translators.dialects.classic import (
     LeavingMember,
 )
 from translators.dialects.consumer_protocol import decode_assignment, encode_assignment
+from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, TopicName, TopicPartition
 

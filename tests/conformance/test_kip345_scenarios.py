@@ -15,7 +15,6 @@ import pytest
 from bridge.engine.apply import apply
 from bridge.engine.commands import BeginCommit, MemberHeartbeat, RemoveMembers, Speaks
 from bridge.engine.model import Current, Subscription
-from bridge.engine.outcome import CommitRefused
 from bridge.engine.records import CurrentAssigned, GroupCreated, MemberSubscribed, TargetAssigned
 from tests.support.engine_bench import (
     GROUP,
@@ -30,6 +29,7 @@ from tests.support.engine_bench import (
 )
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.coordinator import CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, TopicIdPartition, TopicName
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit

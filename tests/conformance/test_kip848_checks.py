@@ -12,9 +12,9 @@ import pytest
 
 from bridge.engine.commands import BeginCommit, ResolveRegularExpression
 from bridge.engine.commits import check_fetch
-from bridge.engine.outcome import CommitRefused
 from tests.support.engine_bench import FOO, GROUP, Bench, beat_request, join_request, parts
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.coordinator import CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit

@@ -21,7 +21,7 @@ from bridge import supervision as tasks
 from bridge.app.composition import serve
 from bridge.config.configuration import load
 from bridge.config.sources import embedded_rules
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.journal.sqlite import SqliteJournal
 from bridge.net import broker_side
 from bridge.net.asking import Asking
@@ -180,7 +180,7 @@ def assassin(monkeypatch: pytest.MonkeyPatch) -> Assassin:
     """One beside every task, and in the calls that are guarded without a task."""
     one = Assassin.beside_all(monkeypatch)
     monkeypatch.setattr(ClientSession, "encode", one.strike_call(tasks.DELIVERY, ClientSession.encode))
-    monkeypatch.setattr(GroupOwner, "take_turn", one.strike_call(tasks.TURN, GroupOwner.take_turn))
+    monkeypatch.setattr(EmbeddedOwner, "take_turn", one.strike_call(tasks.TURN, EmbeddedOwner.take_turn))
     take_answer = Asking._take_answer
     take_none = one.strike_call(tasks.BROKER_ANSWER, take_answer)
 

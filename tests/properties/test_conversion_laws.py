@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.engine.commands import ConvertGroup, EndCommit, GroupType
-from bridge.engine.outcome import CommitAdmitted
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings
 from tests.support.led_group import LedClient
 from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
+from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, Topic, TopicId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit

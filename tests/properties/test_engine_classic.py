@@ -25,7 +25,7 @@ from bridge.engine.commands import (
     EndCommit,
     PassDeadlines,
 )
-from bridge.engine.outcome import CommitAdmitted, Message, Outcome
+from bridge.engine.outcome import Message, Outcome
 from bridge.engine.queries import next_deadline
 from bridge.engine.records import GroupDeleted, Record
 from bridge.engine.recovery import resume
@@ -44,6 +44,7 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
+from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, InstanceId, MemberId, ReplyTo, RequestRef
 

@@ -30,7 +30,7 @@ from bridge.engine.consumer.calm import take_calm_heartbeat
 from bridge.engine.consumer.target import make_spec
 from bridge.engine.loads import index_loads
 from bridge.engine.model import MemberState
-from bridge.engine.outcome import CommitAdmitted, MemberAnswer, Message, Outcome
+from bridge.engine.outcome import MemberAnswer, Message, Outcome
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochReached
 from bridge.engine.settings import EngineSettings
@@ -50,6 +50,7 @@ from tests.support.engine_bench import (
 )
 from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
+from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     LEAVE_EPOCH,

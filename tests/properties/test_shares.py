@@ -6,7 +6,7 @@ from itertools import count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.coordinators.shares import ShareLimits, members_of, weigh
+from bridge.coordinators.embedded.shares import ShareLimits, members_of, weigh
 from bridge.engine.commands import ConvertGroup, GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import join_request, leave_request, native_join

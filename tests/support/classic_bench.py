@@ -17,7 +17,7 @@ from bridge.engine.commands import (
     Command,
     EndCommit,
 )
-from bridge.engine.outcome import CommitRefused, Message, Outcome
+from bridge.engine.outcome import Message, Outcome
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
@@ -35,6 +35,7 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
+from translators.dialects.coordinator import CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, InstanceId, MemberId, ReplyTo, RequestRef, TopicName
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit, TxnOffsetCommit

@@ -15,7 +15,6 @@ from bridge.engine.commands import (
     ClassicHeartbeat,
     ClassicJoin,
     ClassicLeave,
-    ClassicSeat,
     ClassicSync,
     ConvertGroup,
     EndCommit,
@@ -26,7 +25,6 @@ from bridge.engine.commands import (
 from bridge.engine.convert.readiness import find_departure_fault
 from bridge.engine.model import Ask
 from bridge.engine.outcome import (
-    CommitAdmitted,
     DowngradeDue,
     GroupDowngraded,
     GroupUpgraded,
@@ -49,6 +47,7 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
     encode_subscription,
 )
+from translators.dialects.coordinator import ClassicSeat, CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, ReplyTo, TopicIdPartition, TopicPartition
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bridge.engine.classic.model import Phase
-from bridge.engine.commands import BecomeClassic, ClassicSeat, ConvertGroup, GroupType, Speaks
+from bridge.engine.commands import BecomeClassic, ConvertGroup, GroupType, Speaks
 from bridge.engine.outcome import (
     Converted,
     GroupUpgraded,
@@ -24,6 +24,7 @@ from tests.support.engine_bench import FOO, GROUP, IDENTITY, join_request
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, TopicPartition
 

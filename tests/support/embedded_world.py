@@ -12,10 +12,10 @@ from typing import TypeVar
 import trio
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
@@ -278,7 +278,7 @@ async def embedded_world(
     """Run the coordinator until the end of the block; no first join waits for others unless told."""
     chosen = engine or EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
     ids = count(1)
-    owner = GroupOwner(
+    owner = EmbeddedOwner(
         Shard(settings=chosen, assignors=registry),
         Catalog(),
         Machines(Limits()),

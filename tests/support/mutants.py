@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators import exchange, machines, translated_offsets
-from bridge.coordinators.asks import to_answer
+from bridge.coordinators import machines, translated_offsets
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded import coordinator
+from bridge.coordinators.embedded.heartbeats import to_answer
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.engine import commits, indexes, state
+from bridge.engine.commands import Command
 from bridge.engine.consumer import answer, reconciliation
 from bridge.engine.consumer.reconciliation import Surroundings
 from bridge.engine.deadlines import Deadlines
@@ -128,7 +130,7 @@ def answer_twice(patch: Patch) -> None:
     """An answer is said again."""
     result = Exchange.result
 
-    def twice(self: Exchange) -> TurnResult:
+    def twice(self: Exchange[Command]) -> TurnResult:
         said = result(self)
         return replace(said, replies=said.replies + said.replies[-1:])
 
@@ -142,7 +144,7 @@ def lose_answers_to_machines(patch: Patch) -> None:
         silent = replace(message.reply, assignment=None)
         return to_answer(replace(message, reply=silent), catalog)
 
-    patch.setattr(exchange, "to_answer", forget)
+    patch.setattr(coordinator, "to_answer", forget)
 
 
 def never_settle(patch: Patch) -> None:

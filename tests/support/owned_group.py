@@ -10,9 +10,9 @@ from typing import TypeVar
 from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.arrivals import Arrival, MembershipRequest
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.exchange import OwnerReply, TurnResult
+from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.interface import Assignor
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics, Command
@@ -30,6 +30,7 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from translators.dialects.coordinator import MembershipReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     ClientIdentity,
@@ -66,14 +67,14 @@ class OwnedGroup:
     ) -> None:
         chosen = settings or EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
         fresh = ids or count(1)
-        self.owner = GroupOwner(
+        self.owner = EmbeddedOwner(
             Shard(settings=chosen, assignors=assignors),
             Catalog(),
             Machines(Limits()),
             counted_ids(fresh),
         )
         self.now_ms = 0
-        self.replies: dict[RequestRef, OwnerReply] = {}
+        self.replies: dict[RequestRef, MembershipReply] = {}
         self._sequence = count(1)
         self.change_topics([Topic(TopicId(b"t" * 16), TOPIC, partitions)])
 

@@ -9,9 +9,9 @@ from itertools import count
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics, EndCommit
 from bridge.engine.state import Shard
@@ -68,7 +68,7 @@ class OwnerSubject:
             assignors=registry,
             no_assignment_before_ms=surroundings.no_assignment_before_ms,
         )
-        self.owner = GroupOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
+        self.owner = EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
         ways = Ways(
             begin=lambda ref, request: self.owner.begin_commit(ref, request, surroundings.now_ms()),
             end=lambda commit_id: self._release(self.owner.take_turn([EndCommit(commit_id)], surroundings.now_ms())),

@@ -6,9 +6,30 @@ It must not know who asks, nor whether the engine or a broker answers.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from translators.dialects.consumer_protocol import NO_GENERATION
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    Protocol,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import NO_GENERATION, Subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName, TopicPartition
+from translators.dialects.ids import (
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    TopicName,
+    TopicPartition,
+)
 
 
 class DepartReason(StrEnum):
@@ -94,5 +115,129 @@ class FencedByCoordinator:
     """The coordinator dropped the member without being asked; `code` says how (FENCED_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID, …).
     """
+
+    code: ErrorCode
+
+
+ClassicGroupRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
+CoordinatorCommand = Inquiry | Farewell | ConsumerGroupHeartbeat | ClassicGroupRequest
+"""What a coordinator takes: the questions of a translated member's machine, the heartbeats of KIP-848 clients, and the
+requests of classic groups, which their own leaders run.
+"""
+MembershipReply = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply | ConsumerGroupHeartbeatReply
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAnswered:
+    """The answer to what the machine of `member` asked; its number says which question."""
+
+    member: MemberRef
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAnswered:
+    """The answer to a client's own request."""
+
+    ref: RequestRef
+    reply: MembershipReply
+
+
+@dataclass(frozen=True, slots=True)
+class MembersCalled:
+    """There is news for these members.
+
+    If it `can_wait`, only who has a request parked, or something to let go, is to hear of it now: the others learn it
+    by their next heartbeat (`has_news`), which costs a group of 10,000 nothing.
+    """
+
+    group_id: GroupId
+    member_ids: frozenset[MemberId]
+    can_wait: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFenced:
+    """The coordinator has this member no more, and the member did not ask for that."""
+
+    member: MemberRef
+    code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenOver:
+    """A classic client at work whose member gets a machine now; nothing that the client was told becomes untrue.
+
+    `wants` is what it says under `protocol_name`. `generation` is the one it knows, `handed` what it was assigned in
+    it, `using` what of that it may still be using (decision 7); at `epoch` its coordinator knows just this.
+    `is_completing` if its SyncGroup is still to come. Its session goes on until `session_deadline_ms`, None where none
+    runs because a request of it is parked: that is `joining` or `syncing`, which the machine answers. One that
+    `is_new` never completed a join, and may not know its id.
+    """
+
+    member: MemberRef
+    client: ClientIdentity
+    instance_id: InstanceId | None
+    protocols: tuple[Protocol, ...]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_name: str
+    wants: Subscription
+    epoch: int
+    generation: int
+    handed: frozenset[TopicPartition]
+    using: frozenset[TopicPartition]
+    is_completing: bool = False
+    session_deadline_ms: int | None = None
+    joining: RequestRef | None = None
+    syncing: RequestRef | None = None
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MembersTakenOver:
+    """These members of one group speak the classic protocol to a coordinator that does not, from now on."""
+
+    members: tuple[TakenOver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReleased:
+    """The group is a classic one from now on: its machines are done, and what they hold goes to the coordinator."""
+
+    group_id: GroupId
+
+
+CoordinatorEvent = MemberAnswered | RequestAnswered | MembersCalled | MemberFenced | MembersTakenOver | GroupReleased
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicSeat:
+    """A translated member as its machine knows it, for a classic group to go on with: the generation it shows its
+    client, what its client may be using, everything the client said in its last JoinGroup, and the session that is
+    left.
+    """
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    identity: ClientIdentity
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    generation: int
+    using: frozenset[TopicPartition]
+    session_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitAdmitted:
+    """A commit may go to the broker; its partitions are not free until it has ended (decision 2)."""
+
+    commit_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRefused:
+    """A commit must not go to the broker: the code for every partition of it (K5.2)."""
 
     code: ErrorCode

@@ -55,6 +55,22 @@ class RequestRef(NamedTuple):
     sequence: int
 
 
+class Via(NamedTuple):
+    """The client connection that a request came by; whoever has that node's connections can look it up."""
+
+    node: int
+    connection: int
+
+
+NOWHERE = Via(0, -1)
+"""No connection: the bridge's own requests, and members of which nothing was heard since the start."""
+
+
+def via_of(ref: RequestRef) -> Via:
+    """The connection by which a request came."""
+    return Via(ref.node, ref.connection)
+
+
 class MemberRef(NamedTuple):
     """One member, by its group's id and its own; and, as the reply address of what its machine asks, which question.
 

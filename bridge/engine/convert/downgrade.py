@@ -13,7 +13,7 @@ from bridge.engine.classic.records import (
     ClassicMemberForgotten,
 )
 from bridge.engine.classic.voting import choose_protocol
-from bridge.engine.commands import BecomeClassic, ClassicSeat, GroupType
+from bridge.engine.commands import BecomeClassic, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
 from bridge.engine.convert.upgrade import to_ids
 from bridge.engine.outcome import (
@@ -29,6 +29,7 @@ from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import CONSUMER, encode_assignment, version_of
+from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.ids import TopicIdPartition
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.model import ClassicMember, Phase
-from bridge.engine.commands import ClassicSeat, GroupType, Speaks
+from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.holdings import Reading, Unreadable, read_words, translatable_offer
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Group, Shard
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE
+from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId
 

@@ -13,7 +13,7 @@ from bridge.app.journal import keep_journal
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.coordinators.claims import Claims
-from bridge.coordinators.embedded import EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock

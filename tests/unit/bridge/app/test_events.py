@@ -10,7 +10,7 @@ from bridge.app.composition import make_owner
 from bridge.app.events import EventWatch, Watch, events_folder, file_limits, watched
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.telemetry.event_log.encoding import encode_event
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.passing import PassingLog
@@ -44,7 +44,7 @@ def _config(folder: Path) -> Config:
     return Config(settings=Settings(events_path=str(folder)))
 
 
-def _owner(config: Config) -> GroupOwner:
+def _owner(config: Config) -> EmbeddedOwner:
     return make_owner(config, 0)
 
 

@@ -6,8 +6,8 @@ from typing import cast
 
 from bridge.admin.contracts import GroupSummary, TopicPartitions
 from bridge.app.views import AppSnapshots
-from bridge.coordinators.embedded import EmbeddedGroups
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.engine.settings import EngineSettings
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
@@ -30,7 +30,7 @@ class _Offsets:
 
 @dataclass
 class _Groups:
-    owner: GroupOwner
+    owner: EmbeddedOwner
     gate: _Gate
     offsets: _Offsets = field(default_factory=_Offsets)
     bridges: None = None

@@ -4,18 +4,19 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from bridge.coordinators.durability import ANEW, ENGINE, condense, hold_commits, replay
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.durability import ANEW, condense, replay
+from bridge.coordinators.embedded.shard_journal import ENGINE, ShardJournal, blank_journal, hold_commits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
-from tests.support.led_group import LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from tests.support.snapshots import durable
 from translators.classic_member.remainder_codec import MemberKey
 from translators.classic_member.resuming import Remainder, remainder
 from translators.classic_member.states import Stable
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberRef, Topic, TopicId, TopicIdPartition
+from translators.dialects.ids import MemberRef, Topic, TopicId
 from translators.dialects.versioned import UnreadableRecord
 
 
@@ -39,7 +40,7 @@ def members_of(group: OwnedGroup) -> dict[MemberKey, Remainder]:
 def assert_same(journal: Iterable[bytes], live: OwnedGroup) -> None:
     """The law: a journal replayed has the live owner's durable state."""
     shard = Shard(settings=EngineSettings(), assignors=registry)
-    book = replay(journal, shard)
+    book = replay(journal, ShardJournal(shard, Catalog()))
     assert durable(shard) == durable(live.owner.shard)
     assert book.remainders(live.owner.machines.limits) == members_of(live)
 
@@ -79,7 +80,7 @@ def test_journal_equals_live_state_after_every_turn() -> None:
     for _ in history(group):
         journal += group.owner.entries()
         assert_same(journal, group)
-        assert_same(condense(journal), group)
+        assert_same(condense(journal, blank_journal()), group)
     assert members_of(group) == {}
     assert len(journal) > 40
 
@@ -148,30 +149,6 @@ def test_failed_turn_is_written_in_full() -> None:
     assert group.owner.entries() == ()
 
 
-def test_restart_holds_what_may_be_committed_still() -> None:
-    """Decision 2: a commit that was on its way when the bridge died holds back everybody but the partition's owner."""
-    before = journalled([])
-    client = ClassicClient(before)
-    client.join()
-    after = journalled(list(before.owner.entries()))
-    (commit_id,) = hold_commits(after.owner.shard)
-    held = after.owner.shard.flights[commit_id].partitions
-    assert held == {TopicIdPartition(TopicId(b"t" * 16), number) for number in range(6)}
-    client.group = after
-    after.wait(1)
-    assert client.beat() is ErrorCode.NONE
-
-
-def test_restart_holds_what_members_of_classic_groups_may_be_committing_still() -> None:
-    """The same where their own leader gave it to them: the group may be a consumer group before it is over."""
-    settings = EngineSettings(group_initial_rebalance_delay_ms=10, group_begins_classic=True)
-    group = OwnedGroup(partitions=6, settings=settings)
-    form(group, [LedClient(group), LedClient(group)])
-    (commit_id,) = hold_commits(group.owner.shard)
-    held = group.owner.shard.flights[commit_id].partitions
-    assert held == {TopicIdPartition(TopicId(b"t" * 16), number) for number in range(6)}
-
-
 def test_reload_keeps_commits_on_their_way() -> None:
     """The broker has them whatever the journal says."""
     group = journalled([])
@@ -189,6 +166,6 @@ def test_entry_of_another_kind_is_refused() -> None:
     """Nothing is guessed."""
     shard = Shard(settings=EngineSettings(), assignors=registry)
     with pytest.raises(UnreadableRecord, match="begins with b'X'"):
-        replay([b"X"], shard)
+        replay([b"X"], ShardJournal(shard, Catalog()))
     with pytest.raises(UnreadableRecord, match="not JSON"):
-        replay([ENGINE + b"{"], shard)
+        replay([ENGINE + b"{"], ShardJournal(shard, Catalog()))

@@ -5,9 +5,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.durability import ANEW, condense, replay
+from bridge.coordinators.embedded.shard_journal import blank_journal
 from bridge.coordinators.facts import FORGOTTEN, BridgeFact, FactBook, decode, encode
-from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Shard
 from tests.support.embedded_world import embedded_world
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import OwnedGroup
@@ -17,7 +16,7 @@ from translators.dialects.versioned import UnreadableRecord
 def told(entries: list[bytes]) -> dict[str, str]:
     """The facts that a journal tells."""
     book = FactBook()
-    replay(entries, Shard(settings=EngineSettings(), assignors={}), book)
+    replay(entries, blank_journal(), book)
     return {fact.name: fact.text for fact in book.facts()}
 
 
@@ -41,8 +40,8 @@ def test_last_text_counts_and_an_empty_one_ends_it() -> None:
         journal += entries
     group.owner.keep_fact(BridgeFact("b", "x"))
     journal += group.owner.entries()
-    assert told(journal) == told(list(condense(journal))) == {"a": "3", "b": "x"}
-    assert len(list(condense(journal))) == 2
+    assert told(journal) == told(list(condense(journal, blank_journal()))) == {"a": "3", "b": "x"}
+    assert len(list(condense(journal, blank_journal()))) == 2
 
 
 def test_journal_written_in_full_tells_the_facts_again() -> None:

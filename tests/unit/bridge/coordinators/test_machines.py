@@ -9,7 +9,7 @@ from translators.classic_member.events import Answered, JoinReceived, LeaveRecei
 from translators.classic_member.states import Limits
 from translators.dialects.classic import SyncGroup
 from translators.dialects.coordinator import CoordinatorCalled, Granted
-from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef, TopicPartition
+from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef, TopicPartition, Via, via_of
 
 KEY, SEAT = MemberRef(GROUP, MemberId("m")), InstanceId("s")
 FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
@@ -20,7 +20,7 @@ def joined(ref: RequestRef = FIRST) -> Machines:
     machines = Machines(Limits())
     request = replace(join_request("m"), instance_id=SEAT)
     machines.feed(KEY, JoinReceived(ref, request, KEY.member_id), 0)
-    machines.meet(KEY, CLIENT)
+    machines.meet(KEY, CLIENT, via_of(ref))
     return machines
 
 
@@ -95,7 +95,7 @@ def at_work(*members: str) -> Machines:
     for number, name in enumerate(members, 1):
         key = MemberRef(GROUP, MemberId(name))
         machines.feed(key, JoinReceived(RequestRef(0, number, 1), join_request(name), key.member_id), 0)
-        machines.meet(key, CLIENT)
+        machines.meet(key, CLIENT, Via(0, number))
         machines.feed(key, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
         sync = SyncGroup(group_id=GROUP, generation=1, member_id=key.member_id, instance_id=None)
         machines.feed(key, SyncReceived(RequestRef(0, number, 2), sync), 0)

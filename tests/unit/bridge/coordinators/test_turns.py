@@ -9,7 +9,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import replay
+from bridge.coordinators.embedded.shard_journal import ShardJournal
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import RETRY_S
 from bridge.engine.apply import apply
@@ -57,7 +59,7 @@ async def test_turn_that_raises_answers_its_clients_and_the_next_one_works(
     """COORDINATOR_NOT_AVAILABLE, counted, logged with the request; the group goes on."""
     async with embedded_world() as world:
         generation = await world.form()
-        with broken("exchange"):
+        with broken("embedded.coordinator"):
             reply = await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)
         assert reply.error is UNAVAILABLE
         assert world.groups.turns.failures == 1
@@ -71,7 +73,7 @@ async def test_join_that_a_turn_lost_is_asked_again(autojump_clock: MockClock) -
     """The machine asks again by itself: the client waits a moment longer and notices nothing."""
     async with embedded_world() as world:
         await world.form()
-        with broken("exchange"):
+        with broken("embedded.coordinator"):
             ref = world.send(join_request("b"))
             await trio.sleep(0.1)
         assert ref not in world.replies
@@ -85,7 +87,7 @@ async def test_heartbeat_that_raises_is_answered(autojump_clock: MockClock, monk
     """Also beside the owner's task."""
     async with embedded_world() as world:
         generation = await world.form()
-        monkeypatch.setattr("bridge.coordinators.owner.has_news", lambda *_: 1 / 0)
+        monkeypatch.setattr("bridge.coordinators.embedded.coordinator.has_news", lambda *_: 1 / 0)
         assert await world.beat(generation) is UNAVAILABLE
         monkeypatch.undo()
         assert await world.beat(generation) is ErrorCode.NONE
@@ -115,7 +117,7 @@ async def test_commit_that_raises_frees_its_partitions(autojump_clock: MockClock
     """Whether the judgement or the sending fails: answered, and the next commit has its turn."""
     async with embedded_world() as world:
         generation = await world.form()
-        with broken("exchange"):
+        with broken("embedded.coordinator"):
             reply = await world.ask(commit_request(generation, "a"), OffsetCommitReply)
         assert reply.topics[0].partitions[0].error is UNAVAILABLE
         world.via.raises = _Bug()
@@ -172,7 +174,7 @@ async def test_failed_turn_is_void_and_members_go_on_as_they_were_written(
 def replayed(journal: MemoryJournal) -> object:
     """The durable state that the journal has."""
     shard = Shard(settings=EngineSettings(), assignors={})
-    replay(journal.replay(), shard)
+    replay(journal.replay(), ShardJournal(shard, Catalog()))
     return durable(shard)
 
 
@@ -184,7 +186,7 @@ async def test_parked_join_is_told_to_come_again_when_a_turn_fails(autojump_cloc
         parked = world.send(join_request("b"))
         await trio.sleep(0.1)
         assert parked not in world.replies
-        with broken("exchange"):
+        with broken("embedded.coordinator"):
             assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
             assert (await world.answer(parked, JoinGroupReply)).error is UNAVAILABLE
         await trio.sleep(2 * RETRY_S)

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
 from bridge.engine.commits import check_fetch
-from bridge.engine.outcome import CommitAdmitted, CommitRefused, PartitionsFreed
+from bridge.engine.outcome import PartitionsFreed
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import (
     FOO,
@@ -18,6 +18,7 @@ from tests.support.engine_bench import (
     static_join_request,
     topic_id,
 )
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId, TopicName
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit, TxnOffsetCommit

@@ -15,7 +15,7 @@ from bridge.app.settings import (
 )
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
-from bridge.coordinators.shares import ShareLimits
+from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.migration.route import Road, Rule

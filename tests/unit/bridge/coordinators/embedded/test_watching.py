@@ -1,6 +1,6 @@
 """Watching the embedded groups shows every turn, and nobody watching costs nothing."""
 
-from bridge.coordinators.watching import Unwatched
+from bridge.coordinators.embedded.watching import Unwatched
 from bridge.engine.outcome import Outcome
 from bridge.engine.records import GroupCreated
 from tests.support.owned_group import GROUP, ClassicClient, OwnedGroup

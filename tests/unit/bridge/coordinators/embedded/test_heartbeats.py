@@ -1,7 +1,7 @@
 """Machines' questions in the engine's words."""
 
-from bridge.coordinators.asks import to_answer, to_command
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.heartbeats import to_answer, to_command
 from bridge.engine.commands import Speaks
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.settings import EngineSettings

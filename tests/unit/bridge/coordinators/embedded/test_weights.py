@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.coordinators.weights import (
+from bridge.coordinators.embedded.weights import (
     blob_bytes,
     classic_bytes,
     heartbeat_growth,

@@ -7,10 +7,9 @@ import pytest
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.classic_door import ClassicDoor
-from bridge.coordinators.exchange import OwnerReply
+from bridge.coordinators.embedded.classic_groups import classic_command, takes_classic
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.owner import GroupOwner
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync, GroupType
 from bridge.engine.queries import group_type
@@ -32,6 +31,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.coordinator import MembershipReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, RequestRef, TopicName
 
@@ -49,14 +49,14 @@ JOIN = JoinGroup(
 )
 
 
-def _owner(*, begins_classic: bool) -> GroupOwner:
+def _owner(*, begins_classic: bool) -> EmbeddedOwner:
     ids = count(1)
     settings = EngineSettings(group_initial_rebalance_delay_ms=0, group_begins_classic=begins_classic)
     shard = Shard(settings=settings, assignors=registry)
-    return GroupOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
+    return EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
 
 
-def _send(owner: GroupOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> OwnerReply:
+def _send(owner: EmbeddedOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> MembershipReply:
     replies = owner.take_turn([Arrival(RequestRef(0, 1, sequence), CLIENT, request)], 0).replies
     return dict(replies + owner.pass_deadlines(0).replies)[RequestRef(0, 1, sequence)]
 
@@ -97,9 +97,9 @@ def test_group_that_can_be_translated_begins_as_a_consumer_group_unless_told_oth
     """Decision 21: the default translates."""
     own = EngineSettings(group_begins_classic=True)
     shard = Shard(settings=EngineSettings(per_group={GROUP: own}), assignors=registry)
-    assert ClassicDoor(shard).takes(RANGE)
-    assert not ClassicDoor(shard).takes(Heartbeat(GROUP, 1, MemberId("m"), None))
-    assert not ClassicDoor(shard).takes(replace(RANGE, group_id=GroupId("other")))
+    assert takes_classic(shard, RANGE)
+    assert not takes_classic(shard, Heartbeat(GROUP, 1, MemberId("m"), None))
+    assert not takes_classic(shard, replace(RANGE, group_id=GroupId("other")))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_group_that_cannot_be_translated_begins_classic_and_stays_so(join: JoinG
     assert isinstance(joined, JoinGroupReply)
     assert (joined.error, joined.leader) == (ErrorCode.NONE, joined.member_id)
     assert group_type(owner.shard, GROUP) is GroupType.CLASSIC
-    assert owner.classic_door.takes(RANGE)
+    assert takes_classic(owner.shard, RANGE)
 
 
 def test_live_consumer_group_takes_no_client_that_cannot_be_translated() -> None:
@@ -126,7 +126,7 @@ def test_live_consumer_group_takes_no_client_that_cannot_be_translated() -> None
     joined = _send(owner, RANGE, 1)
     assert isinstance(joined, JoinGroupReply)
     assert joined.error is ErrorCode.NONE
-    assert not owner.classic_door.takes(JOIN)
+    assert not takes_classic(owner.shard, JOIN)
     refused = _send(owner, JOIN, 2)
     assert isinstance(refused, JoinGroupReply)
     assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -140,20 +140,19 @@ def test_promised_id_of_an_empty_classic_group_is_honoured() -> None:
     assert isinstance(promised, JoinGroupReply)
     assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
     owner.shard.settings = EngineSettings()
-    translating = ClassicDoor(owner.shard)
-    assert translating.takes(replace(RANGE, member_id=promised.member_id))
-    assert not translating.takes(replace(RANGE, member_id=MemberId("another")))
+    assert takes_classic(owner.shard, replace(RANGE, member_id=promised.member_id))
+    assert not takes_classic(owner.shard, replace(RANGE, member_id=MemberId("another")))
 
 
 def test_requests_become_the_commands_of_classic_groups() -> None:
     """One command for each request."""
-    door = ClassicDoor(Shard(settings=EngineSettings(), assignors=registry))
     ref, fresh = RequestRef(0, 1, 1), MemberId("f")
     sync = SyncGroup(group_id=GROUP, generation=1, member_id=fresh, instance_id=None)
     beat = Heartbeat(GROUP, 1, fresh, None)
     leave = LeaveGroup(group_id=GROUP, members=())
-    arrival = Arrival(ref, CLIENT, JOIN)
-    assert door.command(arrival, JOIN, fresh) == ClassicJoin(ref=ref, request=JOIN, identity=CLIENT, fresh_id=fresh)
-    assert door.command(replace(arrival, request=sync), sync, fresh) == ClassicSync(ref, sync)
-    assert door.command(replace(arrival, request=beat), beat, fresh) == ClassicHeartbeat(ref, beat)
-    assert door.command(replace(arrival, request=leave), leave, fresh) == ClassicLeave(ref, leave)
+    assert classic_command(ref, CLIENT, JOIN, fresh) == ClassicJoin(
+        ref=ref, request=JOIN, identity=CLIENT, fresh_id=fresh
+    )
+    assert classic_command(ref, CLIENT, sync, fresh) == ClassicSync(ref, sync)
+    assert classic_command(ref, CLIENT, beat, fresh) == ClassicHeartbeat(ref, beat)
+    assert classic_command(ref, CLIENT, leave, fresh) == ClassicLeave(ref, leave)

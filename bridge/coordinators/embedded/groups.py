@@ -6,7 +6,6 @@ It must not know sockets, frames, or how a group is decided.
 import logging
 from collections.abc import Callable
 from functools import partial
-from math import inf
 
 import trio
 
@@ -14,43 +13,39 @@ from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.bridges import Bridges
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
-from bridge.coordinators.deadlines import Alarm
 from bridge.coordinators.deletions import Turn, places_deleted, take_turn
-from bridge.coordinators.durability import condense, hold_commits
+from bridge.coordinators.embedded.classic_groups import takes_classic
+from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commits
 from bridge.coordinators.embedded_settings import EmbeddedSettings
-from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.facts import BridgeFact
 from bridge.coordinators.fleets import Fleets
 from bridge.coordinators.gate import Gate
 from bridge.coordinators.group_log import GroupLog
 from bridge.coordinators.joins import STARTING, Joins
-from bridge.coordinators.ledger import Deliver, Ledger
+from bridge.coordinators.ledger import Deliver
 from bridge.coordinators.meeting import Place
-from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.offset_watch import OffsetWatch
 from bridge.coordinators.own_requests import OwnRequests
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.patterns import Patterns
 from bridge.coordinators.population import has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.recommit import Recommit
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.retention import Retention
 from bridge.coordinators.topics import TopicWatcher
-from bridge.coordinators.turns import Turns
 from bridge.coordinators.views import GroupViews, ViewRequest
 from bridge.engine.commands import (
     ChangeTopics,
-    Command,
     ConvertGroup,
-    EndCommit,
     GroupType,
     UnloadClassicGroups,
 )
-from bridge.engine.outcome import CommitAdmitted, CommitRefused, Converted, GroupEmptied, NotConverted
+from bridge.engine.outcome import Converted, GroupEmptied, NotConverted
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import Via
-from bridge.supervision import BRIDGES, LEDGER, OFFSETS, OWNER, RECOMMIT, RETENTION, TOPICS, Failures, start_job
+from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import DeleteGroups, ListGroups
@@ -74,7 +69,7 @@ class EmbeddedGroups:
     """
 
     def __init__(
-        self, owner: GroupOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
+        self, owner: EmbeddedOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
     ) -> None:
         self.owner = owner
         self.bridges: Bridges | None = None
@@ -83,28 +78,25 @@ class EmbeddedGroups:
         self.log = GroupLog()
         self.own = OwnRequests(deliver)
         self.supervised = Failures()
-        self.ledger = Ledger(self.own.deliver, self.supervised)
-        self.turns = Turns(owner, self.ledger, clock, self._release)
+        self.task = OwnerTask(owner, clock, self.own.deliver, self.supervised, self)
+        self.ledger, self.turns = self.task.ledger, self.task.turns
         self._clock = clock
         self._deliver = self.ledger.deliver
         if settings.shares is not None:
             owner.shares.limit(settings.shares)
-        self._inbox: list[Arrival | Command] = []
-        self._alarm = Alarm(clock.now_ms, self._next_due_ms)
-        self._ended_meanwhile: list[int] = []
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
         self.gate = Gate(broker, catalog, self._topics)
-        self.joins = Joins(owner, self.gate, self.supervised, self._admit, self._refuse)
+        self.joins = Joins(owner, self.gate, self.supervised, self._admit, self.refuse)
         self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
         self.offsets = OffsetWatch(broker, lambda one: self.desk.queue.places_of({one}), settings.topics_refresh_ms)
         ways = Ways(
-            begin=self._begin_commit,
-            end=self._end_commit,
+            begin=self.task.begin_commit,
+            end=self.task.end_commit,
             deliver=self.ledger.deliver_at_once,
             report_foreign=self._report_foreign,
-            hurry=self._alarm.hurry,
+            hurry=self.task.alarm.hurry,
             committed=self.offsets.committed,
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
@@ -122,7 +114,7 @@ class EmbeddedGroups:
     async def look_at_topics(self) -> None:
         """Have the engine know the topics that the cluster has now; raises BrokerUnreachable."""
         await self._topics.look()
-        self._catch_up()
+        self.task.catch_up()
 
     def meet_bridges(self, place: Place) -> None:
         """Notice other bridges from now on; to be said before `run`, and after `keep`."""
@@ -149,21 +141,8 @@ class EmbeddedGroups:
 
         Without anything in it the owner stays as it is. Raises `versioned.UnreadableRecord`.
         """
+        self.task.keep(journal, blank_journal)
         owner = self.owner
-
-        def revive() -> None:
-            self._inbox.clear()
-            owner.shares.end_turn()
-            result = owner.revive(journal.replay(), self._clock.now_ms())
-            self._patterns.remember(owner.shard.patterns)
-            self._release(result)
-            if self.ledger.closed is None:
-                ended, self._ended_meanwhile = self._ended_meanwhile, []
-                for commit_id in ended:
-                    self._end_commit(commit_id)
-
-        self.ledger.keep(journal, condense, revive)
-        revive()
         shard = owner.shard
         # Of these every member is known; of a group that the journal has never heard of some may live on.
         shard.resumed = frozenset((*shard.groups, *shard.classic_groups))
@@ -194,19 +173,18 @@ class EmbeddedGroups:
         if closed is None and is_commit:
             closed = self.joins.waits()
         if closed is not None and not isinstance(request, ListGroups):
-            self._refuse(ref, client, request, closed)
+            self.refuse(ref, client, request, closed)
             return
         match request:
-            case Heartbeat() if not self._inbox:
-                now_ms = self._clock.now_ms()
-                self.turns.take(lambda: self.owner.beat(ref, request, now_ms), (Arrival(ref, client, request),))
+            case Heartbeat() if not self.task.has_queued:
+                self.task.beat(Arrival(ref, client, request), request)
             case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup() | ConsumerGroupHeartbeat():
                 self.joins.take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
-                self._catch_up()
+                self.task.catch_up()
                 self.desk.submit(ref, via, request)
             case _:
-                self._catch_up()
+                self.task.catch_up()
                 self._view(ref, via, request)
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
@@ -214,17 +192,12 @@ class EmbeddedGroups:
 
         The answer tells what its client has been told before, by an answer that waited for the journal.
         """
-        if (
-            self._inbox
-            or self._claimed_elsewhere(request)
-            or self.ledger.closed is not None
-            or self._closed() is not None
-        ):
+        if self._claimed_elsewhere(request) or self._closed() is not None:
             return False
         if isinstance(request, Heartbeat):
-            return self.owner.beat_calmly(request, self._clock.now_ms())
+            return self.task.beat_calmly(request)
         # Behind a request of the same member that waits for the broker's word this one would wait, too.
-        return not self.joins.held and self.owner.beat_natively(client, request, self._clock.now_ms())
+        return not self.joins.held and self.task.beat_natively(client, request)
 
     async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Converted | NotConverted | None:
         """Carry out an operator's order; None if nothing can be done at the moment."""
@@ -235,8 +208,7 @@ class EmbeddedGroups:
             self.ledger.expect(ref, stand_in)
             closed = self._closed() or self.ledger.closed
             if closed is None:
-                self._inbox.append(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run))
-                self._alarm.ring()
+                self.task.queue(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run))
             else:
                 self._deliver(ref, error_reply(stand_in, closed.code))
 
@@ -247,18 +219,14 @@ class EmbeddedGroups:
 
     def unload(self) -> None:
         """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
-        now_ms = self._clock.now_ms()
-        self._catch_up()
-        self.turns.take(lambda: self.owner.take_turn([UnloadClassicGroups()], now_ms))
+        self.task.order_at_once(UnloadClassicGroups())
 
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
         self.ledger.forget(connection)
         self.joins.held.forget(connection)
         self.desk.queue.forget(connection)
-        self._catch_up()
-        if self.ledger.closed is None:
-            self.turns.take(lambda: self.owner.lose_connection(connection, self._clock.now_ms()))
+        self.task.lose_connection(connection)
 
     def _claimed_elsewhere(self, request: GroupRequest) -> Refusal | None:
         if self.bridges is None or not self.bridges.lost or not isinstance(request, _OF_MEMBERS):
@@ -285,26 +253,20 @@ class EmbeddedGroups:
             LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
             turn.answer(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
-    def _refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
-        for group_id in group_ids(request):
-            self.refusals.note(group_id, client.client_id, refusal, self._clock.now_ms())
-        self._deliver(ref, in_words(error_reply(request, refusal.code), refusal))
-
     def _admit(self, arrival: Arrival) -> None:
         request = arrival.request
         refusal = self.owner.shares.judge(arrival)
         if refusal is not None:
-            self._refuse(arrival.ref, arrival.client, request, refusal)
+            self.refuse(arrival.ref, arrival.client, request, refusal)
             return
-        if isinstance(request, JoinGroup) and not self.owner.classic_door.takes(request):
+        if isinstance(request, JoinGroup) and not takes_classic(self.owner.shard, request):
             profile = read_profile(request)
             if isinstance(profile, Refusal):
                 # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
                 self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
         if isinstance(request, ConsumerGroupHeartbeat):
-            self._inbox += self._patterns.resolve_new(request.subscribed_topic_regex)
-        self._inbox.append(arrival)
-        self._alarm.ring()
+            self.task.queue(*self._patterns.resolve_new(request.subscribed_topic_regex))
+        self.task.queue(arrival)
 
     # ------------------------------------------------------------------ the owner's task
 
@@ -314,76 +276,53 @@ class EmbeddedGroups:
         async with trio.open_nursery() as nursery:
             self.joins.begin(nursery)
             start = partial(start_job, nursery, self.supervised)
-            start(LEDGER, self.ledger.run)
             start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))
             start(RECOMMIT, partial(self._recommit.run, lambda: live_groups(shard)))
             start(OFFSETS, partial(self.offsets.run, lambda: live_groups(shard)))
             if self.bridges is not None:
                 start(BRIDGES, self.bridges.run)
             start(RETENTION, partial(self._retention.run, lambda: idle_groups(shard), partial(is_idle, shard)))
-            start(OWNER, self._own)
+            self.task.start(nursery)
             task_status.started()
 
-    async def _own(self) -> None:
-        while True:
-            await self._alarm.wait()
-            self._turn()
+    # ------------------------------------------------------------------ what surrounds its turns
 
-    def _next_due_ms(self) -> float:
-        owner_due = self.owner.next_deadline_ms() if self.ledger.closed is None else None
-        due = [at for at in (owner_due, self.desk.next_drain_ms()) if at is not None]
-        return min(due, default=inf)
-
-    def _turn(self) -> None:
-        now_ms = self._clock.now_ms()
-        self._catch_up()
-        if self.ledger.closed is None:
-            self.turns.take(lambda: self.owner.pass_deadlines(now_ms))
-        self.desk.pass_drains(now_ms)
-
-    def _catch_up(self) -> None:
-        """Carry out what is queued, so that whoever comes now sees it done."""
-        if not self._inbox:
-            return
-        arrivals, self._inbox = self._inbox, []
+    def begins(self) -> None:
+        """See `owner_task.Turning`."""
         self.owner.shares.end_turn()
-        concerned = [arrival for arrival in arrivals if isinstance(arrival, Arrival)]
-        closed = self.ledger.closed
-        if closed is not None:
-            # Nothing may be answered that can't be written; commands come about again once the groups are revived.
-            for arrival in concerned:
-                self._refuse(arrival.ref, arrival.client, arrival.request, closed)
-            return
-        self.turns.take(lambda: self.owner.take_turn(arrivals, self._clock.now_ms()), concerned)
 
-    def _release(self, result: TurnResult) -> None:
-        self.ledger.note(self.owner.entries())
-        for ref, reply in result.replies:
-            self._deliver(ref, reply)
-        for ref, verdict in result.verdicts:
+    def revived(self) -> None:
+        """See `owner_task.Turning`."""
+        self._patterns.remember(self.owner.shard.patterns)
+
+    def released(self) -> None:
+        """See `owner_task.Turning`."""
+        for ref, verdict in self.owner.take_verdicts():
             self.own.judge(ref, verdict)
             self._deliver(ref, _CARRIED_OUT)
-        for notice in result.notices:
+        for notice in self.owner.take_notices():
             if isinstance(notice, GroupEmptied):
                 self.gate.forget(notice.group_id)
                 self.offsets.forget(notice.group_id)
                 if self.bridges is not None:
                     self.bridges.forget(notice.group_id)
             self.log.hear(notice, self._clock.now_ms())
-        self._alarm.hurry()
+
+    def refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
+        """See `owner_task.Turning`: the log says why, once in a while."""
+        for group_id in group_ids(request):
+            self.refusals.note(group_id, client.client_id, refusal, self._clock.now_ms())
+        self._deliver(ref, in_words(error_reply(request, refusal.code), refusal))
+
+    def next_due_ms(self) -> int | None:
+        """See `owner_task.Turning`."""
+        return self.desk.next_drain_ms()
+
+    def pass_due(self, now_ms: int) -> None:
+        """See `owner_task.Turning`."""
+        self.desk.pass_drains(now_ms)
 
     # ------------------------------------------------------------------ what others need of the owner
-
-    def _begin_commit(self, ref: RequestRef, request: Commit) -> CommitAdmitted | CommitRefused:
-        now_ms = self._clock.now_ms()
-        failed: CommitAdmitted | CommitRefused = CommitRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return self.turns.judge(lambda: self.owner.begin_commit(ref, request, now_ms), failed, request)
-
-    def _end_commit(self, commit_id: int) -> None:
-        if self.ledger.closed is not None:
-            self._ended_meanwhile.append(commit_id)
-            return
-        self.turns.take(lambda: self.owner.take_turn([EndCommit(commit_id)], self._clock.now_ms()))
 
     def _delete_group(self, group_id: GroupId) -> ErrorCode:
         now_ms = self._clock.now_ms()
@@ -396,6 +335,4 @@ class EmbeddedGroups:
         LOG.error("EB-GROUP-004: group %r is bypassed: %s", group_id, reason)
 
     def _change_topics(self, change: TopicsChange) -> None:
-        self._inbox.append(ChangeTopics(change.changed, change.removed))
-        self._inbox += self._patterns.resolve_again()
-        self._alarm.ring()
+        self.task.queue(ChangeTopics(change.changed, change.removed), *self._patterns.resolve_again())

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from bridge.coordinators.arrivals import Arrival
-from bridge.coordinators.machines import Machines
-from bridge.coordinators.weights import (
+from bridge.coordinators.embedded.weights import (
     assignments_bytes,
     blob_bytes,
     classic_bytes,
@@ -20,6 +19,7 @@ from bridge.coordinators.weights import (
     profile_bytes,
     subscription_bytes,
 )
+from bridge.coordinators.machines import Machines
 from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.classic.records import (
     ClassicGroupSynced,

@@ -2,15 +2,16 @@
 
 import pytest
 
-from bridge.coordinators.exchange import Verdict
-from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.embedded.coordinator import Verdict
+from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.engine.commands import ConvertGroup, EndCommit, GroupType, Speaks
-from bridge.engine.outcome import CommitAdmitted, Converted, NotConverted, Unready
+from bridge.engine.outcome import Converted, NotConverted, Unready
 from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.led_group import FORM_MS, LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
+from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, RequestRef, Topic, TopicId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
@@ -28,7 +29,7 @@ def led(count: int, assignor: str = "range", settings: EngineSettings = SETTINGS
     return group, clients
 
 
-def kind(owner: GroupOwner) -> GroupType | None:
+def kind(owner: EmbeddedOwner) -> GroupType | None:
     """What the group is now."""
     return group_type(owner.shard, GROUP)
 
@@ -36,7 +37,8 @@ def kind(owner: GroupOwner) -> GroupType | None:
 def order(group: OwnedGroup, to: GroupType, *, is_dry_run: bool = False) -> Verdict:
     """An operator's order."""
     command = ConvertGroup(ref=RequestRef(0, -1, 1), group_id=GROUP, to=to, is_dry_run=is_dry_run)
-    ((_, verdict),) = group.tell(command).verdicts
+    group.tell(command)
+    ((_, verdict),) = group.owner.take_verdicts()
     return verdict
 
 

@@ -1,0 +1,41 @@
+"""The owner of embedded groups: `GroupOwner` over the engine, and what is asked of the engine alone."""
+
+from bridge.coordinators.admission import FreshIds
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, Verdict
+from bridge.coordinators.embedded.shares import Shares
+from bridge.coordinators.embedded.watching import Watcher
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.takeover import Seats
+from bridge.engine.commands import Command
+from bridge.engine.outcome import Notice
+from bridge.engine.state import Shard
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, RequestRef
+
+
+class EmbeddedOwner(GroupOwner[Command]):
+    """All groups of one shard."""
+
+    def __init__(self, shard: Shard, catalog: Catalog, machines: Machines, fresh_ids: FreshIds) -> None:
+        self.shard = shard
+        self.shares = Shares(shard, machines)
+        self._engine = EmbeddedCoordinator(shard, catalog, Seats(machines), self.shares, fresh_ids)
+        super().__init__(self._engine, catalog, machines, self._engine.bounds)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let somebody hear what the engine does from now on."""
+        self._engine.watcher = watcher
+
+    def take_notices(self) -> tuple[Notice, ...]:
+        """What the engine noticed since the last call, for whoever tells people."""
+        return self._engine.take_notices()
+
+    def take_verdicts(self) -> tuple[tuple[RequestRef, Verdict], ...]:
+        """What became of operators' orders since the last call."""
+        return self._engine.take_verdicts()
+
+    def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
+        """Forget a group if it is empty (K6.7)."""
+        return self._engine.delete_group(group_id, now_ms)
