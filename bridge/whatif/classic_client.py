@@ -3,7 +3,7 @@
 Heartbeats that could change nothing are not played.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.engine.classic.group import session_key
 from bridge.engine.classic.model import Phase
@@ -11,17 +11,13 @@ from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, 
 from bridge.whatif.coordinator import ClientCommand, Reply, Request
 from bridge.whatif.inputs import Client
 from bridge.whatif.leader import assign_as_leader
+from bridge.whatif.membership import ClassicMembership, Timeouts
 from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.classic import (
-    Heartbeat,
     HeartbeatReply,
-    JoinGroup,
     JoinGroupReply,
-    LeaveGroup,
-    LeavingMember,
     MemberAssignment,
-    Protocol,
     SyncGroup,
     SyncGroupReply,
 )
@@ -29,13 +25,11 @@ from translators.dialects.consumer_protocol import (
     Subscription,
     decode_assignment,
     encode_assignment,
-    encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, MemberId, RequestRef, TopicPartition
 from translators.dialects.messages import GroupRequest
 
-PROTOCOL_TYPE = "consumer"
 USUAL_ASSIGNORS = ("range", "cooperative-sticky")
 """What a client offers that the record knows from the new protocol only (ConsumerConfig)."""
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
@@ -60,8 +54,7 @@ class ClassicClient:
         self._interval_us = settings.heartbeat_ms * 1_000
         self._fresh_id = group.fresh_id(client)
         self._member_id = MemberId(f"{client.instance_id or client.identity.client_id}-{self._fresh_id}")
-        self._said_id = NO_MEMBER_ID
-        self._generation = -1
+        self._membership = ClassicMembership(group_id=group.group_id, instance_id=client.instance_id)
         self._owned = NO_PARTITIONS
         self._is_leader = False
         self._is_gone = False
@@ -81,16 +74,8 @@ class ClassicClient:
         """Its first request, and each one after it was called to join."""
         self._group.coordinator.living.add(self._member_id)
         self._is_stable = False
-        subscription = self._subscription()
-        request = JoinGroup(
-            group_id=self._group.group_id,
-            member_id=self._said_id,
-            instance_id=self.client.instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocols=tuple(Protocol(name, subscription) for name in self._assignors),
-            session_timeout_ms=self._session_ms,
-            rebalance_timeout_ms=self.client.rebalance_ms,
-        )
+        timeouts = Timeouts(session_ms=self._session_ms, rebalance_ms=self.client.rebalance_ms)
+        request = self._membership.join(self._assignors, self._subscription(), timeouts)
         ref = self._ref()
         command = ClassicJoin(ref=ref, request=request, identity=self.client.identity, fresh_id=self._fresh_id)
         return self._to(request, command)
@@ -104,12 +89,11 @@ class ClassicClient:
         """It leaves for good."""
         self._is_gone = True
         self._group.coordinator.living.discard(self._member_id)
-        if not self._said_id and self.client.instance_id is None:
+        if not self._membership.member_id and self.client.instance_id is None:
             # Nobody has told it who it is: all it can do is hang up.
             self._group.coordinator.lost(self._connection, self._group.now_us)
             return
-        leaving = LeavingMember(member_id=self._said_id, instance_id=self.client.instance_id)
-        request = LeaveGroup(group_id=self._group.group_id, members=(leaving,))
+        request = self._membership.leave()
         ref = self._ref()
         self._send(request, ClassicLeave(ref, request))
 
@@ -159,9 +143,9 @@ class ClassicClient:
     def _connection(self) -> int:
         return self._group.connection(self._member_id)
 
-    def _subscription(self) -> bytes:
+    def _subscription(self) -> Subscription:
         owned = NO_PARTITIONS if self._is_eager else self._owned
-        return encode_subscription(Subscription(version=1, topics=self.client.topics, owned=owned))
+        return Subscription(version=1, topics=self.client.topics, owned=owned)
 
     def _ref(self) -> RequestRef:
         return self._group.coordinator.ref(self._connection)
@@ -176,7 +160,7 @@ class ClassicClient:
     def _tick(self, at_us: int) -> None:
         if self._planned_us != at_us or self._is_gone or not self._is_stable:
             return
-        request = Heartbeat(self._group.group_id, self._generation, self._said_id, self.client.instance_id)
+        request = self._membership.heartbeat()
         ref = self._ref()
         self._send(request, ClassicHeartbeat(ref, request))
 
@@ -195,13 +179,14 @@ class ClassicClient:
             case HeartbeatReply(error=ErrorCode.NONE):
                 self.expect_news()
             case JoinGroupReply(error=ErrorCode.MEMBER_ID_REQUIRED):
-                self._said_id = reply.member_id
+                self._membership = self._membership.joined(reply)
                 self._join_in(0)
             case JoinGroupReply(error=ErrorCode.GROUP_MAX_SIZE_REACHED):
                 self._is_gone = True
             case JoinGroupReply() | SyncGroupReply() | HeartbeatReply():
                 if reply.error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
-                    self._said_id, self._owned = NO_MEMBER_ID, NO_PARTITIONS
+                    self._membership = replace(self._membership, member_id=NO_MEMBER_ID)
+                    self._owned = NO_PARTITIONS
                 self._call()
             case _:
                 pass
@@ -223,7 +208,7 @@ class ClassicClient:
         self._group.coordinator.ask([self.joining()], self._group.now_us)
 
     def _joined(self, reply: JoinGroupReply) -> None:
-        self._said_id, self._generation = reply.member_id, reply.generation
+        self._membership = self._membership.joined(reply)
         self._is_leader = reply.leader == reply.member_id
         assignments: tuple[MemberAssignment, ...] = ()
         if self._is_leader:
@@ -231,15 +216,7 @@ class ClassicClient:
             group.shares = assign_as_leader(reply.protocol_name or "", reply.members, group.counts, group.shares)
             shares = group.shares.items()
             assignments = tuple(MemberAssignment(name, encode_assignment(share)) for name, share in shares)
-        request = SyncGroup(
-            group_id=self._group.group_id,
-            generation=reply.generation,
-            member_id=reply.member_id,
-            instance_id=self.client.instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocol_name=reply.protocol_name,
-            assignments=assignments,
-        )
+        request = self._membership.sync(reply, assignments)
         self._group.timeline.at(self._group.now_us, lambda: self._sync(request))
 
     def _sync(self, request: SyncGroup) -> None:

@@ -4,18 +4,19 @@ Heartbeats that could change nothing are not played: the coordinator keeps the s
 a heartbeat would bring news.
 """
 
+from dataclasses import replace
+
 from bridge.engine.commands import MemberHeartbeat, Speaks
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.queries import has_news
 from bridge.whatif.coordinator import Reply, Request
 from bridge.whatif.inputs import Client
+from bridge.whatif.membership import FENCED, ConsumerMembership, ConsumerSubscription
 from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId, TopicIdPartition
-
-_FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID))
+from translators.dialects.ids import JOIN_EPOCH, MemberId, TopicIdPartition
 
 
 class ConsumerClient:
@@ -25,7 +26,9 @@ class ConsumerClient:
         self.client = client
         self._group = group
         self._interval_us = heartbeat_ms * 1_000
-        self._epoch = JOIN_EPOCH
+        self._membership = ConsumerMembership(
+            group_id=group.group_id, member_id=client.member_id, instance_id=client.instance_id
+        )
         self._owned: frozenset[TopicIdPartition] = frozenset()
         self._is_gone = False
         self._fetches_until_us: int | None = None
@@ -44,24 +47,24 @@ class ConsumerClient:
         """Its first request, or the first after it was fenced."""
         self._group.want(self.client.pattern)
         self._group.coordinator.living.add(self.client.member_id)
-        self._epoch, self._owned = JOIN_EPOCH, frozenset()
-        return self._request(self._full(JOIN_EPOCH))
+        self._membership, self._owned = replace(self._membership, epoch=JOIN_EPOCH), frozenset()
+        return self._request(self._full())
 
     def change(self, client: Client) -> None:
         """It wants something else from now on."""
         self.client = client
         self._group.want(client.pattern)
-        self._send(self._full(self._epoch))
+        self._send(self._full())
 
     def leave(self) -> None:
         """It leaves for good."""
         self._is_gone = True
-        self._farewell(LEAVE_EPOCH)
+        self._farewell(self._membership.leave())
 
     def vacate(self) -> None:
         """It leaves its static seat for a while; the seat is kept for a session timeout."""
         self._is_gone = True
-        self._farewell(STATIC_LEAVE_EPOCH)
+        self._farewell(self._membership.vacate())
         self._expire(self._group.now_us)
 
     def fall_silent(self) -> None:
@@ -88,41 +91,26 @@ class ConsumerClient:
     def _tick(self, at_us: int) -> None:
         if self._planned_us == at_us and not self._is_gone:
             self._planned_us = None
-            self._send(self._plain())
+            self._send(self._membership.brief())
 
-    def _plain(self) -> ConsumerGroupHeartbeat:
-        return ConsumerGroupHeartbeat(
-            group_id=self._group.group_id, member_id=self.client.member_id, member_epoch=self._epoch
-        )
-
-    def _full(self, epoch: int) -> ConsumerGroupHeartbeat:
+    def _full(self) -> ConsumerGroupHeartbeat:
         client = self.client
-        return ConsumerGroupHeartbeat(
-            group_id=self._group.group_id,
-            member_id=client.member_id,
-            member_epoch=epoch,
-            instance_id=client.instance_id,
-            rack_id=client.rack_id,
+        subscription = ConsumerSubscription(
+            topics=() if client.pattern is not None else client.topics,
+            pattern=client.pattern,
             rebalance_timeout_ms=client.rebalance_ms,
-            subscribed_topic_names=() if client.pattern is not None else client.topics,
-            subscribed_topic_regex=client.pattern,
+            rack_id=client.rack_id,
             server_assignor=self._wanted_assignor(),
-            owned=self._owned,
         )
+        return self._membership.full(subscription, self._owned)
 
     def _wanted_assignor(self) -> str | None:
         """What it asks for by itself; a classic client's assignors are nothing that a coordinator knows."""
         wanted = () if self.client.is_classic else self.client.assignors
         return next((name for name in wanted if name in self._group.coordinator.shard.assignors), None)
 
-    def _farewell(self, epoch: int) -> None:
+    def _farewell(self, request: ConsumerGroupHeartbeat) -> None:
         self._group.coordinator.living.discard(self.client.member_id)
-        request = ConsumerGroupHeartbeat(
-            group_id=self._group.group_id,
-            member_id=self.client.member_id,
-            member_epoch=epoch,
-            instance_id=self.client.instance_id,
-        )
         self._send(request)
 
     def _request(self, request: ConsumerGroupHeartbeat) -> Request:
@@ -143,14 +131,14 @@ class ConsumerClient:
     def _hear(self, reply: Reply) -> None:
         if self._is_gone or not isinstance(reply, ConsumerGroupHeartbeatReply):
             return
-        if reply.error in _FENCED:
+        if reply.error in FENCED:
             self._group.timeline.at(self._group.now_us, self._rejoin)
         elif reply.error is ErrorCode.UNRELEASED_INSTANCE_ID:
             self._group.timeline.at(self._group.now_us + self._interval_us, self._rejoin)
         elif reply.error is not ErrorCode.NONE:
             self._is_gone = True
         else:
-            self._epoch = reply.member_epoch
+            self._membership = replace(self._membership, epoch=reply.member_epoch)
             if reply.assignment is not None:
                 self._move(reply.assignment)
 
@@ -173,14 +161,7 @@ class ConsumerClient:
         if self._is_gone:
             return
         self._is_busy, self._owned = False, assignment
-        self._send(
-            ConsumerGroupHeartbeat(
-                group_id=self._group.group_id,
-                member_id=self.client.member_id,
-                member_epoch=self._epoch,
-                owned=assignment,
-            )
-        )
+        self._send(self._membership.brief(owned=assignment))
 
     def _fetch(self, gained: frozenset[TopicIdPartition]) -> None:
         until_us = self._fetches_until_us

@@ -6,20 +6,15 @@ It must not know sockets, time or the other members.
 from collections.abc import Mapping
 from enum import Enum, auto
 
+from bridge.whatif.membership import CLASSIC_RETRIED, ClassicMembership, Timeouts
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.classic import (
-    Heartbeat,
     HeartbeatReply,
     JoinedMember,
-    JoinGroup,
     JoinGroupReply,
-    LeaveGroup,
-    LeavingMember,
     MemberAssignment,
-    Protocol,
-    SyncGroup,
     SyncGroupReply,
 )
 from translators.dialects.consumer_protocol import (
@@ -27,22 +22,14 @@ from translators.dialects.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
-    encode_subscription,
 )
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, InstanceId, MemberId, TopicName, TopicPartition
 
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 7, 5, 4, 4
-SESSION_MS, REBALANCE_MS = 45_000, 300_000
-RETRIABLE = frozenset(
-    (
-        ErrorCode.MEMBER_ID_REQUIRED,
-        ErrorCode.REBALANCE_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.NOT_COORDINATOR,
-    )
-)
+REBALANCE_MS = 300_000
+TIMEOUTS = Timeouts(session_ms=45_000, rebalance_ms=REBALANCE_MS)
+JOINED_AGAIN = CLASSIC_RETRIED | {ErrorCode.MEMBER_ID_REQUIRED}
 Partitions = frozenset[TopicPartition]
 
 
@@ -82,6 +69,15 @@ class ClassicClient:
         self._generation = -1
 
     @property
+    def _membership(self) -> ClassicMembership:
+        return ClassicMembership(
+            group_id=self._group,
+            instance_id=self.instance_id,
+            member_id=self._member_id,
+            generation=self._generation,
+        )
+
+    @property
     def identity(self) -> tuple[int, MemberId]:
         """Generation and member id, for what it asks beside the group protocol."""
         return self._generation, self._member_id
@@ -92,15 +88,7 @@ class ClassicClient:
         self.joins += 1
         subscription = Subscription(version=2, topics=(self._topic,), owned=self.owned, generation=self._generation)
         name = "cooperative-sticky" if self._is_cooperative else "range"
-        request = JoinGroup(
-            group_id=self._group,
-            member_id=self._member_id,
-            instance_id=self.instance_id,
-            protocol_type="consumer",
-            protocols=(Protocol(name, encode_subscription(subscription)),),
-            session_timeout_ms=SESSION_MS,
-            rebalance_timeout_ms=REBALANCE_MS,
-        )
+        request = self._membership.join((name,), subscription, TIMEOUTS)
         return encode_request(ApiKey.JOIN_GROUP, JOIN_VERSION, 1, self.name, request)
 
     def take(self, frame: bytes) -> bytes | None:
@@ -111,9 +99,7 @@ class ClassicClient:
 
     def leave(self) -> bytes:
         """The LeaveGroup with which it goes; a static member only says goodbye to its socket."""
-        leaving = LeavingMember(member_id=self._member_id, instance_id=self.instance_id)
-        request = LeaveGroup(group_id=self._group, members=(leaving,))
-        return encode_request(ApiKey.LEAVE_GROUP, LEAVE_VERSION, 5, self.name, request)
+        return encode_request(ApiKey.LEAVE_GROUP, LEAVE_VERSION, 5, self.name, self._membership.leave())
 
     def _joined(self, frame: bytes) -> bytes:
         _, reply = decode_reply(ApiKey.JOIN_GROUP, JOIN_VERSION, frame[LENGTH_BYTES:])
@@ -122,16 +108,7 @@ class ClassicClient:
             return self._again(reply.error, reply.member_id or self._member_id)
         self._member_id, self._generation = reply.member_id, reply.generation
         self.phase = Phase.SYNCING
-        request = SyncGroup(
-            group_id=self._group,
-            generation=self._generation,
-            member_id=self._member_id,
-            instance_id=self.instance_id,
-            protocol_type=reply.protocol_type,
-            protocol_name=reply.protocol_name,
-            assignments=self._deal_out(reply) if reply.leader == self._member_id else (),
-            names_protocol=True,
-        )
+        request = self._membership.sync(reply, self._deal_out(reply) if reply.leader == self._member_id else ())
         return encode_request(ApiKey.SYNC_GROUP, SYNC_VERSION, 2, self.name, request)
 
     def _deal_out(self, reply: JoinGroupReply) -> tuple[MemberAssignment, ...]:
@@ -146,7 +123,7 @@ class ClassicClient:
         if reply.error is not ErrorCode.NONE:
             return self._again(reply.error, self._member_id)
         before, self.owned = self.owned, decode_assignment(reply.assignment).partitions
-        beat = Heartbeat(self._group, self._generation, self._member_id, self.instance_id)
+        beat = self._membership.heartbeat()
         self.beat = encode_request(ApiKey.HEARTBEAT, HEARTBEAT_VERSION, 3, self.name, beat)
         self.phase = Phase.STABLE
         self.partitions_given_up += len(before - self.owned)
@@ -164,7 +141,7 @@ class ClassicClient:
         return self._again(reply.error, self._member_id)
 
     def _again(self, error: ErrorCode, member_id: MemberId) -> bytes:
-        if error not in RETRIABLE:
+        if error not in JOINED_AGAIN:
             raise Refused(f"{self.name} ({member_id!r}) heard {error.name} while {self.phase.name}")
         self._member_id = member_id
         return self.start()

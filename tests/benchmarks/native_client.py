@@ -3,13 +3,16 @@
 It must not know sockets, time or the other members.
 """
 
+from dataclasses import replace
+
+from bridge.whatif.membership import RETRIED, ConsumerMembership, ConsumerSubscription
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from tests.benchmarks.classic_client import REBALANCE_MS, ClassicClient, Phase, Refused
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId, TopicIdPartition, TopicPartition
+from translators.dialects.ids import JOIN_EPOCH, MemberId, TopicIdPartition, TopicPartition
 
 VERSION = 1
 MEMBER_ID_CHARS = 22
@@ -17,7 +20,6 @@ MEMBER_ID_CHARS = 22
 CALM = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE, member_id=MemberId("-" * MEMBER_ID_CHARS))
 ANSWER_BYTES = len(encode_reply(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, CALM))
 """Of an answer without an assignment."""
-AGAIN = frozenset((ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
 
 class NativeClient(ClassicClient):
@@ -33,38 +35,35 @@ class NativeClient(ClassicClient):
         """The first heartbeat."""
         self.phase = Phase.JOINING
         self.joins += 1
-        return self._request(JOIN_EPOCH, joins=True)
+        subscription = ConsumerSubscription(topics=(self._topic,), rebalance_timeout_ms=REBALANCE_MS)
+        return self._framed(replace(self._as_member, epoch=JOIN_EPOCH).full(subscription, self._held))
 
     def leave(self) -> bytes:
         """The last heartbeat."""
-        return self._request(LEAVE_EPOCH)
+        return self._framed(self._as_member.leave())
 
     def take(self, frame: bytes) -> bytes | None:
         """Deal with an answer; a heartbeat with what is owned now if that has changed. Raises Refused."""
         _, reply = decode_reply(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, frame[LENGTH_BYTES:])
         assert isinstance(reply, ConsumerGroupHeartbeatReply), reply
-        if reply.error in AGAIN:
+        if reply.error in RETRIED:
             return self.start()
         if reply.error is not ErrorCode.NONE:
             raise Refused(f"{self.name} heard {reply.error.name}: {reply.error_message}")
         self.phase = Phase.STABLE
         self._epoch = reply.member_epoch
-        self.beat = self._request(self._epoch)
+        self.beat = self._framed(self._as_member.brief())
         if reply.assignment is None or reply.assignment == self._held:
             return None
         self.times_called += 1
         self.partitions_given_up += len(self._held - reply.assignment)
         self._held = reply.assignment
         self.owned = frozenset(TopicPartition(self._topic, one.partition) for one in self._held)
-        return self._request(self._epoch, tells=True)
+        return self._framed(self._as_member.brief(owned=self._held))
 
-    def _request(self, epoch: int, *, joins: bool = False, tells: bool = False) -> bytes:
-        request = ConsumerGroupHeartbeat(
-            group_id=self._group,
-            member_id=self._member_id,
-            member_epoch=epoch,
-            rebalance_timeout_ms=REBALANCE_MS if joins else -1,
-            subscribed_topic_names=(self._topic,) if joins else None,
-            owned=self._held if joins or tells else None,
-        )
+    @property
+    def _as_member(self) -> ConsumerMembership:
+        return ConsumerMembership(group_id=self._group, member_id=self._member_id, epoch=self._epoch)
+
+    def _framed(self, request: ConsumerGroupHeartbeat) -> bytes:
         return encode_request(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 4, self.name, request)

@@ -11,36 +11,26 @@ from dataclasses import dataclass, field
 
 import trio
 
+from bridge.whatif.membership import CLASSIC_RETRIED, ClassicMembership, Timeouts
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request
 from tests.fuzz.words import CANARY
 from tests.support.scripted_broker import RawClient, dial
 from translators.dialects.classic import (
-    Heartbeat,
     HeartbeatReply,
-    JoinGroup,
     JoinGroupReply,
-    Protocol,
-    SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.consumer_protocol import Subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName
+from translators.dialects.ids import GroupId, TopicName
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit
 
 GROUP = GroupId(CANARY)
 ANSWER_S = 20.0
 """How long an answer may take on a machine that does other things as well."""
 PAUSE_S = 0.02
-SESSION_MS = 45_000
-RETRIABLE = frozenset({
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.REBALANCE_IN_PROGRESS,
-})  # fmt: skip
-"""What any client bears: it asks again."""
+TIMEOUTS = Timeouts(session_ms=45_000, rebalance_ms=45_000)
 VERSIONS = {ApiKey.JOIN_GROUP: 9, ApiKey.SYNC_GROUP: 5, ApiKey.HEARTBEAT: 4, ApiKey.OFFSET_COMMIT: 8}
 
 
@@ -73,79 +63,60 @@ class Canary:
     commits: int = 0
     retries: int = 0
     _client: RawClient | None = None
-    _member_id: MemberId = NO_MEMBER_ID
+    _member: ClassicMembership = ClassicMembership(group_id=GROUP)
     _number: int = 0
 
     async def run(self) -> None:
         """Join, and go on until cancelled."""
-        generation = await self._join()
+        await self._join()
         while True:
-            beat = await self._ask(ApiKey.HEARTBEAT, Heartbeat(GROUP, generation, self._member_id, None))
+            beat = await self._ask(ApiKey.HEARTBEAT, self._member.heartbeat())
             if isinstance(beat, HeartbeatReply):
                 self.beats += 1
-                generation = await self._after(beat.error, generation)
+                await self._after(beat.error)
             if self.beats % 10 == 0:
-                await self._commit(generation)
+                await self._commit()
             await trio.sleep(PAUSE_S)
 
-    async def _after(self, error: ErrorCode, generation: int) -> int:
-        if error is ErrorCode.NONE:
-            return generation
+    async def _after(self, error: ErrorCode) -> None:
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
-            return await self._join()
-        self._judge("HEARTBEAT", error)
-        return generation
+            await self._join()
+        else:
+            self._judge("HEARTBEAT", error)
 
-    async def _join(self) -> int:
+    async def _join(self) -> None:
         """Until it is a member with all six partitions: nobody else wants them."""
-        blob = encode_subscription(Subscription(version=1, topics=(TopicName("t"),), owned=frozenset()))
+        subscription = Subscription(version=1, topics=(TopicName("t"),), owned=frozenset())
         while True:
-            request = JoinGroup(
-                group_id=GROUP,
-                member_id=self._member_id,
-                instance_id=None,
-                protocol_type="consumer",
-                protocols=(Protocol("range", blob),),
-                session_timeout_ms=SESSION_MS,
-                rebalance_timeout_ms=SESSION_MS,
-            )
-            joined = await self._ask(ApiKey.JOIN_GROUP, request)
+            joined = await self._ask(ApiKey.JOIN_GROUP, self._member.join(("range",), subscription, TIMEOUTS))
             if isinstance(joined, JoinGroupReply) and joined.error is ErrorCode.MEMBER_ID_REQUIRED:
-                self._member_id = joined.member_id
+                self._member = self._member.joined(joined)
                 continue
             if isinstance(joined, JoinGroupReply) and joined.error is ErrorCode.NONE:
-                self._member_id = joined.member_id
-                if await self._sync(joined.generation):
-                    return joined.generation
+                self._member = self._member.joined(joined)
+                if await self._sync(joined):
+                    return
             elif isinstance(joined, JoinGroupReply):
                 self._judge("JOIN_GROUP", joined.error)
             await trio.sleep(PAUSE_S)
 
-    async def _sync(self, generation: int) -> bool:
-        request = SyncGroup(
-            group_id=GROUP,
-            generation=generation,
-            member_id=self._member_id,
-            instance_id=None,
-            protocol_type="consumer",
-            protocol_name="range",
-        )
-        synced = await self._ask(ApiKey.SYNC_GROUP, request)
+    async def _sync(self, joined: JoinGroupReply) -> bool:
+        synced = await self._ask(ApiKey.SYNC_GROUP, self._member.sync(joined))
         if not isinstance(synced, SyncGroupReply):
             return False
         if synced.error is not ErrorCode.NONE:
             self._judge("SYNC_GROUP", synced.error)
             return False
         if not synced.assignment:
-            self.faults.append(f"an assignment of no bytes in generation {generation}")
+            self.faults.append(f"an assignment of no bytes in generation {joined.generation}")
         return True
 
-    async def _commit(self, generation: int) -> None:
+    async def _commit(self) -> None:
         part = PartitionCommit(partition=0, offset=self.commits, leader_epoch=-1, metadata="")
         request = OffsetCommit(
             group_id=GROUP,
-            generation=generation,
-            member_id=self._member_id,
+            generation=self._member.generation,
+            member_id=self._member.member_id,
             instance_id=None,
             topics=(TopicCommit(name=TopicName("t"), partitions=(part,)),),
         )
@@ -157,7 +128,7 @@ class Canary:
                     self._judge("OFFSET_COMMIT", one.error)
 
     def _judge(self, what: str, error: ErrorCode) -> None:
-        if error in RETRIABLE:
+        if error in CLASSIC_RETRIED:
             self.retries += 1
         elif error is not ErrorCode.NONE:
             self.faults.append(f"{what}: {error.name}")

@@ -2,34 +2,20 @@
 
 from collections.abc import Callable, Iterable
 
+from bridge.whatif.membership import CLASSIC_RETRIED, ClassicMembership, Timeouts
 from tests.support.simulation.actor import GROUP, RETRY_MS, Actor, Outside, Partitions, Role
 from tests.support.simulation.network import Then
 from tests.support.simulation.oracle import InvariantBroken
 from translators.dialects.classic import (
-    Heartbeat,
     HeartbeatReply,
-    JoinGroup,
     JoinGroupReply,
-    LeaveGroup,
     LeaveGroupReply,
-    LeavingMember,
-    Protocol,
-    SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from translators.dialects.consumer_protocol import Subscription, decode_assignment
 from translators.dialects.errors import FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS, ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, TopicName
 from translators.dialects.messages import GroupReply
-
-_RETRIED = frozenset(
-    {
-        ErrorCode.REBALANCE_IN_PROGRESS,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-    }
-)
 
 
 class ClassicActor(Actor):
@@ -51,6 +37,13 @@ class ClassicActor(Actor):
     def epoch(self) -> int:
         """The generation."""
         return self.generation
+
+    @property
+    def membership(self) -> ClassicMembership:
+        """Who it is to the group."""
+        return ClassicMembership(
+            group_id=GROUP, instance_id=self.role.instance_id, member_id=self.member_id, generation=self.generation
+        )
 
     @property
     def is_settled(self) -> bool:
@@ -82,8 +75,7 @@ class ClassicActor(Actor):
 
     def _say_goodbye(self) -> None:
         if self.role.instance_id is None and self.member_id:
-            request = LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=self.member_id),))
-            self.send(request, self._end)
+            self.send(self.membership.leave(), self._end)
             self.later(500, self.die)
         else:
             self.die()
@@ -134,16 +126,11 @@ class ClassicActor(Actor):
             generation=self.generation if profile.is_cooperative else -1,
             user_data=b"",
         )
-        blob = encode_subscription(subscription)
         offered = profile.protocols[: len(profile.protocols) - self._left_in_round + 1] if profile.rounds > 1 else None
-        request = JoinGroup(
-            group_id=GROUP,
-            member_id=self.member_id,
-            instance_id=self.role.instance_id,
-            protocol_type="consumer",
-            protocols=tuple(Protocol(name, blob) for name in offered or profile.protocols),
-            session_timeout_ms=profile.session_ms,
-            rebalance_timeout_ms=profile.rebalance_ms,
+        request = self.membership.join(
+            offered or profile.protocols,
+            subscription,
+            Timeouts(session_ms=profile.session_ms, rebalance_ms=profile.rebalance_ms),
             needs_member_id=profile.needs_member_id,
         )
         self.note(f"JoinGroup {self.member_id!r} owned {_short(owned)}")
@@ -164,7 +151,7 @@ class ClassicActor(Actor):
             self.member_id = reply.member_id
             treatment.joins -= 1
             self._join()
-        elif reply.error in _RETRIED:
+        elif reply.error in CLASSIC_RETRIED:
             treatment.joins -= 1
             self.later(RETRY_MS, self._in_round(self._join))
         else:
@@ -183,16 +170,7 @@ class ClassicActor(Actor):
         if self._left_in_round:
             self._join()
             return
-        request = SyncGroup(
-            group_id=GROUP,
-            generation=self.generation,
-            member_id=self.member_id,
-            instance_id=self.role.instance_id,
-            protocol_type="consumer",
-            protocol_name=reply.protocol_name,
-            names_protocol=True,
-        )
-        self.send(request, self._then(self._synced))
+        self.send(self.membership.sync(reply), self._then(self._synced))
 
     def _may_start_anew(self) -> bool:
         return self.outside.oracle.may_be_unknown(self.role.number)
@@ -204,7 +182,7 @@ class ClassicActor(Actor):
         self._check_code(reply.error)
         if reply.error is ErrorCode.NONE:
             self._assigned(decode_assignment(reply.assignment).partitions)
-        elif reply.error in _RETRIED:
+        elif reply.error in CLASSIC_RETRIED:
             self.later(RETRY_MS, self._in_round(self._begin_round))
         else:
             self._lose_seat(reply.error)
@@ -230,9 +208,8 @@ class ClassicActor(Actor):
         parallel = self.role.profile.parallel_beats
         if self.generation > 0 and (parallel or not (self.is_joining or self._beats_open)):
             self._beats_open += 1
-            request = Heartbeat(GROUP, self.generation, self.member_id, self.role.instance_id)
             number, is_joining = self._round, self.is_joining
-            self.send(request, lambda reply: self._beaten(reply, None if is_joining else number))
+            self.send(self.membership.heartbeat(), lambda reply: self._beaten(reply, None if is_joining else number))
         self.later(self.role.profile.heartbeat_ms, self._beat_again)
 
     def _beaten(self, reply: GroupReply | None, number: int | None) -> None:
@@ -247,7 +224,7 @@ class ClassicActor(Actor):
                 self.note("called")
                 self.standing.treatment.calls += 1
             self._want_round(self.role.profile.reaction_ms)
-        elif reply.error not in _RETRIED:
+        elif reply.error not in CLASSIC_RETRIED:
             self._lose_seat(reply.error)
 
     def _lose_seat(self, code: ErrorCode) -> None:

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterable
 
+from bridge.whatif.membership import FENCED, RETRIED, ConsumerMembership, ConsumerSubscription
 from tests.support.simulation.actor import GROUP, RETRY_MS, Actor, Outside, Partitions, Role
 from tests.support.simulation.cluster import Topics
 from tests.support.simulation.oracle import InvariantBroken
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberId, TopicName
+from translators.dialects.ids import MemberId, TopicName
 from translators.dialects.messages import GroupReply
 
 RESTART_MS = 1_000
-_RETRIED = frozenset(
-    {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
-)
-_FENCED = frozenset({ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID})
 
 
 class NativeActor(Actor):
@@ -43,6 +40,13 @@ class NativeActor(Actor):
         return self.member_epoch
 
     @property
+    def membership(self) -> ConsumerMembership:
+        """Who it is to the group."""
+        return ConsumerMembership(
+            group_id=GROUP, member_id=self.member_id, instance_id=self.role.instance_id, epoch=self.member_epoch
+        )
+
+    @property
     def is_settled(self) -> bool:
         """Whether it is a member that has moved to what it was told."""
         has_said_all = self._said_owned == self.owned and not self._topics_are_news
@@ -67,10 +71,7 @@ class NativeActor(Actor):
         """Go on: the next heartbeat brings the newest epoch, or the end."""
 
     def _say_goodbye(self) -> None:
-        epoch = LEAVE_EPOCH if self.role.instance_id is None else STATIC_LEAVE_EPOCH
-        request = ConsumerGroupHeartbeat(
-            group_id=GROUP, member_id=self.member_id, member_epoch=epoch, instance_id=self.role.instance_id
-        )
+        request = self.membership.leave() if self.role.instance_id is None else self.membership.vacate()
         self.send(request, lambda _reply: self.die())
         self.later(500, self.die)
 
@@ -86,16 +87,15 @@ class NativeActor(Actor):
 
     def _request(self) -> ConsumerGroupHeartbeat:
         says_all = self._says_all or self.role.profile.restates or self.member_epoch == 0
-        says_owned = says_all or self._owned_is_news
-        says_topics = says_all or self._topics_are_news
+        says_owned, says_topics = self._owned_is_news, self._topics_are_news
         self._owned_is_news = self._topics_are_news = False
-        return ConsumerGroupHeartbeat(
-            group_id=GROUP,
-            member_id=self.member_id,
-            member_epoch=self.member_epoch,
-            instance_id=self.role.instance_id,
-            rebalance_timeout_ms=self.role.profile.rebalance_ms if says_all else -1,
-            subscribed_topic_names=self.role.topics if says_topics else None,
+        if says_all:
+            subscription = ConsumerSubscription(
+                topics=self.role.topics, rebalance_timeout_ms=self.role.profile.rebalance_ms
+            )
+            return self.membership.full(subscription, self._topics.to_ids(self.owned))
+        return self.membership.brief(
+            topics=self.role.topics if says_topics else None,
             owned=self._topics.to_ids(self.owned) if says_owned else None,
         )
 
@@ -109,10 +109,10 @@ class NativeActor(Actor):
             self.later(RETRY_MS, self._beat)
         elif reply.error is ErrorCode.NONE:
             self._take_answer(reply)
-        elif reply.error in _RETRIED:
+        elif reply.error in RETRIED:
             self._says_all = True
             self.later(RETRY_MS, self._beat)
-        elif reply.error in _FENCED:
+        elif reply.error in FENCED:
             self._rejoin(reply.error)
         elif reply.error is ErrorCode.UNRELEASED_INSTANCE_ID and self.member_epoch == 0:
             self._says_all = True
