@@ -1,7 +1,4 @@
-"""What every state machine of ours shares: the step as a value, and the check of a step against a declared table.
-
-It must not know any particular machine, its states, its events or its effects.
-"""
+"""What every state machine of ours shares: the step as a value, and the check of a step against a declared table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""What a coordinator's error means for a classic client, as one complete table.
-
-It must not know what the member was doing when the error came, nor how a client is told.
-"""
+"""What a coordinator's error means for a classic client, as one complete table."""
 
 from dataclasses import dataclass
 

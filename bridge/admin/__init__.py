@@ -1,4 +1,4 @@
-"""The HTTP door for people and tools: snapshots out, commands in.
+"""The HTTP door for people and tools: snapshots out, commands in, and the commands of the terminal that ask there.
 
-It must not hold group state of its own or reach past the ports.
+It must not hold group state of its own, know how an order is carried out, or reach past its contracts.
 """

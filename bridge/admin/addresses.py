@@ -1,7 +1,4 @@
-"""Addresses of the admin API: how HOST:PORT is read and shown, and whether a host is this machine alone.
-
-It must not know sockets, nor what is served.
-"""
+"""Addresses of the admin API: how HOST:PORT is read and shown, and whether a host is this machine alone."""
 
 import ipaddress
 

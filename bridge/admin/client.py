@@ -1,7 +1,4 @@
-"""Asks a running bridge through its admin API, and says in a sentence why there is no answer.
-
-It must not know how an answer is shown.
-"""
+"""Asks a running bridge through its admin API, and says in a sentence why there is no answer."""
 
 import json
 from collections.abc import Mapping

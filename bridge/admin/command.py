@@ -1,7 +1,4 @@
-"""The commands `groups` and `describe`: what a running bridge says of its groups, as tables or as JSON.
-
-It must not know the bridge's insides, nor how a table is drawn.
-"""
+"""The commands `groups` and `describe`: what a running bridge says of its groups, as tables or as JSON."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,4 @@
-"""What the admin API shows, as frozen values, and what it asks of those who know.
-
-It must not know where a group is kept, nor how anything is written or drawn.
-"""
+"""What the admin API shows, as frozen values, and what it asks of those who know."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,11 +1,10 @@
-"""The JSON of every page: which keys there are and what they hold.
-
-It must not know HTTP or who reads it.
-"""
+"""The JSON of every page: which keys there are, what they hold, and the answers that carry it."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+
+from starlette.responses import Response
 
 from bridge.admin.contracts import ConversionResult, GroupSummary, GroupView, RemovalResult
 
@@ -48,3 +47,22 @@ def error_document(code: str, sentence: str) -> Document:
 def encode(document: Document) -> bytes:
     """One line of JSON in UTF-8, ending in a line break so that a terminal shows it well."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
+
+
+JSON = "application/json"
+NAME_CHARS_SHOWN = 100
+
+
+async def show(document: Document, status: int = 200) -> Response:
+    """A short document."""
+    return Response(encode(document), status, media_type=JSON)
+
+
+async def unknown_group(name: str) -> Response:
+    """404 with a sentence: there is no such group."""
+    shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
+    sentence = (
+        f"the bridge coordinates no group {shown!r}; groups that no rule names are the broker's, and a group "
+        "appears with its first member; `epochbridge groups` lists those there are"
+    )
+    return await show(error_document("EB-ADMIN-004", sentence), 404)

@@ -1,7 +1,4 @@
-"""The commands that change a group of a running bridge: who is to leave it, and what kind of group it is.
-
-It must not know the bridge's insides, nor how a table is drawn.
-"""
+"""The commands that change a group of a running bridge: who is to leave it, and what kind of group it is."""
 
 from collections.abc import Mapping
 

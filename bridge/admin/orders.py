@@ -1,7 +1,4 @@
-"""The pages of the admin API that change something: who may call them, how an order is read, and what answers it.
-
-It must not know sockets, nor how the bridge carries anything out.
-"""
+"""The pages of the admin API that change something: who may call them, how an order is read, and what answers it."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,9 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bridge.admin.addresses import is_loopback
-from bridge.admin.answers import show, unknown_group
 from bridge.admin.contracts import Commands, Conversion, Removal
-from bridge.admin.documents import conversion_document, error_document, removal_document
+from bridge.admin.documents import conversion_document, error_document, removal_document, show, unknown_group
 
 JSON = "application/json"
 KINDS = ("consumer", "classic")

@@ -1,7 +1,4 @@
-"""Groups and members as rows of a table, from the JSON of the admin API.
-
-It must not know HTTP or the terminal.
-"""
+"""Groups and members as rows of a table, from the JSON of the admin API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

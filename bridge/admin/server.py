@@ -1,7 +1,4 @@
-"""The admin API's listener: where it may listen, and when the web server behind it is loaded.
-
-It must not know what the pages show, nor how requests are read.
-"""
+"""The admin API's listener: where it may listen, and when the web server behind it is loaded."""
 
 import logging
 import socket
@@ -16,7 +13,7 @@ from bridge.admin.contracts import AdminError, AdminSources
 from bridge.supervision import ADMIN, Failures, keep_running
 
 LOG = logging.getLogger("epochbridge.admin")
-WEB = "bridge.admin.web"
+WEB = "bridge.admin.pages"
 LOADED_AFTER_S = 1.0
 """When the web server is loaded at the latest; before that, when somebody asks."""
 STALL_MAX_MS = 5_000

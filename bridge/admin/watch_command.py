@@ -1,7 +1,4 @@
-"""The command `watch`: asks a running bridge again and again and shows what has become of its groups.
-
-It must not know the bridge's insides, nor how a frame is drawn.
-"""
+"""The command `watch`: asks a running bridge again and again and shows what has become of its groups."""
 
 from collections.abc import Callable, Iterator
 from threading import Event

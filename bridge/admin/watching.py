@@ -1,7 +1,4 @@
-"""What `watch` shows: a group's members with their phases, from the JSON of the admin API, one frame after the other.
-
-It must not know HTTP, time, or how a frame is drawn.
-"""
+"""What `watch` shows, one frame after the other: a group's members with their phases, from the admin API's JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

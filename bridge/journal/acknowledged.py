@@ -1,6 +1,6 @@
-"""The file beside a journal that says up to where its entries were acknowledged, so that nothing of it is lost unsaid.
+"""The file beside a journal that says up to where its entries were acknowledged: nothing of it is lost unsaid.
 
-It must not know SQLite, nor what entries mean; who compares it with the journal is `completeness`.
+Who compares it with the journal is `completeness`.
 """
 
 import os

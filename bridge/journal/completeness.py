@@ -1,7 +1,4 @@
-"""Whether a journal has everything that was ever acknowledged, and what is missing otherwise, in words.
-
-It must not know how either file is read.
-"""
+"""Whether a journal has everything that was ever acknowledged, and what is missing otherwise, in words."""
 
 from dataclasses import dataclass
 from pathlib import Path

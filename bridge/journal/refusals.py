@@ -1,7 +1,4 @@
-"""Why a journal can't be used, in words an operator can act on.
-
-It must not know how journals are kept.
-"""
+"""Why a journal can't be used, in words an operator can act on."""
 
 RECOVER_HINT = "start once with `epochbridge serve --recover` to go on with what is whole (the damaged file is kept)"
 

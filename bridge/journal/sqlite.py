@@ -1,7 +1,4 @@
-"""The journal in one SQLite file, written in a worker thread so that nobody waits for the disk who need not.
-
-It must not know what entries mean.
-"""
+"""The journal in one SQLite file, written in a worker thread so that nobody waits for the disk who need not."""
 
 import logging
 from collections.abc import Collection, Generator, Iterator

@@ -1,7 +1,4 @@
-"""One SQLite file with numbered blocks of entries: opened by one process, checked, appended to, shortened.
-
-It must not know what entries mean, nor tasks and threads.
-"""
+"""One SQLite file with numbered blocks of entries: opened by one process, checked, appended to, shortened."""
 
 import os
 import sqlite3
@@ -9,6 +6,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct, error
+from zlib import crc32
 
 from bridge.journal import acknowledged, sqlite_schema
 from bridge.journal.acknowledged import PRIVATE, Acknowledged, AcknowledgedFile, Counts, Reading, Unreadable
@@ -21,11 +20,42 @@ from bridge.journal.completeness import (
     refuse_other_journal,
     refuse_unreadable_number,
 )
-from bridge.journal.packing import BrokenBlock, checksum, pack, unpack
 from bridge.journal.refusals import JournalDamaged, JournalInUse, JournalRefused
 from bridge.journal.sqlite_schema import Origin
 from bridge.journal.wal_tail import WalScan, scan_log
 from bridge.ports import JournalFull, JournalUnavailable
+
+_LENGTH = Struct(">I")
+_PLACE = Struct(">Q")
+
+
+class BrokenBlock(Exception):
+    """Bytes that are no block."""
+
+
+def pack(entries: Collection[bytes]) -> bytes:
+    """Entries one after the other, each behind its length."""
+    return b"".join(part for entry in entries for part in (_LENGTH.pack(len(entry)), entry))
+
+
+def unpack(block: bytes) -> Iterator[bytes]:
+    """The entries of a block; raises BrokenBlock where lengths don't fit."""
+    at = 0
+    while at < len(block):
+        try:
+            (length,) = _LENGTH.unpack_from(block, at)
+        except error as problem:
+            raise BrokenBlock(f"a length is cut off at byte {at} of {len(block)}") from problem
+        at += _LENGTH.size + length
+        if at > len(block):
+            raise BrokenBlock(f"an entry of {length} bytes ends {at - len(block)} bytes behind its block")
+        yield block[at - length : at]
+
+
+def checksum(place: int, block: bytes) -> int:
+    """CRC-32 of the block's number and its bytes, so that a block in the wrong place is noticed too."""
+    return crc32(block, crc32(_PLACE.pack(place)))
+
 
 NUMBER_MAX = 2**63 - 1
 PAGE_BYTES = 4096

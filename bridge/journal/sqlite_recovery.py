@@ -1,7 +1,4 @@
-"""Going on with what is whole of a damaged journal, which is kept beside the new one as it was found.
-
-It must not know what entries mean, nor who asked for it.
-"""
+"""Going on with what is whole of a damaged journal, which is kept beside the new one as it was found."""
 
 import shutil
 import sqlite3

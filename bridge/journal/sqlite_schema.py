@@ -1,7 +1,4 @@
-"""The tables of a journal's database: made, checked word for word, brought up from the release before, mended.
-
-It must not know entries, nor the file beside the database.
-"""
+"""The tables of a journal's database: made, checked word for word, brought up from the release before, mended."""
 
 import sqlite3
 from dataclasses import dataclass

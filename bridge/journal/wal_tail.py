@@ -1,6 +1,6 @@
 """What SQLite's write-ahead log holds behind the last whole transaction: SQLite drops it without a word.
 
-It must not know tables or entries; the format is section 4 of sqlite.org/fileformat2.html.
+The format is section 4 of sqlite.org/fileformat2.html.
 """
 
 from dataclasses import dataclass

@@ -28,13 +28,13 @@ from bridge.wire.api_versions import (
     ApiVersionsAnswer,
     ClientSoftware,
     api_versions_request,
+    offered_features,
     read_api_versions,
     version_to_ask,
 )
 from bridge.wire.apis import ApiKey
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.finalized_features import offered_features
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import Mechanism, handshake_request, read_handshake

@@ -17,15 +17,15 @@ from bridge.session.limits import Limits
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
-from bridge.wire.answer_sizes import asks_for_records, with_max_bytes
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
 from bridge.wire.codec.registry import SUPPORTED, Reply, Request, encode_reply
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
-from bridge.wire.other_kinds import group_of, is_of_other_kind, refuse_other_kind
 from bridge.wire.rewrite import carries_addresses
+from bridge.wire.share_and_streams import group_of, is_of_other_kind, refuse_other_kind
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode

@@ -17,7 +17,7 @@ from bridge.telemetry.schema.terms import Road
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, decode_reply, decode_request
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.fetch_request import read_fetch
+from bridge.wire.fetch import read_fetch
 from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.ids import ClientIdentity, RequestRef

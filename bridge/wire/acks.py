@@ -1,7 +1,4 @@
-"""Whether a Produce request will be answered at all: one with acks=0 never is.
-
-It must not know what is produced, nor wait for more than the first bytes of the request.
-"""
+"""Whether a Produce request will be answered at all: one with acks=0 never is."""
 
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.errors import MalformedFrame

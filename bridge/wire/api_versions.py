@@ -1,11 +1,8 @@
-"""ApiVersions, requests and answers, on both sides: what a client says of itself, what a broker says it speaks.
-
-It must not decide what is offered.
-"""
+"""ApiVersions on both sides: what a client says of itself, what a broker says it speaks and which features it has."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from bridge.wire.apis import ApiKey
@@ -13,7 +10,7 @@ from bridge.wire.cursor import Cursor
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, request_frame, response_frame
 from bridge.wire.packing import INT16, INT32, INT64, NO_TAGS, array_length, nullable_string, tag_section
-from bridge.wire.versions import KNOWN, VersionRange, VersionTable
+from bridge.wire.versions import FIRST_PRODUCE_VERSION_OF_TRANSACTIONS_V2, KNOWN, VersionRange, VersionTable, speaks
 from translators.dialects.errors import ErrorCode
 
 FIRST_VERSION_WITH_THROTTLE_TIME = 1
@@ -228,3 +225,26 @@ def _levels(rows: list[tuple[str, int, int]]) -> bytes:
     for name, first, second in rows:
         parts += (nullable_string(name, flexible=True), INT16.pack(first), INT16.pack(second), NO_TAGS)
     return b"".join(parts)
+
+
+TRANSACTION_VERSION = "transaction.version"
+LAST_LEVEL_THAT_ADDS_PARTITIONS = 1
+
+
+def offered_features(features: Features, offered: VersionTable) -> Features:
+    """The features as they are, but `transaction.version` at most 1 where Produce v12 is not offered.
+
+    From level 2 on clients leave out AddPartitionsToTxn, because Produce v12 adds the partitions by itself (KIP-890).
+    Java and franz-go go by the feature alone: with an older Produce every one of their transactions would fail with
+    INVALID_TXN_STATE. Brokers serve transactions of both kinds at every level.
+    """
+    if speaks(offered, ApiKey.PRODUCE, FIRST_PRODUCE_VERSION_OF_TRANSACTIONS_V2):
+        return features
+    return replace(features, finalized=tuple(_lowered(feature) for feature in features.finalized))
+
+
+def _lowered(feature: FinalizedFeature) -> FinalizedFeature:
+    if feature.name != TRANSACTION_VERSION:
+        return feature
+    most = LAST_LEVEL_THAT_ADDS_PARTITIONS
+    return replace(feature, max_level=min(feature.max_level, most), min_level=min(feature.min_level, most))

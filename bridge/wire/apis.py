@@ -1,7 +1,4 @@
-"""Kafka's api keys, where each becomes flexible, and what the bridge does with each.
-
-It must not know brokers, groups or configuration.
-"""
+"""Kafka's api keys, where each becomes flexible, and what the bridge does with each."""
 
 from enum import Enum, IntEnum, auto
 

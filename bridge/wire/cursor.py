@@ -1,7 +1,4 @@
-"""Reading Kafka's primitive types by hand from one whole frame, with the field named in every complaint.
-
-It must not know the shape of any message, nor frames that are still arriving.
-"""
+"""Reading Kafka's primitive types by hand from one whole frame, with the field named in every complaint."""
 
 from struct import Struct
 

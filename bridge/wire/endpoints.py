@@ -1,7 +1,4 @@
-"""Where an answer holds broker addresses, and how they are replaced without touching a byte around them.
-
-It must not know which answers hold addresses, nor who listens at the new ones.
-"""
+"""Where an answer holds broker addresses, and how they are replaced without touching a byte around them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""What is said of bytes that cannot be a Kafka frame: which api, version, field and offset.
-
-It must not know what becomes of the connection.
-"""
+"""What is said of bytes that cannot be a Kafka frame: which api, version, field and offset."""
 
 UNKNOWN_API = "unknown"
 """Stands for the api while the header itself is unread."""

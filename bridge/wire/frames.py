@@ -1,7 +1,4 @@
-"""How a frame begins: its length and the header forms of requests and answers, also of frames that are still arriving.
-
-It must not know what any body holds.
-"""
+"""How a frame begins: its length and the header of a request or an answer, also of one that is still arriving."""
 
 from struct import Struct
 from typing import NamedTuple

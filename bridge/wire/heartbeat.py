@@ -1,7 +1,4 @@
-"""The fast path for Heartbeat, by far the most frequent group request: its own reader and packed answers.
-
-It must not know groups, nor any other api.
-"""
+"""The fast path for Heartbeat, by far the most frequent group request: its own reader and packed answers."""
 
 import struct
 from struct import Struct

@@ -1,7 +1,4 @@
-"""Metadata as the bridge itself asks for it: the request for all topics, and the topics in an answer.
-
-It must not know who watches topics, nor broker addresses, which `rewrite` reads.
-"""
+"""Metadata as the bridge itself asks for it: the request for all topics, and the topics in an answer."""
 
 from dataclasses import dataclass
 

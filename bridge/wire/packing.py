@@ -1,4 +1,4 @@
-"""Writing Kafka's primitive types by hand, plain or compact. It must not know the shape of any message."""
+"""Writing Kafka's primitive types by hand, plain or compact."""
 
 from collections.abc import Mapping
 from struct import Struct

@@ -1,6 +1,6 @@
 """Broker addresses in answers: reading them, and replacing them by those where the bridge listens.
 
-It must not know listeners, and reads no more of an answer than lies before the last address.
+Of an answer no more is read than lies before the last address.
 """
 
 from bridge.wire.apis import ApiKey, api_name, is_flexible
@@ -8,7 +8,7 @@ from bridge.wire.cursor import Cursor
 from bridge.wire.endpoints import Addresses, Endpoint, Located, Place, read_place, replace
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, read_response_header
-from bridge.wire.skim import carries_node_endpoints, locate_node_endpoints
+from bridge.wire.node_endpoints import carries_node_endpoints, locate_node_endpoints
 
 FIRST_METADATA_VERSION_WITH_RACK = 1
 FIRST_METADATA_VERSION_WITH_THROTTLE_TIME = 3

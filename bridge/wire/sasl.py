@@ -1,7 +1,4 @@
-"""How the bridge says who it is: the two SASL requests and their answers (KIP-152), and what PLAIN puts into them.
-
-It must not know connections, nor where a password comes from.
-"""
+"""How the bridge says who it is: the two SASL requests and their answers (KIP-152), and what PLAIN puts into them."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,4 @@
-"""The three messages of SCRAM (RFC 5802, KIP-84): what proves a password to a broker, and the broker to us.
-
-It must not know frames or connections; the nonce is given.
-"""
+"""The three messages of SCRAM (RFC 5802, KIP-84): what proves a password to a broker, and the broker to us."""
 
 import binascii
 import hashlib

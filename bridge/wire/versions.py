@@ -1,7 +1,4 @@
-"""Which versions of which api a client is offered, given what its broker speaks and what the bridge knows.
-
-It must not know any message, nor where the configuration comes from.
-"""
+"""Which versions of which api a client is offered, given what its broker speaks and what the bridge knows."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -19,7 +19,6 @@ from bridge.session.limits import Limits
 from bridge.session.outbox import Slot
 from bridge.session.requests import RequestCutter
 from bridge.wire.acks import expects_answer
-from bridge.wire.answer_sizes import size_end, with_max_bytes
 from bridge.wire.api_versions import read_api_versions, read_client_software
 from bridge.wire.apis import ApiKey, is_flexible, request_header_version, response_header_version
 from bridge.wire.codec.messages import (
@@ -31,14 +30,14 @@ from bridge.wire.codec.messages import (
 from bridge.wire.codec.primitives import compact_size_bytes
 from bridge.wire.codec.registry import SUPPORTED, decode_reply, decode_request
 from bridge.wire.codec.schema import Direction, load_message
-from bridge.wire.fetch_request import read_fetch
+from bridge.wire.fetch import read_fetch, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.metadata import read_metadata
-from bridge.wire.other_kinds import group_of
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import Credentials, Mechanism, read_authenticate, read_handshake
 from bridge.wire.scram import Proof, check_server, prove
+from bridge.wire.share_and_streams import group_of
 from tests.support.grown_messages import Grown, array_paths, tags
 from tests.support.work_done import growth_faults, work_of
 from translators.dialects.consumer_protocol import (

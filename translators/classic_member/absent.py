@@ -1,7 +1,4 @@
-"""A client of whom nothing is known: its first JoinGroup, and everything else that comes without one.
-
-It must not know how a join goes on.
-"""
+"""A client of whom nothing is known: its first JoinGroup, and everything else that comes without one."""
 
 from dataclasses import replace
 from typing import assert_never

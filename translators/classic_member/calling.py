@@ -1,7 +1,4 @@
-"""When a member is told to join again: at once when it loses, once and late when it gains, never when nothing changed.
-
-It must not know how it is told, nor what else happens to the member.
-"""
+"""When a member is told to join again: at once when it loses, once and late when it gains, else never."""
 
 from translators.classic_member.states import (
     Call,

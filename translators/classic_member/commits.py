@@ -1,7 +1,5 @@
 """Whether a classic client's commit is admitted: only for partitions whose ownership was unbroken since the
 generation it names.
-
-It must not know offsets, nor where they are kept.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""A member that was told its generation and has yet to fetch its assignment.
-
-It must not know how the join came about.
-"""
+"""A member that was told its generation and has yet to fetch its assignment."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -1,7 +1,5 @@
 """A member's way between a classic group, run by its own leader, and a translated one: nothing that its client was told
 becomes untrue.
-
-It must not know why a group changes its kind, nor who else is in it.
 """
 
 from dataclasses import dataclass

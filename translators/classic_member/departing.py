@@ -1,7 +1,4 @@
-"""Ways out: a member that leaves, one that its coordinator dropped, and what both answer from then on.
-
-It must not know what the member did before.
-"""
+"""Ways out: a member that leaves, one that its coordinator dropped, and what both answer from then on."""
 
 from typing import assert_never
 

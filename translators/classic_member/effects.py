@@ -1,7 +1,5 @@
 """Everything a member machine asks of the world: answer a request, ask the coordinator, forget the machine.
 
-It must not know how any of it is done, nor whether the coordinator is the engine or a broker.
-
 Contract for the adapter
 - Effects are carried out in order. At most one `Ask` of a machine is outstanding.
 - `Inquiry` is always complete (subscription and owned partitions), so a coordinator that lost the last answer, or a

@@ -1,7 +1,5 @@
 """Everything that can happen to one classic member, from its client, from its coordinator and from the clock.
 
-It must not know who delivers an event, how ids are made or what follows from any of them.
-
 Contract for the adapter
 - It resolves batches and instance ids first (`identity`), so every event concerns exactly this member.
 - Every `Ask` is answered by exactly one `Answered`, a lost one by `Refused(REQUEST_TIMED_OUT)` or alike.

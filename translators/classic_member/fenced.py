@@ -1,7 +1,4 @@
-"""A member whose seat its coordinator gave away: its client must hear so until it joins again.
-
-It must not know why the seat was lost.
-"""
+"""A member whose seat its coordinator gave away: its client must hear so until it joins again."""
 
 from typing import assert_never
 

@@ -1,7 +1,4 @@
-"""Whose request it is: the decision tables for member ids and instance ids (K1.44, K4.5-4.9, K4.20, K4.40).
-
-It must not know any member's state, only who sits on an instance id.
-"""
+"""Whose request it is: the decision tables for member ids and instance ids (K1.44, K4.5-4.9, K4.20, K4.40)."""
 
 from dataclasses import dataclass
 

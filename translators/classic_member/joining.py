@@ -1,7 +1,5 @@
 """How a JoinGroup begins, wherever it comes from: what the client still uses, how long it may be held, and the first
 question.
-
-It must not know what the coordinator will answer.
 """
 
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""A member whose JoinGroup is parked: until the coordinator answered, and within bounds until all it waits for is free.
-
-It must not know how the client takes the answer.
-"""
+"""A member whose JoinGroup is parked until the coordinator answered, and for a while until all it waits for is free."""
 
 from dataclasses import replace
 from typing import assert_never

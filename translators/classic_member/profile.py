@@ -1,7 +1,5 @@
 """What a client's JoinGroup says about it: which assignor speaks for it, what it subscribes to, and whether it is
 eager.
-
-It must not know what the member owns for the coordinator, nor what becomes of the join.
 """
 
 from dataclasses import dataclass

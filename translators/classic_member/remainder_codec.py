@@ -1,7 +1,4 @@
-"""What of a classic member is written down when it changes, and how members are made again from what was written.
-
-It must not know where the bytes go, or when a restart happens.
-"""
+"""What of a classic member is written down when it changes, and how members are made again from what was written."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""The answers a classic client gets, within the contract that all known clients accept.
-
-It must not know when an answer is due.
-"""
+"""The answers a classic client gets, within the contract that all known clients accept."""
 
 from typing import assert_never
 

@@ -1,7 +1,4 @@
-"""What of a member outlives a restart or comes from another kind of group, and the state that begins with it.
-
-It must not know how it is written down.
-"""
+"""What of a member outlives a restart or comes from another kind of group, and the state that begins with it."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,4 @@
-"""A member that works with its assignment, and hears of a change only if its own assignment changes.
-
-It must not know how a rejoin goes on.
-"""
+"""A member that works with its assignment, and hears of a change only if its own assignment changes."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -1,7 +1,4 @@
-"""The states of a classic member, what is true in each, and which events may lead from one to which.
-
-It must not know how an event is answered.
-"""
+"""The states of a classic member, what is true in each, and which events may lead from one to which."""
 
 from dataclasses import dataclass
 

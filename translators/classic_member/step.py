@@ -1,7 +1,4 @@
-"""The member machine itself: one function that takes a step, and one that says when time alone will cause the next.
-
-It must not know what any phase does, only which module answers for it.
-"""
+"""The member machine itself: one function that takes a step, and one that says when time alone will cause the next."""
 
 from typing import assert_never
 

@@ -1,7 +1,4 @@
-"""The conversation with the coordinator: what is asked, when it may be asked, and what an answer teaches.
-
-It must not know the phases of the classic protocol, nor who coordinates.
-"""
+"""The conversation with the coordinator: what is asked, when it may be asked, and what an answer teaches."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""What a client was handed out, since which generation each partition is its own, and when the generation moves.
-
-It must not know why the coordinator grants or takes, nor how the client is told.
-"""
+"""What a client was handed out, since which generation each partition is its own, and when the generation moves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

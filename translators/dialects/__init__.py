@@ -1,4 +1,4 @@
 """The vocabulary of the group protocols as plain values.
 
-It must not know API versions, bytes on the wire or who answers.
+It must not know API versions, bytes on the wire, who answers or where anything is kept.
 """

@@ -1,7 +1,4 @@
-"""What admins ask about groups: DescribeGroups, ListGroups and DeleteGroups.
-
-It must not know API versions or how a group is kept.
-"""
+"""What admins ask about groups: DescribeGroups, ListGroups and DeleteGroups."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """What a joining consumer says it had: its own list, or what a sticky assignor remembers in user data (KIP-341).
 
-It knows the blobs of a JoinGroup, and must not know what a claim is good for, nor whether it is true.
+Whether it is true is for the coordinator to judge.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers.
 
-It must not know API versions: where a version changes behaviour the codec sets a field.
+Where an API version changes behaviour, the codec sets a field.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""The consumer group protocol of KIP-848: ConsumerGroupHeartbeat and ConsumerGroupDescribe.
-
-It must not know API versions or who coordinates.
-"""
+"""The consumer group protocol of KIP-848: ConsumerGroupHeartbeat and ConsumerGroupDescribe."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,4 @@
-"""The subscription and assignment blobs that consumers put into JoinGroup and SyncGroup, with all their field defects.
-
-It knows their bytes and must not know what a coordinator does with them, nor the frames that carry them.
-"""
+"""The subscription and assignment blobs that consumers put into JoinGroup and SyncGroup, with their field defects."""
 
 import struct
 from collections.abc import Iterable

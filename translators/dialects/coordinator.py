@@ -1,7 +1,4 @@
-"""What a member asks whoever coordinates its group, what comes back, and what a coordinator says unasked.
-
-It must not know who asks, nor whether the engine or a broker answers.
-"""
+"""What a member asks whoever coordinates its group, what comes back, and what a coordinator says unasked."""
 
 from dataclasses import dataclass
 from enum import StrEnum

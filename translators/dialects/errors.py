@@ -1,4 +1,4 @@
-"""Kafka's error codes by their names, and a refusal as a value. It must not know which dialect may see which code."""
+"""Kafka's error codes by their names, and a refusal as a value."""
 
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,4 @@
-"""Names for the ids, numbers and partitions that every dialect shares.
-
-It must not know what any of them means to a coordinator.
-"""
+"""Names for the ids, numbers and partitions that every dialect shares."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Every request that names a group, and every answer to one, as two unions.
-
-It must not know versions, or who answers which.
-"""
+"""Every request that names a group, and every answer to one, as two unions."""
 
 from translators.dialects.admin import (
     DeleteGroups,

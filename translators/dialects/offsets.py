@@ -1,7 +1,4 @@
-"""Offsets of a group: commit, transactional commit, fetch and delete.
-
-It must not know API versions or where offsets are kept.
-"""
+"""Offsets of a group: commit, transactional commit, fetch and delete."""
 
 from dataclasses import dataclass
 

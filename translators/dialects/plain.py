@@ -1,7 +1,4 @@
-"""Values in plain form, which is what JSON can hold, and back with every value checked.
-
-It must not know which records are made of them, nor where they are kept.
-"""
+"""Values in plain form, which is what JSON can hold, and back with every value checked."""
 
 from binascii import Error as BadBase64
 from binascii import a2b_base64, b2a_base64

@@ -1,7 +1,4 @@
-"""Tables of records that are written down: a tag and a version for each kind, and how older versions are lifted.
-
-It must not know any kind of record, nor where bytes are kept.
-"""
+"""Tables of records that are written down: a tag and a version for each kind, and how older versions are lifted."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

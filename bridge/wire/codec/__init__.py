@@ -1,4 +1,1 @@
-"""Bodies of the group APIs: a table-driven, frame-exact reader and writer, and a mapping to dialects per API.
-
-It must not know sockets, groups' states or roads.
-"""
+"""Bodies of the group APIs: a table-driven, frame-exact reader and writer, and a mapping to dialects per API."""

@@ -1,7 +1,4 @@
-"""Bytes of a request, and how many elements may be read from them: few bytes must not become much memory.
-
-It must not know what is read, nor where the bound was configured.
-"""
+"""Bytes of a request, and how many elements may be read from them: few bytes must not become much memory."""
 
 from dataclasses import dataclass
 

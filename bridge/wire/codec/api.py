@@ -1,7 +1,4 @@
-"""What one API needs to be spoken in both directions and both roles.
-
-It must not know any API in particular.
-"""
+"""What one API needs to be spoken in both directions and both roles."""
 
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar

@@ -1,7 +1,4 @@
-"""ConsumerGroupDescribe between fields and the consumer dialect (KIP-848).
-
-It must not know frames, nor how a group is kept.
-"""
+"""ConsumerGroupDescribe between fields and the consumer dialect (KIP-848)."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

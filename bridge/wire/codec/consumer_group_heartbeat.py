@@ -1,7 +1,4 @@
-"""ConsumerGroupHeartbeat between fields and the consumer dialect (KIP-848, KIP-1082).
-
-It must not know frames, nor who coordinates.
-"""
+"""ConsumerGroupHeartbeat between fields and the consumer dialect (KIP-848, KIP-1082)."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

@@ -1,7 +1,4 @@
-"""DeleteGroups between fields and the admin dialect.
-
-It must not know frames, nor how a group is kept.
-"""
+"""DeleteGroups between fields and the admin dialect."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

@@ -1,7 +1,4 @@
-"""Heartbeat between fields and the classic dialect: the general way, beside the fast path.
-
-It must not know frames, nor what a coordinator answers.
-"""
+"""Heartbeat between fields and the classic dialect: the general way, beside the fast path."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

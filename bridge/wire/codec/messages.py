@@ -1,7 +1,5 @@
 """Any message of a known api by api, version and direction: bytes to fields and back, each compiled once.
 
-It must not know what the fields mean to a coordinator.
-
 This is also the generic door for rewriting: `read_reply_fields` and `reply_frame` serve Metadata, FindCoordinator,
 DescribeCluster and ApiVersions as well as the group apis. A record that was read may be changed and written again;
 unknown tagged fields are lost on that way, so what needs no change should go on as the bytes it came in.

@@ -1,7 +1,4 @@
-"""OffsetDelete between fields and the offsets dialect.
-
-It must not know frames, nor where offsets are kept.
-"""
+"""OffsetDelete between fields and the offsets dialect."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

@@ -1,7 +1,4 @@
-"""OffsetFetch between fields and the offsets dialect.
-
-It must not know frames, nor where offsets are kept.
-"""
+"""OffsetFetch between fields and the offsets dialect."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,4 @@
-"""Strings, bytes, lengths and varints of Kafka's wire format, in the old form and the compact one (KIP-482).
-
-It must not know messages or fields: a `Fault` says where and why, its callers add what was being read.
-"""
+"""Strings, bytes, lengths and varints of Kafka's wire format, in the old form and the compact one (KIP-482)."""
 
 from collections.abc import Callable
 from struct import Struct

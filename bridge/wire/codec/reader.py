@@ -1,7 +1,4 @@
-"""Compiles a schema and a version into a reader of bytes that knows where it is at every moment.
-
-It must not know what any field means, nor frames and headers.
-"""
+"""Compiles a schema and a version into a reader of bytes that knows where it is at every moment."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby

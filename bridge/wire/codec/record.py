@@ -1,7 +1,4 @@
-"""The fields of one decoded message or struct, with access by type.
-
-It must not know which fields a message has.
-"""
+"""The fields of one decoded message or struct, with access by type."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast

@@ -1,7 +1,5 @@
 """The one door to the codecs: frames of the group APIs to dialect values and back, by api key and version.
 
-It knows which API has which codec and must not know what their values mean.
-
 The door for messages whose fields are only touched up (Metadata, FindCoordinator, DescribeCluster, ApiVersions) is
 `messages`: `read_reply_fields` gives correlation id and fields, `reply_frame` writes them again; the same pair exists
 for requests. Errors of bad input are MalformedFrame throughout, with offsets from the start of the frame.
@@ -20,12 +18,11 @@ from bridge.wire.codec.join_group import JOIN_GROUP
 from bridge.wire.codec.leave_group import LEAVE_GROUP
 from bridge.wire.codec.list_groups import LIST_GROUPS
 from bridge.wire.codec.messages import Place, read_reply_fields, read_request_fields, reply_frame, whole_request_frame
-from bridge.wire.codec.offset_commit import OFFSET_COMMIT
+from bridge.wire.codec.offset_commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 from bridge.wire.codec.offset_delete import OFFSET_DELETE
 from bridge.wire.codec.offset_fetch import OFFSET_FETCH
 from bridge.wire.codec.primitives import Fault, string_reader
 from bridge.wire.codec.sync_group import SYNC_GROUP
-from bridge.wire.codec.txn_offset_commit import TXN_OFFSET_COMMIT
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes
 from bridge.wire.versions import KNOWN, VersionTable

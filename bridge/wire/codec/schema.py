@@ -1,7 +1,4 @@
-"""Kafka's message schemas as values: what fields a message has, in which versions and forms.
-
-It knows Kafka's JSON form and where the texts lie, and must not know how bytes are read or written.
-"""
+"""Kafka's message schemas as values: what fields a message has, in which versions and forms."""
 
 import json
 import re

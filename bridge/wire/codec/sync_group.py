@@ -1,7 +1,4 @@
-"""SyncGroup between fields and the classic dialect.
-
-It must not know frames, nor what a coordinator answers.
-"""
+"""SyncGroup between fields and the classic dialect."""
 
 from bridge.wire.codec.api import ApiCodec
 from bridge.wire.codec.record import Fields, Record

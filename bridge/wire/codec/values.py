@@ -1,7 +1,4 @@
-"""Small values that many APIs have on the wire: error codes, instance ids, topics of a commit, topic ids.
-
-It must not know any API in particular.
-"""
+"""Small values that many APIs have on the wire: error codes, instance ids, topics of a commit, topic ids."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby

@@ -1,7 +1,4 @@
-"""Compiles a schema and a version into a writer: the mirror image of the reader.
-
-It must not know what any field means, nor frames and headers.
-"""
+"""Compiles a schema and a version into a writer: the mirror image of the reader."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby

@@ -12,8 +12,8 @@ from kafka.protocol.producer.produce import ProduceResponse
 from bridge.wire.apis import ApiKey
 from bridge.wire.cursor import Cursor
 from bridge.wire.endpoints import Endpoint
+from bridge.wire.node_endpoints import carries_node_endpoints, locate_node_endpoints
 from bridge.wire.rewrite import brokers_in, rewrite
-from bridge.wire.skim import carries_node_endpoints, locate_node_endpoints
 from tests.support.oracle_frames import Message, cut_short, is_malformed, reframed, response_bytes
 from tests.support.share_answers import share_answer
 

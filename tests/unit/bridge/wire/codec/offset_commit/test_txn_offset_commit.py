@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.txn_offset_commit import TXN_OFFSET_COMMIT
+from bridge.wire.codec.offset_commit import TXN_OFFSET_COMMIT
 from tests.support.codec_trips import reply_trip, request_trip
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName

@@ -2,7 +2,7 @@
 
 import json
 
-from bridge.admin.answers import NAME_CHARS_SHOWN, show, unknown_group
+from bridge.admin.documents import NAME_CHARS_SHOWN, show, unknown_group
 
 
 async def test_document_is_json_with_its_status() -> None:

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
 
-from bridge.wire.answer_sizes import asks_for_records, size_end, with_max_bytes
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.fetch import asks_for_records, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, request_frame
 from bridge.wire.packing import INT32, nullable_string
 from tests.support.oracle_frames import cut_short, is_malformed, request_bytes

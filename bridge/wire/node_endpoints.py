@@ -1,7 +1,4 @@
-"""Finding the leaders' addresses in answers about records (KIP-951 and KIP-932 NodeEndpoints) by walking over lengths.
-
-It must not read records, nor decide what an address becomes.
-"""
+"""The leaders' addresses in answers about records (NodeEndpoints: KIP-951, KIP-932), found by walking over lengths."""
 
 from collections.abc import Callable
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.journal.packing import BrokenBlock, checksum, pack, unpack
+from bridge.journal.sqlite_file import BrokenBlock, checksum, pack, unpack
 
 ENTRIES = [b"one", b"", b"\0" * 300]
 

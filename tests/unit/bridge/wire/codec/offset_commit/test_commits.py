@@ -1,6 +1,6 @@
 """Topics of a commit, as both kinds of commit have them."""
 
-from bridge.wire.codec.commits import refuse_commit, topic_commit_fields, topic_commits
+from bridge.wire.codec.offset_commit import refuse_commit, topic_commit_fields, topic_commits
 from bridge.wire.codec.record import Record
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, TopicName

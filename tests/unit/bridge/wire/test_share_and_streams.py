@@ -5,7 +5,7 @@ import pytest
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import read_request_header, read_response_header
-from bridge.wire.other_kinds import group_of, is_of_other_kind, refuse_other_kind
+from bridge.wire.share_and_streams import group_of, is_of_other_kind, refuse_other_kind
 from tests.support.scripted_broker import request
 from translators.dialects.ids import GroupId
 

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
 
-from bridge.wire.fetch_request import (
+from bridge.wire.fetch import (
     FIRST_VERSION,
     FIRST_WITH_SESSION,
     FIRST_WITH_TOPIC_ID,

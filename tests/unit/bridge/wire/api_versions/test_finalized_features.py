@@ -2,9 +2,8 @@
 
 import pytest
 
-from bridge.wire.api_versions import Features, FinalizedFeature, SupportedFeature
+from bridge.wire.api_versions import Features, FinalizedFeature, SupportedFeature, offered_features
 from bridge.wire.apis import ApiKey
-from bridge.wire.finalized_features import offered_features
 from bridge.wire.versions import VersionRange
 
 GROUPS = FinalizedFeature("group.version", 1, 1)

@@ -1,7 +1,4 @@
-"""Heartbeats of share and streams groups (KIP-932, KIP-1071): which group they are of, and Kafka's refusal of them.
-
-It must not know which groups there are, nor anything else of these protocols: they are the broker's.
-"""
+"""Heartbeats of share and streams groups (KIP-932, KIP-1071): which group they are of, and Kafka's refusal of them."""
 
 from collections.abc import Callable
 
