@@ -1,7 +1,4 @@
-"""The comparison of the two accounts as a page: `python -m tests.support.accounts_page RESULTS.xml …`.
-
-It knows pytest's --junitxml of `--matrix=all`, and must not know how an account comes about.
-"""
+"""The comparison of the two accounts as a page: `python -m tests.support.accounts_page RESULTS.xml …`."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""The admin API in this task's loop, and who asks it over real loopback sockets.
-
-It must not know what is asked.
-"""
+"""The admin API in this task's loop, and who asks it over real loopback sockets."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

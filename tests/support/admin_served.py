@@ -1,7 +1,4 @@
-"""Servers in a thread, for callers that block: the admin API itself, and something that is none.
-
-It must not know what is asked of them.
-"""
+"""Servers in a thread, for callers that block: the admin API itself, and something that is none."""
 
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Groups as the admin API shows them, sources that stand still, a servant that obeys, and a screen that remembers.
-
-It must not know HTTP.
-"""
+"""Groups as the admin API shows them, sources that stand still, a servant that obeys, and a screen that remembers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""Has chosen tasks of a running bridge fail where they stand, one after the other, or as soon as they begin.
-
-It knows the one place where every guarded task's work runs, and must not know what any task does.
-"""
+"""Has chosen tasks of a running bridge fail where they stand, one after the other, or as soon as they begin."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,4 @@
-"""Short ways to write assignment specs in tests: topics are letters, partitions read like "a0".
-
-It must not know any assignor.
-"""
+"""Short ways to write assignment specs in tests: topics are letters, partitions read like "a0"."""
 
 from collections.abc import Iterable, Mapping
 

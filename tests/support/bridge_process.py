@@ -1,7 +1,4 @@
-"""The bridge as a child process: started in front of a broker, watched, and stopped by its own id.
-
-It must not know groups or clients, nor what the bridge is asked to do.
-"""
+"""The bridge as a child process: started in front of a broker, watched, and stopped by its own id."""
 
 import os
 import select

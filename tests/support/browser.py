@@ -1,7 +1,4 @@
-"""Takes pictures of pages with the browser that this machine has, or that its packages bring.
-
-It must not know the pages.
-"""
+"""Takes pictures of pages with the browser that this machine has, or that its packages bring."""
 
 import os
 import shutil

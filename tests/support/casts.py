@@ -1,7 +1,4 @@
-"""Which client plays a member: every library, protocol and assignor of the matrix, by name.
-
-It must not know stories, brokers or the bridge.
-"""
+"""Which client plays a member: every library, protocol and assignor of the matrix, by name."""
 
 import shutil
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""A shard to test classic groups with: their four requests, with answers by the place they were asked from.
-
-It knows the engine's interface only, and must not know any one test.
-"""
+"""A shard to test classic groups with: their four requests, with answers by the place they were asked from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""Classic members to test with: requests as clients send them, and states as the machine holds them.
-
-It must not know what the machine makes of any of them.
-"""
+"""Classic members to test with: requests as clients send them, and states as the machine holds them."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""What must be true of a classic group at any moment, whatever has happened to it.
-
-It knows the group's container, and must not know commands or how a group gets where it is.
-"""
+"""What must be true of a classic group at any moment, whatever has happened to it."""
 
 from bridge.engine.classic.group import ClassicGroup, join_key, session_key, sync_key
 from bridge.engine.classic.model import Phase, names_of

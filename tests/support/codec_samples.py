@@ -1,7 +1,4 @@
-"""Fields of any message, made from its schema, and kafka-python's bytes for the same fields.
-
-It knows schemas and another implementation, and must not know our reader and writer.
-"""
+"""Fields of any message, made from its schema, and kafka-python's bytes for the same fields."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast

@@ -1,7 +1,4 @@
-"""One message over the wire and back, for the unit tests of the codecs.
-
-It must not know any API.
-"""
+"""One message over the wire and back, for the unit tests of the codecs."""
 
 from bridge.wire.codec.registry import Reply, Request, decode_reply, decode_request, encode_reply, encode_request
 from bridge.wire.frames import read_request_header

@@ -1,7 +1,4 @@
-"""Classic groups of real consumers to convert: subscriptions and assignments that can be read, in every phase.
-
-It knows the engine's interface only, and must not know any one test.
-"""
+"""Classic groups of real consumers to convert: subscriptions and assignments that can be read, in every phase."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""Programs from Debian's packages, fetched by apt-get from where this machine has its packages, and never installed.
-
-It must not know what a program is for.
-"""
+"""Programs from Debian's packages, fetched by apt-get from where this machine has its packages, and never installed."""
 
 import os
 import shutil

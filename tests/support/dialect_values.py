@@ -1,7 +1,4 @@
-"""Any value of a dialect class, made from its type hints: what a codec must carry.
-
-It must not know APIs or versions.
-"""
+"""Any value of a dialect class, made from its type hints: what a codec must carry."""
 
 from dataclasses import fields, is_dataclass
 from enum import IntEnum

@@ -1,7 +1,4 @@
-"""The embedded coordinator under a virtual clock: a broker port and client connections that do as the test says.
-
-It must not know any one test, nor sockets.
-"""
+"""The embedded coordinator under a virtual clock: a broker port and client connections that do as the test says."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

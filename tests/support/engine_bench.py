@@ -1,7 +1,5 @@
 """A shard to test the engine with: commands one at a time or in batches, scripted assignors, and all records kept for
 replay.
-
-It knows the engine's interface only, and must not know any one test.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Builds the events of invented rebalances, as the follower would tell them, so that a test reads like a story.
-
-It must not know how causes or spans are worked out.
-"""
+"""Builds the events of invented rebalances, as the follower would tell them, so that a test reads like a story."""
 
 from dataclasses import replace
 from itertools import count

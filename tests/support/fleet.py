@@ -1,6 +1,4 @@
-"""Hand-written client logs for tests of the judge and the fleet: short names for events, times in milliseconds.
-It must not know the judge.
-"""
+"""Hand-written client logs for tests of the judge and the fleet: short names for events, times in milliseconds."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,4 @@
-"""Event-log files of invented fleets, copied as often as a size asks for.
-
-It must not know what the events say.
-"""
+"""Event-log files of invented fleets, copied as often as a size asks for."""
 
 from dataclasses import replace
 from pathlib import Path

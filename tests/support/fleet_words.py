@@ -1,7 +1,4 @@
-"""Facts about one member of an invented group, so that a story of it stays short.
-
-It must not know the story.
-"""
+"""Facts about one member of an invented group, so that a story of it stays short."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""A proxy in front of a scripted broker, in the test's own event loop, with group answers that the test gives.
-
-It knows the net room's front door and must not know what a test does with it.
-"""
+"""A proxy in front of a scripted broker, in the test's own event loop, with group answers that the test gives."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

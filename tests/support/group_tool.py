@@ -1,7 +1,4 @@
-"""Kafka's own kafka-consumer-groups, and what it prints as rows by column.
-
-It must not know groups or who answers the tool.
-"""
+"""Kafka's own kafka-consumer-groups, and what it prints as rows by column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Fields of any message, made from its schema, with as many elements in one array as asked for.
-
-It must not know who reads them.
-"""
+"""Fields of any message, made from its schema, with as many elements in one array as asked for."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""A follower with a log in memory, alone or at the ears of a group owner; what it says is told in short lines.
-
-It must not know any one test.
-"""
+"""A follower with a log in memory, alone or at the ears of a group owner; what it says is told in short lines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""The owner of groups in a simulated world, overheard: what the event log would say of every story.
-
-It must not know the world.
-"""
+"""The owner of groups in a simulated world, overheard: what the event log would say of every story."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""Kafka's own command line programs, many of them in one Java process, and what each of them printed.
-
-It knows how they are handed over, and must not know what any of them is for.
-"""
+"""Kafka's own command line programs, many of them in one Java process, and what each of them printed."""
 
 import subprocess
 from collections.abc import Sequence

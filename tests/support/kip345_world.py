@@ -1,7 +1,4 @@
-"""The classic groups of the KIP-345 scenario file, set up and played on the engine.
-
-It knows the file's form and the engine's interface, and must not know what is expected of any step.
-"""
+"""The classic groups of the KIP-345 scenario file, set up and played on the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

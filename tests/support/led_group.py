@@ -1,7 +1,4 @@
-"""Classic consumers whose group may be run by their own leader or translated, driven by hand.
-
-It must not know sockets or brokers.
-"""
+"""Classic consumers whose group may be run by their own leader or translated, driven by hand."""
 
 from collections.abc import Sequence
 

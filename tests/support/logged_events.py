@@ -1,7 +1,4 @@
-"""The events of an event log on disk.
-
-It must not know who wrote them.
-"""
+"""The events of an event log on disk."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""The matrix of clients, stories and brokers: which combinations there are, which are told by default, and their table.
-
-It must not know how a story is told.
-"""
+"""The matrix of clients, stories and brokers: which combinations there are, which run by default, and their table."""
 
 import random
 from collections import Counter

@@ -1,7 +1,4 @@
-"""The matrix as a page: `python -m tests.support.matrix_page RESULTS.xml …` writes docs/reference/matrix.md.
-
-It knows pytest's --junitxml of `--matrix=all`, and must not know how a story is told.
-"""
+"""The matrix as a page: `python -m tests.support.matrix_page RESULTS.xml …` writes docs/reference/matrix.md."""
 
 import subprocess
 import sys

@@ -1,7 +1,4 @@
-"""A bridge that is killed and started again in its old place, with its journal.
-
-It must not know groups or clients.
-"""
+"""A bridge that is killed and started again in its old place, with its journal."""
 
 import select
 import signal

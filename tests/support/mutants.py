@@ -1,7 +1,4 @@
-"""Deliberate bugs in machine, engine and owner, as a yardstick for the simulator's laws (reliability 3.4).
-
-It must not know how a law finds them.
-"""
+"""Deliberate bugs in machine, engine and owner, as a yardstick for the simulator's laws (reliability 3.4)."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""An OTLP collector's stand-in over HTTP and gRPC: keeps what it receives, decoded by the protocol's own messages.
-
-It must not know who sends, nor what the names mean.
-"""
+"""An OTLP collector's stand-in over HTTP and gRPC: keeps what it receives, decoded by the protocol's own messages."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,4 @@
-"""A group owner with a clock and clients that are driven by hand: machines and engine together, without a shell.
-
-It must not know sockets or brokers.
-"""
+"""A group owner with a clock and clients that are driven by hand: machines and engine together, without a shell."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count

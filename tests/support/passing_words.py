@@ -1,7 +1,4 @@
-"""Group requests and answers in few words, for tests of what is overheard of them.
-
-It must not know who overhears.
-"""
+"""Group requests and answers in few words, for tests of what is overheard of them."""
 
 from collections.abc import Mapping
 

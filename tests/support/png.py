@@ -1,7 +1,4 @@
-"""Reads the pixels of a PNG as a browser writes it: eight bits a channel, not interlaced.
-
-It must not know what the picture shows.
-"""
+"""Reads the pixels of a PNG as a browser writes it: eight bits a channel, not interlaced."""
 
 import struct
 import zlib

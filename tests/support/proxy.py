@@ -1,7 +1,4 @@
-"""A real proxy in front of a real cluster, in a thread of its own, for clients that block.
-
-It knows the net room's front door and must not know what a test does with it.
-"""
+"""A real proxy in front of a real cluster, in a thread of its own, for clients that block."""
 
 import threading
 from collections.abc import Callable, Iterator

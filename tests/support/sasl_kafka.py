@@ -1,7 +1,5 @@
 """A real Kafka whose clients have to say who they are: by PLAIN or SCRAM at one listener, by a TLS certificate at
 another.
-
-It must not know the bridge.
 """
 
 import subprocess

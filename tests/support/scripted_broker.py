@@ -1,7 +1,4 @@
-"""A broker of a few lines on a real socket, for tests of the net room: it answers in order, when it is let.
-
-It knows frames and must not know the bridge's session.
-"""
+"""A broker of a few lines on a real socket, for tests of the net room: it answers in order, when it is let."""
 
 import os
 import socket

@@ -1,7 +1,4 @@
-"""A subject that notes what reaches it and answers only when told to.
-
-It must not know a group protocol.
-"""
+"""A subject that notes what reaches it and answers only when told to."""
 
 from collections.abc import Iterable, Sequence
 

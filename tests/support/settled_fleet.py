@@ -1,7 +1,4 @@
-"""A small fleet of real clients at rest, for tests that ask about its group.
-
-It must not know who asks, nor what.
-"""
+"""A small fleet of real clients at rest, for tests that ask about its group."""
 
 import uuid
 from collections.abc import AsyncIterator, Mapping

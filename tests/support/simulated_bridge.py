@@ -1,7 +1,4 @@
-"""The real owner of groups and the real desk of commits as the subject of a simulated world.
-
-It must not know the world.
-"""
+"""The real owner of groups and the real desk of commits as the subject of a simulated world."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count

@@ -1,7 +1,4 @@
-"""What happens to a group in each story: every change is a step, and the fleet settles before the next.
-
-It must not know what is behind the address that the fleet talks to, nor judge.
-"""
+"""What happens to a group in each story: every change is a step, and the fleet settles before the next."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""A story told in a group and a topic of its own while records flow, and judged.
-
-It must not know what is behind the address that clients talk to, nor what a road promises beyond safety.
-"""
+"""A story told in a group and a topic of its own while records flow, and judged."""
 
 from dataclasses import dataclass
 from pathlib import Path

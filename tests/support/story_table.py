@@ -1,7 +1,4 @@
-"""Prints the table of all stories told at the end of a run, also of one that several processes shared.
-
-It knows what a story's report carries, and must not know any story.
-"""
+"""Prints the table of all stories told at the end of a run, also of one that several processes shared."""
 
 import pytest
 

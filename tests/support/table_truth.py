@@ -1,7 +1,4 @@
-"""Tables against what is true of the log they were made from, and against one another.
-
-It must not know how they were made.
-"""
+"""Tables against what is true of the log they were made from, and against one another."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The event log beside the logs of the clients it is about: what each was given and gave up, in order.
-
-It must not know the story that was told.
-"""
+"""The event log beside the logs of the clients it is about: what each was given and gave up, in order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

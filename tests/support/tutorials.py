@@ -1,7 +1,4 @@
-"""The commands of a tutorial, as somebody would type them: what follows `$ ` in blocks fenced as console.
-
-It must not know what they do.
-"""
+"""The commands of a tutorial, as somebody would type them: what follows `$ ` in blocks fenced as console."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""What the tables of the pipeline say of a fleet beside what its clients say themselves: stalls, disturbances, moves.
-
-It must not know how the fleet was run, nor how the tables are made.
-"""
+"""What the tables say of a fleet beside what its clients say themselves: stalls, disturbances, moves."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

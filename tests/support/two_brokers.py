@@ -1,7 +1,4 @@
-"""Two real brokers as one cluster, and a topic whose leadership can be moved from one to the other.
-
-It must not know the bridge.
-"""
+"""Two real brokers as one cluster, and a topic whose leadership can be moved from one to the other."""
 
 import time
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""One script for a fleet, told to a classic group that passes and to one of the new protocol at the same time.
-
-It must not know what is predicted of either.
-"""
+"""One script for a fleet, told to a classic group that passes and to one of the new protocol at the same time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,4 @@
-"""Short histories of a group for what-if tests: clients a, b, c … on the topic `orders`, times in seconds.
-
-It must not know what is predicted of them.
-"""
+"""Short histories of a group for what-if tests: clients a, b, c … on the topic `orders`, times in seconds."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""A log of several groups on disk whose what-if is known: eager classic groups that a stranger disturbs.
-
-It must not know Spark.
-"""
+"""A log of several groups on disk whose what-if is known: eager classic groups that a stranger disturbs."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""Fleets that live through everything that rebalances a group, with the bridge's event log beside the clients' own.
-
-It must not know how the two accounts are compared.
-"""
+"""Fleets that live through everything that rebalances a group, with the bridge's event log beside the clients' own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

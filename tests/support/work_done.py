@@ -1,6 +1,6 @@
 """Counts the work of a call without a clock: lines of Python that ran, and bytes that were allocated on the way.
 
-It must not know what is called. The same input always gives the same count, on any machine and under any load.
+The same input always gives the same count, on any machine and under any load.
 """
 
 import sys

@@ -1,7 +1,4 @@
-"""How a run is shared between processes (`pytest -n 2`): which tests stay together, and which come first.
-
-It knows where tests lie and what they start there, and must not know what they test.
-"""
+"""How a run is shared between processes (`pytest -n 2`): which tests stay together, and which come first."""
 
 from pathlib import PurePosixPath
 

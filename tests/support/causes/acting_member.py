@@ -1,7 +1,4 @@
-"""A member process that is slow where a story wants it, and that does one more thing when it gets SIGUSR1.
-
-It must not know the story; without its own options it is the demo's member.
-"""
+"""A member process that is slow where a story wants it, and that does one more thing when it gets SIGUSR1."""
 
 import argparse
 import signal

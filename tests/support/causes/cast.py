@@ -1,7 +1,4 @@
-"""Who plays which story where: kinds of clients, roads and brokers, every combination that is possible, and a pick.
-
-It must not know what happens in a story.
-"""
+"""Who plays which story where: kinds of clients, roads and brokers, every combination that is possible, and a pick."""
 
 import random
 from collections.abc import Collection, Mapping, Sequence

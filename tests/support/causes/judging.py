@@ -1,7 +1,4 @@
-"""What the bridge said of a story's rebalances in the words of what is right, and where the two differ.
-
-It must not know how stories are told.
-"""
+"""What the bridge said of a story's rebalances in the words of what is right, and where the two differ."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

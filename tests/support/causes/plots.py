@@ -1,7 +1,4 @@
-"""The stories by name: who can play them, and what is right to say of the rebalances that follow the event.
-
-It must not know how they are told.
-"""
+"""The stories by name: who can play them, and what is right to say of the rebalances that follow the event."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""Where a story is told: a fleet behind the bridge, the moment when the event began, and what the bridge says of it.
-
-It must not know any story.
-"""
+"""Where a story is told: a fleet behind the bridge, the moment when the event began, and what the bridge says of it."""
 
 import sys
 import time

@@ -1,7 +1,4 @@
-"""What happens in each story, up to the event that it is about and after it.
-
-It must not know what is to be said of it.
-"""
+"""What happens in each story, up to the event that it is about and after it."""
 
 import trio
 

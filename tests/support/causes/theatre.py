@@ -1,7 +1,4 @@
-"""Tells stories, several at a time, each in a group and topics of its own behind a bridge that writes events.
-
-It must not know what is right to say of them.
-"""
+"""Tells stories, several at a time, each in a group and topics of its own behind a bridge that writes events."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping

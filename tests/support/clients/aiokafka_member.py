@@ -1,4 +1,4 @@
-"""An aiokafka consumer as a member process; it has eager assignors only. It must not know the fleet or the judge."""
+"""An aiokafka consumer as a member process; it has eager assignors only."""
 
 import asyncio
 import sys

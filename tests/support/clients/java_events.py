@@ -1,6 +1,6 @@
 """Kafka's VerifiableConsumer output as events: one JSON object per line, stamped with wall-clock milliseconds.
 
-Source: org.apache.kafka.tools.VerifiableConsumer. It must not know processes.
+Source: org.apache.kafka.tools.VerifiableConsumer.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""Java's own consumer as a member process: runs Kafka's VerifiableConsumer and translates what it prints.
-
-It must not know the fleet or the judge.
-"""
+"""Java's own consumer as a member process: runs Kafka's VerifiableConsumer and translates what it prints."""
 
 import argparse
 import subprocess

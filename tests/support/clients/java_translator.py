@@ -1,6 +1,6 @@
 """What Java's VerifiableConsumer prints, from standard input to events on standard output, until Java closes it.
 
-It runs in a session of its own, so that it still tells what Java said before both were killed. It must not know fleets.
+It runs in a session of its own, so that it still tells what Java said before both were killed.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Which programs run the members that only tests use. It must not know how they are run."""
+"""Which programs run the members that only tests use."""
 
 import json
 import shutil

@@ -1,7 +1,4 @@
-"""Short words for the calls that scenarios are written in.
-
-It knows which fields a request has and what is usual in them, and must not know what is answered.
-"""
+"""Short words for the calls that scenarios are written in."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

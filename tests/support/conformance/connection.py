@@ -1,7 +1,4 @@
-"""A connection that sends requests and takes answers in their order, each within a time.
-
-It knows sockets and frames, and must not know what requests mean.
-"""
+"""A connection that sends requests and takes answers in their order, each within a time."""
 
 import select
 import socket

@@ -1,7 +1,4 @@
-"""Where the bridge's answers differ from Kafka's on purpose: a file of scenarios, steps, both answers and who gains.
-
-It knows the form of that file, and must not know how answers come about.
-"""
+"""Where the bridge's answers differ from Kafka's on purpose: a file of scenarios, steps, both answers and who gains."""
 
 import re
 from collections.abc import Mapping, Sequence

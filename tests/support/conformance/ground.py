@@ -1,7 +1,4 @@
-"""Before and around the scenarios: topics made, the coordinator found, and many scenarios played at once.
-
-It knows how a client finds its way, and must not know what scenarios are about.
-"""
+"""Before and around the scenarios: topics made, the coordinator found, and many scenarios played at once."""
 
 import time
 import uuid

@@ -1,7 +1,4 @@
-"""The requests and answers of consumer groups, field by field, as Kafka 4.3's message files list them.
-
-It knows keys, first flexible versions and fields, and must not know what any of them means.
-"""
+"""The requests and answers of consumer groups, field by field, as Kafka 4.3's message files list them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

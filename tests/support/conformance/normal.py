@@ -1,7 +1,4 @@
-"""Answers made comparable: ids by who got them, errors by name, lists in one order, what differs by chance left out.
-
-It knows the fields of answers, and must not know which values are right.
-"""
+"""Answers made comparable: ids by who got them, errors by name, lists in one order, what differs by chance left out."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""Playing one scenario: values known only then put in, requests sent, answers taken and made comparable.
-
-It knows what members were told so far, and must not know what they should be told.
-"""
+"""Playing one scenario: values known only then put in, requests sent, answers taken and made comparable."""
 
 import re
 import time

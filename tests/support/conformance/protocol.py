@@ -1,7 +1,4 @@
-"""The bytes that classic members put into JoinGroup and SyncGroup, written and read by this suite's own codec.
-
-It knows ConsumerProtocolSubscription and ConsumerProtocolAssignment, and must not know who sends them.
-"""
+"""The bytes that classic members put into JoinGroup and SyncGroup, written and read by this suite's own codec."""
 
 from collections.abc import Mapping, Sequence
 

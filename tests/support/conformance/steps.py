@@ -1,7 +1,4 @@
-"""What a scenario is made of: calls of members, answers waited for later, pauses, and values known only while playing.
-
-It knows no socket and no bytes, and must not know what anybody answers.
-"""
+"""What a scenario is made of: calls of members, answers awaited later, pauses, and values known only while playing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

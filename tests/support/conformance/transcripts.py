@@ -1,7 +1,4 @@
-"""Transcripts as files, and two of them compared step by step.
-
-It knows the form of the files, and must not know how a transcript comes about.
-"""
+"""Transcripts as files, and two of them compared step by step."""
 
 import json
 from collections.abc import Mapping, Sequence
