@@ -19,9 +19,9 @@ from bridge.analytics.intake.column_files import Makers
 from bridge.analytics.intake.delivery import Delivery, log_files, named
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import EVENTS, REJECTED, TABLES
 from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
-from bridge.analytics.tables.history import Extent
 from bridge.analytics.tables.store import Store
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2

@@ -27,7 +27,7 @@ from bridge.analytics.spark.failures import cause_of
 from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.history import NOTHING_YET, History
+from bridge.analytics.tables.batch_history import NOTHING_YET, History
 from bridge.analytics.tables.store import CHECKPOINT, Store
 
 INBOX = "_inbox"

@@ -42,7 +42,7 @@ from bridge.whatif.timed_events import (
     older_members,
     on_one_timeline,
 )
-from bridge.whatif.topics import follow_topics
+from bridge.whatif.topic_history import follow_topics
 from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName
 
 USUAL_REACTION = ReactionTimes(revoke_us=20_000, fetch_us=20_000)

@@ -19,8 +19,8 @@ from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import derive, event_lines, make_tables, open_store
 from bridge.analytics.job_stream import Stream
 from bridge.analytics.spark.session import SessionSettings, open_session
+from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import BATCH, EVENTS
-from bridge.analytics.tables.history import History
 from bridge.analytics.tables.store import Store
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError

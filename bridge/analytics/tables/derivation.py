@@ -7,6 +7,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.daily import daily
 from bridge.analytics.tables.definitions import (
     BATCH,
@@ -22,7 +23,6 @@ from bridge.analytics.tables.definitions import (
     Table,
 )
 from bridge.analytics.tables.flaps import flaps
-from bridge.analytics.tables.history import Extent
 from bridge.analytics.tables.members import members
 from bridge.analytics.tables.phases import phases
 from bridge.analytics.tables.positions import DERIVED_BATCH, RUN, clock_jumps, positioned, runs

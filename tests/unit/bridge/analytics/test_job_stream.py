@@ -11,7 +11,7 @@ from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.history import NOTHING_YET
+from bridge.analytics.tables.batch_history import NOTHING_YET
 from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan

@@ -1,8 +1,8 @@
 """What batches change, as far as that is known without tables. Tables by it: tests/pipeline/test_stream."""
 
 from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.batch_history import GROUPS_MAX, NOTHING_YET, Extent, History
 from bridge.analytics.tables.definitions import EVENTS
-from bridge.analytics.tables.history import GROUPS_MAX, NOTHING_YET, Extent, History
 from bridge.analytics.tables.store import Store
 
 Row = tuple[str | None, str, int, int]
