@@ -66,8 +66,16 @@ class ClientSide(Protocol):
         """Tell the others what is held."""
         ...
 
-    def flush(self) -> None:
+    def cork(self) -> None:
+        """Let finished answers gather until `uncork`, so that they leave together."""
+        ...
+
+    def uncork(self) -> None:
         """Send what is ready."""
+        ...
+
+    def flush(self) -> None:
+        """The same, unless corked."""
         ...
 
     def close(self, reason: CloseReason, detail: str) -> None:
@@ -94,6 +102,21 @@ class ClientSide(Protocol):
 class BrokerSide:
     """One lazily opened connection to one broker, for one client."""
 
+    __slots__ = (
+        "_answers",
+        "_asks",
+        "_client",
+        "_cluster",
+        "_house",
+        "_is_confused",
+        "_is_mid_request",
+        "_is_opening",
+        "_rest",
+        "broker_id",
+        "sender",
+        "transport",
+    )
+
     def __init__(self, house: House, cluster: Cluster, client: ClientSide, broker_id: int | None) -> None:
         self.broker_id = broker_id
         self.transport: Transport | None = None
@@ -105,6 +128,9 @@ class BrokerSide:
         self._asks: list[tuple[Expected, bytes]] = []
         self._is_mid_request = False
         self._is_opening = False
+        self._rest: memoryview | None = None
+        """Bytes with answers that must wait; they are nobody else's."""
+        self._is_confused = False
 
     @property
     def is_ready(self) -> bool:
@@ -135,6 +161,9 @@ class BrokerSide:
         if self.transport is not None:
             if self.sender is not None:
                 self.sender.stop()
+            descriptor = self.transport.fileno()
+            if descriptor is not None:
+                self._house.doorman.release(descriptor)
             self.transport.close()
             self.transport = self.sender = None
 
@@ -231,27 +260,27 @@ class BrokerSide:
         while True:
             room = self._room_nowait(len(buffer)) or await self._room_for_answers(len(buffer))
             count = transport.recv_into(buffer[:room])
-            if count is None:
-                turns = 0
-                await transport.wait_readable()
-                continue
-            if count == 0:
+            if count:
+                self._client.traffic += 1
+                self._rest = self._take_nowait(buffer[:count])
+            elif count == 0:
                 self._hung_up(transport)
                 return
-            self._client.traffic += 1
-            if not await self._take_answers(buffer[:count]):
-                return
-            self._client.note_held()
-            left = self._answers.bytes_to_pass_on
-            if left >= SPLICE_BYTES_MIN and can_splice(transport, self._client.transport):
-                if not await self._splice_answer(transport, left):
-                    return
-                turns = 0
-            elif count < room:
+            if count is None or (count < room and not self._has_work):
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
                 turns = 0
-                await transport.wait_readable()
-                continue
+                descriptor = transport.fileno()
+                if descriptor is None:
+                    await transport.wait_readable()
+                else:
+                    await self._house.doorman.wait(descriptor, self._read_nowait)
+                    if self.transport is not transport:
+                        # Closed here, because sending failed first: that has been dealt with.
+                        return
+            if self._has_work:
+                turns = 0
+                if not await self._go_on(transport):
+                    return
             turns += 1
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0
@@ -259,6 +288,38 @@ class BrokerSide:
 
     def _room_nowait(self, wanted_bytes: int) -> int:
         return self._client.share.room_nowait(self._answers.bytes_held, wanted_bytes) if self._may_read() else 0
+
+    def _read_nowait(self) -> bool:
+        """The same without waiting, for the doorman; False when this connection's own task has to go on."""
+        transport, buffer = self.transport, self._house.buffer
+        room = self._room_nowait(len(buffer))
+        if transport is None or not room:
+            return False
+        count = transport.recv_into(buffer[:room])
+        if not count:
+            # An end is still there when the task looks for itself.
+            return count is None
+        self._client.traffic += 1
+        self._rest = self._take_nowait(buffer[:count])
+        return count < room and not self._has_work
+
+    @property
+    def _has_work(self) -> bool:
+        """Whether something is left that only a task can do, which may wait."""
+        is_long = self._answers.bytes_to_pass_on >= SPLICE_BYTES_MIN
+        return self._rest is not None or is_long or self._is_confused
+
+    async def _go_on(self, transport: Transport) -> bool:
+        """Deal with what had to wait; False when the connection is done."""
+        while self._rest is not None and not self._is_confused:
+            await self._client.wait_until(self._may_read)
+            self._rest = self._take_nowait(self._rest, is_shared=False)
+        if self._is_confused:
+            return False
+        left = self._answers.bytes_to_pass_on
+        if left >= SPLICE_BYTES_MIN and can_splice(transport, self._client.transport):
+            return await self._splice_answer(transport, left)
+        return True
 
     async def _room_for_answers(self, wanted_bytes: int) -> int:
         """How many bytes may be read, once there may be any."""
@@ -269,33 +330,51 @@ class BrokerSide:
             if self._may_read():
                 return room
 
-    async def _take_answers(self, view: memoryview) -> bool:
-        position, is_shared = 0, True
-        while True:
-            if position < len(view) and not self._may_read():
-                if is_shared:
-                    view, position, is_shared = memoryview(bytes(view[position:])), 0, False
-                await self._client.wait_until(self._may_read)
-            cut = self._answers.cut(view, position)
-            if cut is None:
-                return True
-            position = self._answers.position
-            if isinstance(cut, Confused):
-                reason = CloseReason.ANSWER_TOO_LARGE if cut.too_large else CloseReason.UPSTREAM_CONFUSED
-                self._client.close(reason, cut.detail)
-                return False
-            if isinstance(cut, Passing):
-                self._pass(cut.data, cut.left)
-            elif cut.expected.take is not None:
-                cut.expected.take(cut.frame)
+    def _take_nowait(self, view: memoryview, *, is_shared: bool = True) -> memoryview | None:
+        """Deal with the answers in what was received, up to the first that must wait; a shared view is then copied.
 
-    def _pass(self, data: memoryview, left: int) -> None:
-        client = self._client
+        What passes and what is finished by it leaves together.
+        """
+        position, passing = 0, list[memoryview]()
+        try:
+            self._client.cork()
+            while True:
+                if position < len(view) and not self._may_read():
+                    self._let_out(passing)
+                    self._client.uncork()
+                    if not self._may_read():
+                        rest = view[position:]
+                        return memoryview(bytes(rest)) if is_shared else rest
+                    self._client.cork()
+                cut = self._answers.cut(view, position)
+                if cut is None:
+                    return None
+                position = self._answers.position
+                if isinstance(cut, Passing):
+                    passing.append(cut.data)
+                    if cut.left == 0:
+                        self._client.session.outbox.end_stream()
+                elif isinstance(cut, Confused):
+                    self._be_confused(cut)
+                    return None
+                elif cut.expected.take is not None:
+                    cut.expected.take(cut.frame)
+        finally:
+            self._let_out(passing)
+            self._client.uncork()
+
+    def _let_out(self, passing: list[memoryview]) -> None:
+        if not passing:
+            return
+        data = passing[0] if len(passing) == 1 else b"".join(passing)
+        passing.clear()
         self._house.counters.bytes_to_clients += len(data)
-        client.sender.send_nowait(data)
-        if left == 0:
-            client.session.outbox.end_stream()
-            client.flush()
+        self._client.sender.send_nowait(data)
+
+    def _be_confused(self, cut: Confused) -> None:
+        self._is_confused = True
+        reason = CloseReason.ANSWER_TOO_LARGE if cut.too_large else CloseReason.UPSTREAM_CONFUSED
+        self._client.close(reason, cut.detail)
 
     async def _splice_answer(self, transport: Transport, left: int) -> bool:
         client = self._client

@@ -39,7 +39,28 @@ BUG_CHARS_MAX = 300
 class ClientConnection:
     """One client and, opened when first needed, its own connection to one broker. It is the session's `Via` too."""
 
-    sender: Sender
+    __slots__ = (
+        "_asking",
+        "_broker",
+        "_cluster",
+        "_event",
+        "_house",
+        "_is_corked",
+        "_lane",
+        "_left_over",
+        "_merges",
+        "_nursery",
+        "_proof",
+        "_waiting_bytes",
+        "broker_id",
+        "closed",
+        "connection",
+        "sender",
+        "session",
+        "share",
+        "traffic",
+        "transport",
+    )
 
     def __init__(
         self, house: House, cluster: Cluster, session: ClientSession, transport: Transport, broker_id: int | None
@@ -223,7 +244,7 @@ class ClientConnection:
     def _take_nowait(self, view: memoryview, *, is_shared: bool) -> LeftOver | None:
         """Deal with the pieces of what was received, up to the first that must wait; a shared view is then copied."""
         requests, position, left_over = self.session.requests, 0, None
-        self._is_corked = True
+        self.cork()
         while (cut := requests.cut(view, position)) is not None:
             position = requests.position
             waiting = self._deal_nowait(cut)
@@ -232,8 +253,7 @@ class ClientConnection:
                 left_over = left_over_of(waiting, rest, is_shared=is_shared)
                 break
         self._waiting_bytes = 0 if left_over is None else len(left_over.rest)
-        self._is_corked = False
-        self.flush()
+        self.uncork()
         return left_over
 
     async def _catch_up(self, left_over: LeftOver | None) -> None:
@@ -327,6 +347,15 @@ class ClientConnection:
         await trio.sleep_forever()
 
     # -------- to the client
+
+    def cork(self) -> None:
+        """Let finished answers gather until `uncork`, so that they leave together."""
+        self._is_corked = True
+
+    def uncork(self) -> None:
+        """Send what is ready."""
+        self._is_corked = False
+        self.flush()
 
     def flush(self) -> None:
         """Send all finished answers at the head, unless more may join them or the client is still taking some."""

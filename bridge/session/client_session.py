@@ -92,6 +92,20 @@ Decision = Relayed | Rewritten | Answered | Submitted | Rejected
 class ClientSession:
     """Bytes of one client in, decisions and ordered answers out."""
 
+    __slots__ = (
+        "_groups",
+        "_holds",
+        "_passing",
+        "answers",
+        "broker_id",
+        "connection",
+        "identity",
+        "limits",
+        "outbox",
+        "requests",
+        "says_it_authenticates",
+    )
+
     def __init__(self, rules: Rules, connection: int, client_host: str, passing: Passing) -> None:
         self.connection = connection
         self.requests = RequestCutter(rules.limits, reads_fetch=self._reads_fetch)

@@ -72,6 +72,12 @@ class Misread(NamedTuple):
 class GroupRequests:
     """Reads the group requests of one connection."""
 
+    __slots__ = (
+        "_elements_max",
+        "_names_max",
+        "_router",
+    )
+
     def __init__(self, router: Router, elements_max: int = ELEMENTS_MAX, names_max: int = NAMES_MAX) -> None:
         self._router = router
         self._elements_max = elements_max

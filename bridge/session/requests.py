@@ -4,6 +4,7 @@ It must not know roads, brokers or answers.
 """
 
 from collections.abc import Callable
+from struct import Struct
 from typing import NamedTuple
 
 from bridge.session.close_reasons import CloseReason
@@ -21,6 +22,10 @@ ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 
 _OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
 _LENGTH_BYTES = 4
+_START = Struct(">ihhi")
+"""Length, api, version and correlation id."""
+KNOWN_HEADER_BYTES_MAX = 256
+"""Longer headers are read anew each time, and not kept."""
 _HEADER_STEP_BYTES = 4096
 """How much of a request is taken at once while its header is incomplete: nearly all headers are shorter."""
 _HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
@@ -75,6 +80,19 @@ class RequestCutter:
     Holds at most the head of one request: a copy is made only when a head spans two receives.
     """
 
+    __slots__ = (
+        "_header",
+        "_held",
+        "_holds_whole",
+        "_known",
+        "_left",
+        "_limits",
+        "_progress",
+        "_reads_fetch",
+        "heads_cut",
+        "position",
+    )
+
     def __init__(
         self, limits: Limits, holds_whole: Callable[[int], bool] = held_whole, reads_fetch: Callable[[], bool] = never
     ) -> None:
@@ -87,6 +105,7 @@ class RequestCutter:
         self._header: RequestHeader | None = None
         self._progress = HeaderProgress()
         self._left = 0
+        self._known: tuple[bytes, RequestHeader] | None = None
 
     @property
     def bytes_held(self) -> int:
@@ -131,7 +150,7 @@ class RequestCutter:
 
     def _head_from_view(self, view: memoryview, position: int) -> Cut | None:
         data = view[position:]
-        header = read_request_header(data, self._limits.frame_bytes_max)
+        header = self._read_header(data)
         wanted = MAX_HEADER_BYTES if header is None else self._wanted(header, data)
         if isinstance(wanted, Rejected):
             return wanted
@@ -145,6 +164,25 @@ class RequestCutter:
         self.position = end
         self._left = header.frame_bytes - (end - position)
         return Head(header, view[position:end], self._left)
+
+    def _read_header(self, data: memoryview) -> RequestHeader | None:
+        """The header of a request; one with the api, version and client id of the last is not read again."""
+        known = self._known
+        if known is not None:
+            names, last = known
+            if data[_START.size : last.body_offset] == names:
+                length, key, version, correlation_id = _START.unpack_from(data)
+                is_like = key == last.api_key and version == last.api_version
+                if (
+                    is_like
+                    and last.body_offset <= length + _LENGTH_BYTES <= self._limits.frame_bytes_max + _LENGTH_BYTES
+                ):
+                    frame_bytes = length + _LENGTH_BYTES
+                    return RequestHeader(frame_bytes, key, version, correlation_id, last.client_id, last.body_offset)
+        header = read_request_header(data, self._limits.frame_bytes_max)
+        if header is not None and _START.size < header.body_offset <= KNOWN_HEADER_BYTES_MAX:
+            self._known = bytes(data[_START.size : header.body_offset]), header
+        return header
 
     def _head_from_held(self, view: memoryview, position: int) -> Cut | None:
         held, header = self._held, self._header

@@ -1,15 +1,26 @@
 """The broker's half of a connection: opened late, asked between requests, given up once."""
 
+from dataclasses import dataclass
+
 import pytest
 import trio
 import trio.testing
 
-from bridge.net.transport import PeerGone, SocketTransport
+from bridge.migration.route import Router
+from bridge.net.client_connection import ClientConnection
+from bridge.net.house import House
+from bridge.net.in_flight import InFlight
+from bridge.net.transport import PeerGone, SocketTransport, Transport
+from bridge.session.client_session import ClientSession, Offered, Rules
 from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_reply, encode_request
 from bridge.wire.frames import read_request_header
+from bridge.wire.versions import KNOWN
 from tests.support.front import front_of, running, settings_for
+from tests.support.proxy import NoGroups, SeenGroups
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -183,3 +194,88 @@ class HalfClosing:
                     break
                 del received[: header.frame_bytes]
                 await self.script.answer(stream, header)
+
+
+class Pieces:
+    """A transport that gives what a broker sent in pieces, and keeps what a client was sent."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.sent: list[bytes] = []
+        self._pieces = list(pieces)
+
+    def recv_into(self, buffer: memoryview) -> int | None:
+        """The next piece."""
+        if not self._pieces:
+            return None
+        piece = self._pieces.pop(0)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """Everything is taken."""
+        self.sent.append(bytes(data))
+        return len(data)
+
+    def fileno(self) -> int | None:
+        """No kernel knows of it."""
+        return None
+
+    def has_hung_up(self) -> bool:
+        """Never."""
+        return False
+
+    async def wait_readable(self) -> None:
+        """While there are pieces left."""
+        if not self._pieces:
+            await trio.sleep_forever()
+
+    async def wait_writable(self) -> None:
+        """Always."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@dataclass(slots=True)
+class Reached:
+    """A cluster whose only broker is at the other end of this."""
+
+    broker: Transport
+    is_open: bool = True
+
+    async def connect(self, broker_id: int | None) -> Transport | None:
+        """See `broker_side.Cluster`."""
+        return self.broker
+
+    def offered_nowait(self, broker_id: int | None) -> Offered | None:
+        """See `broker_side.Cluster`."""
+        return Offered(broker=KNOWN, answer=ApiVersionsAnswer(versions=KNOWN))
+
+    async def offered(self, broker_id: int | None) -> Offered | None:
+        """See `broker_side.Cluster`."""
+        return self.offered_nowait(broker_id)
+
+    def rewritten(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """See `broker_side.Cluster`."""
+        return frame
+
+
+def answer(correlation_id: int, body: bytes) -> bytes:
+    """Of a Fetch v11, whatever it says."""
+    return (4 + len(body)).to_bytes(4) + correlation_id.to_bytes(4) + body
+
+
+@pytest.mark.parametrize("cut_at", [0, 3, 9, 21, 33, 40])
+async def test_small_answers_that_come_together_leave_together(cut_at: int, nursery: trio.Nursery) -> None:
+    """One call for all of them, however they are cut: at most one more for the answer that a cut goes through."""
+    answers = b"".join(answer(number, b"twelve bytes") for number in (1, 2, 3))
+    broker = Pieces(*(piece for piece in (answers[:cut_at], answers[cut_at:]) if piece))
+    asking = Pieces(b"".join(request(ApiKey.FETCH, 11, number) for number in (1, 2, 3)))
+    rules = Rules(limits=Limits(), router=Router(()))
+    house = House(rules=rules, groups=NoGroups(), passing=SeenGroups(), in_flight=InFlight(1 << 20))
+    session = ClientSession(rules, 1, "10.0.0.9", house.passing)
+    connection = ClientConnection(house, Reached(broker), session, asking, None)
+    nursery.start_soon(connection.run)
+    await trio.testing.wait_all_tasks_blocked()
+    assert b"".join(asking.sent) == answers
+    assert len(asking.sent) <= (2 if cut_at else 1)

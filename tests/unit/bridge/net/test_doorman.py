@@ -120,3 +120,57 @@ async def test_doorman_closed_with_guests_lets_them_go_quietly(
                 await trio.testing.wait_all_tasks_blocked(0.001)
                 doorman.close()
         assert scope.cancelled_caught
+
+
+async def test_socket_that_is_released_may_be_closed_and_its_number_given_to_another(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """The one who waited goes on unserved, and does not take the next one's place away."""
+    doorman, heard, returned = Doorman(), list[bytes](), list[str]()
+    nursery.start_soon(doorman.run)
+
+    async def wait(name: str, ours: socket.socket) -> None:
+        await doorman.wait(ours.fileno(), reader(ours, heard, goes_on=lambda: False))
+        returned.append(name)
+
+    ours, theirs = pair
+    with theirs:
+        number = ours.fileno()
+        nursery.start_soon(wait, "first", ours)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        doorman.release(number)
+        ours.close()
+        again, other = socket.socketpair()
+        with again, other:
+            assert again.fileno() == number
+            nursery.start_soon(wait, "second", again)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert (heard, returned) == ([], ["first"])
+            other.send(b"x")
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert (heard, returned) == ([b"x"], ["first", "second"])
+    doorman.release(number)
+
+
+async def test_who_is_served_may_release_its_own_socket(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """As a connection does that finds, while it reads, that it can't send."""
+    doorman, returned = Doorman(), list[bool]()
+    nursery.start_soon(doorman.run)
+    ours, theirs = pair
+
+    def serve() -> bool:
+        doorman.release(ours.fileno())
+        return False
+
+    async def wait() -> None:
+        await doorman.wait(ours.fileno(), serve)
+        returned.append(True)
+
+    with ours, theirs:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        theirs.send(b"x")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+    assert returned == [True]

@@ -5,7 +5,16 @@ from hypothesis import strategies as st
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
-from bridge.session.requests import Head, Rejected, RequestCutter, Rest, held_whole, never, produce_is_answered
+from bridge.session.requests import (
+    KNOWN_HEADER_BYTES_MAX,
+    Head,
+    Rejected,
+    RequestCutter,
+    Rest,
+    held_whole,
+    never,
+    produce_is_answered,
+)
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import read_request_header
 from tests.support.scripted_broker import request
@@ -47,6 +56,31 @@ def test_any_chunking_gives_the_same_requests(data: st.DataObject) -> None:
     keys = [ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.PRODUCE, ApiKey.API_VERSIONS, ApiKey.METADATA]
     assert cut_all(cutter, chunks) == list(zip(keys, FRAMES, strict=True))
     assert (cutter.bytes_held, cutter.bytes_to_pass_on, cutter.heads_cut) == (0, 0, len(FRAMES))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [(ApiKey.HEARTBEAT, 3), (ApiKey.HEARTBEAT, 4), (ApiKey.SYNC_GROUP, 3), (ApiKey.SYNC_GROUP, 4)]
+            ),
+            st.integers(-(2**31), 2**31 - 1),
+            st.sampled_from(["", "client", "another", "c" * KNOWN_HEADER_BYTES_MAX]),
+            st.integers(0, 40),
+        ),
+        max_size=12,
+    )
+)
+def test_header_like_the_last_is_what_it_would_be_if_it_was_read(
+    requests: list[tuple[tuple[int, int], int, str, int]],
+) -> None:
+    """Api, version, client id, length and correlation id, in whatever order requests come."""
+    cutter = RequestCutter(Limits())
+    for (key, version), correlation_id, client_id, size in requests:
+        frame = request(key, version, correlation_id, bytes(size), client_id=client_id)
+        head = cutter.cut(memoryview(frame), 0)
+        assert isinstance(head, Head)
+        assert head.header == read_request_header(frame)
 
 
 def test_relayed_request_is_cut_at_its_header_and_group_request_when_whole() -> None:
