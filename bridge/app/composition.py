@@ -28,12 +28,13 @@ from bridge.config.sources import read_environment
 from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.operators import Operators
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
+from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.entrance import Entrance
@@ -128,13 +129,14 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     counters = Counters()
     switchboard = Switchboard(counters)
     questions = OwnQuestions()
-    groups = EmbeddedGroups(owner, questions, clock, watch.over_answers(switchboard.deliver), embedded_settings(config))
+    clients = Clients(watch.over_answers(partial(switchboard.deliver, road=Road.EMBEDDED)), switchboard.access)
+    groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
     passing = watch.passing()
     observed = watch.over_requests(groups)
     failures = groups.supervised
     backstage = Backstage(
-        groups=observed,
+        groups={Road.EMBEDDED: observed},
         passing=passing,
         switchboard=switchboard,
         counters=counters,

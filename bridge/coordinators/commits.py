@@ -22,7 +22,7 @@ from bridge.coordinators.offset_requests import (
 )
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
 from bridge.coordinators.unknown_partitions import find_missing, known_part, name_missing
-from bridge.session.contracts import Via
+from bridge.session.contracts import BrokerAccess
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef
@@ -52,7 +52,7 @@ class Pending:
     """A commit with the places it concerns."""
 
     ref: RequestRef
-    via: Via
+    via: BrokerAccess
     request: Commit
     places: Places
 
@@ -77,7 +77,7 @@ class CommitDesk:
         self._drains: list[tuple[int, int, int, Places]] = []
         self._drained = count()
 
-    def submit(self, ref: RequestRef, via: Via, request: Commit) -> None:
+    def submit(self, ref: RequestRef, via: BrokerAccess, request: Commit) -> None:
         """Take a commit; it is judged when its turn comes, not before, so that a fence in between holds.
 
         One for places that drain is told to come again: to wait here would hold back all answers of its connection,

@@ -15,34 +15,14 @@ from bridge.engine.commands import GroupType
 from bridge.engine.outcome import Converted
 from bridge.engine.queries import group_type
 from bridge.engine.state import Shard
-from bridge.session.contracts import OnAnswer
-from bridge.wire.codec.registry import Request
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import NO_MEMBER_ID, NOWHERE, ClientIdentity, GroupId, InstanceId, MemberId
 
 OPERATOR = ClientIdentity(client_id="epochbridge-operator", client_host="")
 _UNAVAILABLE = "the bridge can't do it at the moment: it is starting, or its journal can't be written; try again soon"
 REASON = "removed by an operator"
 AT_ONCE_MAX = 500
 """Members for whom looking ahead is shorter than a thread is worth."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoWay:
-    """The way to the broker of somebody who came by no connection: there is none (`session.contracts.Via`)."""
-
-    connection: int = -1
-    broker_id: int | None = None
-
-    def highest_version(self, api_key: int) -> int | None:
-        """See `session.contracts.Via`."""
-        del api_key
-        return None
-
-    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
-        """See `session.contracts.Via`."""
-        del ref, request, version
-        on_answer(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +79,7 @@ class Operators:
         if group_type(self._groups.owner.shard, group_id) is None:
             return None
         request = LeaveGroup(group_id=group_id, members=entries)
-        reply = await self._groups.own.ask(lambda ref: self._groups.submit(ref, OPERATOR, NoWay(), request))
+        reply = await self._groups.own.ask(lambda ref: self._groups.submit(ref, OPERATOR, NOWHERE, request))
         assert isinstance(reply, LeaveGroupReply), reply
         return reply
 

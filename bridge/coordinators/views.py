@@ -22,7 +22,7 @@ from bridge.engine.commands import GroupType
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
 from bridge.engine.queries import group_type, judge_offset_deletion, subscribed_topics
 from bridge.engine.state import Shard
-from bridge.session.contracts import Via
+from bridge.session.contracts import BrokerAccess
 from bridge.wire.apis import ApiKey
 from translators.dialects.admin import (
     DeletedGroup,
@@ -91,7 +91,7 @@ class GroupViews:
         """Says which broker stands for a group; None: unknown."""
         self._blobs = _Blobs()
 
-    def submit(self, ref: RequestRef, via: Via, request: ViewRequest, answer: Answer) -> None:
+    def submit(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest, answer: Answer) -> None:
         """Answer one request, now or when the broker has answered its part."""
         match request:
             case DescribeGroups():
@@ -111,7 +111,7 @@ class GroupViews:
         return group_type(self._shard, group_id) is not None
 
     def _with_operations(
-        self, ref: RequestRef, via: Via, request: DescribeGroups | ConsumerGroupDescribe, answer: Answer
+        self, ref: RequestRef, via: BrokerAccess, request: DescribeGroups | ConsumerGroupDescribe, answer: Answer
     ) -> Answer:
         """Answers what is said of our groups with what the client may do with them, if it wants to know.
 
@@ -128,7 +128,7 @@ class GroupViews:
 
         return ask
 
-    def _describe(self, ref: RequestRef, via: Via, request: DescribeGroups, answer: Answer) -> None:
+    def _describe(self, ref: RequestRef, via: BrokerAccess, request: DescribeGroups, answer: Answer) -> None:
         ours = {group_id: self._view(group_id, request) for group_id in request.group_ids if self._is_ours(group_id)}
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
 
@@ -159,7 +159,9 @@ class GroupViews:
             return _missing(group_id, request)
         return describe_classic_view(self._shard, group_id, self._blobs)
 
-    def _describe_consumer(self, ref: RequestRef, via: Via, request: ConsumerGroupDescribe, answer: Answer) -> None:
+    def _describe_consumer(
+        self, ref: RequestRef, via: BrokerAccess, request: ConsumerGroupDescribe, answer: Answer
+    ) -> None:
         ours = {
             group_id: describe_consumer_group(self._shard, group_id)
             for group_id in request.group_ids
@@ -184,7 +186,7 @@ class GroupViews:
         else:
             merge(None)
 
-    def _list(self, ref: RequestRef, via: Via, request: ListGroups, answer: Answer) -> None:
+    def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:
             if not isinstance(reply, ListGroupsReply):
                 answer(ListGroupsReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=()))
@@ -201,7 +203,7 @@ class GroupViews:
 
         via.ask(ref, ListGroups(), merge)
 
-    def _delete_groups(self, ref: RequestRef, via: Via, request: DeleteGroups, answer: Answer) -> None:
+    def _delete_groups(self, ref: RequestRef, via: BrokerAccess, request: DeleteGroups, answer: Answer) -> None:
         if via.highest_version(ApiKey.DELETE_GROUPS) is None:
             # Their offsets would stay in the broker: half a deletion is none.
             codes = tuple(DeletedGroup(group_id, ErrorCode.UNSUPPORTED_VERSION) for group_id in request.group_ids)
@@ -222,7 +224,7 @@ class GroupViews:
         else:
             merge(None)
 
-    def _fetch(self, ref: RequestRef, via: Via, request: OffsetFetch, answer: Answer) -> None:
+    def _fetch(self, ref: RequestRef, via: BrokerAccess, request: OffsetFetch, answer: Answer) -> None:
         judged = tuple(self._check_fetch(group) for group in request.groups)
         allowed = to_memberless_fetch(allowed_groups(request, judged), self._catalog)
 
@@ -235,7 +237,7 @@ class GroupViews:
         else:
             merge(OffsetFetchReply(groups=()))
 
-    def _delete_offsets(self, ref: RequestRef, via: Via, request: OffsetDelete, answer: Answer) -> None:
+    def _delete_offsets(self, ref: RequestRef, via: BrokerAccess, request: OffsetDelete, answer: Answer) -> None:
         code = judge_offset_deletion(self._shard, request.group_id)
         if code is not ErrorCode.NONE and self._is_ours(request.group_id):
             answer(OffsetDeleteReply(error=code))

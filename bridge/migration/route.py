@@ -1,4 +1,4 @@
-"""Which road a group takes: rules by glob pattern, the first match wins, `pass` where none matches.
+"""Which road a member of a group takes: rules by glob pattern, the first match wins, `pass` where none matches.
 
 It must not know connections, brokers or what a coordinator does on a road.
 """
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from fnmatch import translate
 
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 REMEMBERED_GROUPS_MAX = 10_000
+MOVED_MEMBERS_MAX = 100_000
+"""How many members may be on another road than their group at once; further ones are not moved."""
 
 
 class Road(StrEnum):
@@ -45,17 +47,46 @@ class Router:
         self._compiled = [(re.compile(translate(rule.pattern)), rule.road) for rule in rules]
         self._remembered: OrderedDict[GroupId, Road] = OrderedDict()
         self._remembered_max = remembered_groups_max
+        self.moved: dict[GroupId, dict[MemberId, Road]] = {}
+        """Groups with members that take roads of their own: there it makes a difference who asks."""
+        self._moved_count = 0
 
     def takes_groups(self) -> bool:
-        """Whether any rule sends a group to another road than `pass`."""
-        return any(rule.road is not Road.PASS for rule in self.rules)
+        """Whether any group or member takes another road than `pass`."""
+        return bool(self.moved) or any(rule.road is not Road.PASS for rule in self.rules)
+
+    def serves(self, road: Road) -> bool:
+        """Whether any rule sends a group to this road."""
+        return any(rule.road is road for rule in self.rules)
+
+    def move_member(self, group_id: GroupId, member_id: MemberId, road: Road) -> bool:
+        """From now on a member takes a road of its own; False if too many do already."""
+        moved = self.moved.get(group_id, {})
+        if member_id not in moved:
+            if self._moved_count >= MOVED_MEMBERS_MAX:
+                return False
+            self._moved_count += 1
+        self.moved[group_id] = {**moved, member_id: road}
+        return True
+
+    def return_member(self, group_id: GroupId, member_id: MemberId) -> None:
+        """A member takes its group's road again, or is gone."""
+        moved = self.moved.get(group_id, {})
+        if moved.pop(member_id, None) is not None:
+            self._moved_count -= 1
+        if not moved:
+            self.moved.pop(group_id, None)
 
     def remembered(self) -> int:
         """How many groups are remembered now; never more than the limit."""
         return len(self._remembered)
 
-    def road(self, group_id: GroupId) -> Road:
-        """The road of a group; the same for every request that names it."""
+    def road(self, group_id: GroupId, member_id: MemberId | None = None) -> Road:
+        """The road of a member, or of its group where nobody is named; the same for every request that names it."""
+        if self.moved and member_id:
+            moved = self.moved.get(group_id)
+            if moved is not None and member_id in moved:
+                return moved[member_id]
         known = self._remembered.get(group_id)
         if known is not None:
             return known

@@ -47,7 +47,7 @@ class Asking:
         on_answer: OnAnswer,
         version: int | None,
     ) -> None:
-        """See `session.contracts.Via`."""
+        """See `session.contracts.BrokerAccess`."""
         slot = None if ref is None else self._session.outbox.find(ref)
         api_key = API_KEYS[type(request)]
         offered = self._cluster.offered_nowait(self._broker.broker_id)

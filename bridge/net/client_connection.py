@@ -8,6 +8,7 @@ from functools import partial
 
 import trio
 
+from bridge.migration.route import Road
 from bridge.net.asking import Asking
 from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
 from bridge.net.clock import deadline_in, now_ns
@@ -20,7 +21,7 @@ from bridge.net.sender import Sender
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.answers import Expected
 from bridge.session.batches import Merge
-from bridge.session.client_session import ClientSession, Decision, Relayed, Rewritten, Submitted
+from bridge.session.client_session import ClientSession, Decision, Divided, Relayed, Rewritten, Submitted
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.heartbeat_lane import HeartbeatLane
@@ -30,14 +31,14 @@ from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bar
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
-from translators.dialects.ids import RequestRef
+from translators.dialects.ids import RequestRef, via_of
 
 LAST_WORDS_S = 1.0
 BUG_CHARS_MAX = 300
 
 
 class ClientConnection:
-    """One client and, opened when first needed, its own connection to one broker. It is the session's `Via` too."""
+    """One client and, opened when first needed, its own connection to one broker, as `BrokerAccess`, too."""
 
     __slots__ = (
         "_asking",
@@ -280,10 +281,11 @@ class ClientConnection:
 
     def _carry_out(self, head: Head, decision: Decision, came_ns: int) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
-        if isinstance(decision, Submitted):
+        if isinstance(decision, Submitted | Divided):
             if not self._proof.is_given:
                 return Waiting(head, decision, came_ns)
-            self._lane.note_request(decision.slot.ref, head, decision.request)
+            if isinstance(decision, Submitted):
+                self._lane.note_request(head, decision)
             self._submit(decision)
         elif isinstance(decision, Relayed | Rewritten):
             if not self._broker.is_ready or self.session.outbox.holds_upstream:
@@ -316,7 +318,7 @@ class ClientConnection:
             await self._decide(cut, came_ns)
         elif isinstance(decision, Relayed | Rewritten):
             await self._forward_later(cut, decision, came_ns)
-        elif isinstance(decision, Submitted):
+        elif isinstance(decision, Submitted | Divided):
             await self._submit_later(cut, decision, came_ns)
 
     async def _decide(self, head: Head, came_ns: int) -> None:
@@ -338,7 +340,7 @@ class ClientConnection:
         await self.wait_until(lambda: self._broker.is_ready)
         self._forward(head, decision, came_ns)
 
-    async def _submit_later(self, head: Head, submitted: Submitted, came_ns: int) -> None:
+    async def _submit_later(self, head: Head, submitted: Submitted | Divided, came_ns: int) -> None:
         await self._proof.wait_for()
         self._carry_out(head, submitted, came_ns)
 
@@ -370,11 +372,11 @@ class ClientConnection:
         self.note_held()
         self.change()
 
-    def deliver(self, slot: Slot, reply: Reply) -> None:
-        """Put a reply into its slot; it leaves when its turn comes."""
+    def deliver(self, slot: Slot, road: Road, reply: Reply) -> None:
+        """Put what was answered on a road into its slot; it leaves when its turn comes."""
         try:
             merge = self._merges.get(slot.ref) if self._merges else None
-            whole = reply if merge is None else merge.take_ours(reply)
+            whole = reply if merge is None else merge.take(road, reply)
             if whole is not None:
                 self._put(slot, whole)
         except Exception as problem:  # noqa: BLE001 - whoever answers serves everybody, and this concerns one
@@ -403,27 +405,35 @@ class ClientConnection:
         self.session.outbox.fill(slot, frame)
         self.flush()
 
-    # -------- Via
+    # -------- BrokerAccess
 
     def highest_version(self, api_key: int) -> int | None:
-        """See `session.contracts.Via`."""
+        """See `session.contracts.BrokerAccess`."""
         return self._asking.highest_version(api_key)
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
-        """See `session.contracts.Via`."""
+        """See `session.contracts.BrokerAccess`."""
         if self.closed is None and self._nursery is not None:
             self._asking.ask(ref, request, on_answer, version)
         else:
             on_answer(None)
 
-    def _submit(self, submitted: Submitted) -> None:
-        slot, merge = submitted.slot, submitted.merge
-        if merge is not None:
-            self._merges[slot.ref] = merge
-            self.ask(slot.ref, merge.theirs_request, partial(self._take_theirs, slot, merge))
-        self._house.groups.submit(slot.ref, self.session.identity, self, submitted.request)
+    def _submit(self, decision: Submitted | Divided) -> None:
+        slot = decision.slot
+        if isinstance(decision, Submitted):
+            self._submit_to(decision.road, slot, decision.request)
+            return
+        merge = self._merges[slot.ref] = decision.merge
+        for road, part in merge.parts.items():
+            if road is Road.PASS:
+                self.ask(slot.ref, part, partial(self._take_part, slot, merge, road))
+            else:
+                self._submit_to(road, slot, part)
 
-    def _take_theirs(self, slot: Slot, merge: Merge, reply: Reply | None) -> None:
-        merged = merge.take_theirs(reply)
+    def _submit_to(self, road: Road, slot: Slot, request: Request) -> None:
+        self._house.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
+
+    def _take_part(self, slot: Slot, merge: Merge, road: Road, reply: Reply | None) -> None:
+        merged = merge.take(road, reply)
         if merged is not None:
             self._put(slot, merged)

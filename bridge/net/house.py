@@ -4,8 +4,10 @@ It must not know any connection.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bridge.migration.route import Road
 from bridge.net.doorman import Doorman
 from bridge.net.in_flight import InFlight
 from bridge.net.relay import Pipes
@@ -25,7 +27,8 @@ class House:
     """Shared by all connections; `buffer` is lent to whoever reads and empty again before the next wait."""
 
     rules: Rules
-    groups: Groups
+    groups: Mapping[Road, Groups]
+    """Who serves which road; `pass` needs nobody."""
     passing: Passing
     counters: Counters = field(default_factory=Counters)
     failures: Failures = field(default_factory=Failures)

@@ -11,7 +11,7 @@ from functools import partial
 
 import trio
 
-from bridge.migration.route import Router
+from bridge.migration.route import Road, Router
 from bridge.net.client_connection import ClientConnection
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
@@ -57,7 +57,8 @@ FIRST_REFRESH_S = 0.4
 class Backstage:
     """Those behind the proxy: who answers for groups, who hears of passing ones, where replies are handed in."""
 
-    groups: Groups
+    groups: Mapping[Road, Groups]
+    """Who serves which road; `pass` needs nobody."""
     passing: Passing
     switchboard: Switchboard
     counters: Counters
@@ -221,7 +222,8 @@ class Proxy:
         self._house.counters.count_close(reason)
         _tell_end(self._house.teller, connection)
         if not self._house.is_draining:
-            self._house.groups.disconnected(connection.connection)
+            for groups in self._house.groups.values():
+                groups.disconnected(connection.connection)
 
     # -------- in the background
 

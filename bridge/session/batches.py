@@ -1,68 +1,60 @@
-"""Requests that name groups of several roads: cut in two by road, and the two answers merged in the order asked.
+"""Requests that name groups, or members, of several roads: cut by road, and the answers merged in the order asked."""
 
-It must not know who answers either part.
-"""
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, TypeVar
-
+from bridge.migration.route import Road
 from bridge.wire.codec.registry import Reply, Request, error_reply
 from translators.dialects.admin import (
+    DeletedGroup,
     DeleteGroups,
     DeleteGroupsReply,
+    DescribedGroup,
     DescribeGroups,
     DescribeGroupsReply,
+    ListGroups,
 )
-from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
+from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId
-from translators.dialects.offsets import OffsetFetch, OffsetFetchReply
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.offsets import FetchedGroup, OffsetDelete, OffsetFetch, OffsetFetchReply
 
-IsOurs = Callable[[GroupId], bool]
-
-
-class _Answer(Protocol):
-    """What one side says about one group."""
-
-    @property
-    def group_id(self) -> GroupId:
-        """The group that it is about."""
-        ...
+RoadOf = Callable[[GroupId, MemberId | None], Road]
+Parts = Mapping[Road, Request]
+"""What goes by each road of a request."""
+ItemT = TypeVar("ItemT")
+Answered = FetchedGroup | DescribedGroup | DeletedGroup | DescribedConsumerGroup | LeftMember
+AnsweredT = TypeVar("AnsweredT", FetchedGroup, DescribedGroup, DeletedGroup, DescribedConsumerGroup, LeftMember)
+_NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-GroupT = TypeVar("GroupT", bound=_Answer)
-Answers = OffsetFetchReply | DescribeGroupsReply | DeleteGroupsReply | ConsumerGroupDescribeReply
+def split(request: Request, road_of: RoadOf) -> Parts:
+    """Cut a request by road; one about a single member or group goes whole by that one's road.
 
-
-class Parts(NamedTuple):
-    """What the bridge answers of a request, and what the broker does; None where there is nothing."""
-
-    ours: Request | None
-    theirs: Request | None
-
-
-def split(request: Request, is_ours: IsOurs) -> Parts:
-    """Cut a request by road; one about a single group goes whole to one side, and ListGroups to the bridge.
-
-    The bridge asks the broker itself then: filters apply to the whole list (decision 22). A group that is to be
-    deleted twice is deleted once and answered once, as Kafka 4.3.1 does; every other doubled name is answered twice.
+    A group that is to be deleted twice is deleted once and answered once, as Kafka 4.3.1 does; every other doubled
+    name is answered twice.
     """
     request = once(request)
-    if isinstance(request, OffsetFetch):
-        ours = tuple(group for group in request.groups if is_ours(group.group_id))
-        theirs = tuple(group for group in request.groups if not is_ours(group.group_id))
-        return Parts(
-            replace(request, groups=ours) if ours else None, replace(request, groups=theirs) if theirs else None
-        )
-    if isinstance(request, DescribeGroups | DeleteGroups | ConsumerGroupDescribe):
-        our_ids = tuple(group_id for group_id in request.group_ids if is_ours(group_id))
-        their_ids = tuple(group_id for group_id in request.group_ids if not is_ours(group_id))
-        return Parts(
-            replace(request, group_ids=our_ids) if our_ids else None,
-            replace(request, group_ids=their_ids) if their_ids else None,
-        )
-    return Parts(request, None)
+    match request:
+        case OffsetFetch():
+            fetched = _by_road(request.groups, lambda group: road_of(group.group_id, group.member_id))
+            return {road: replace(request, groups=groups) for road, groups in fetched.items()}
+        case LeaveGroup():
+            leavers = _by_road(request.members, lambda leaver: road_of(request.group_id, leaver.member_id))
+            parted = {road: replace(request, members=members) for road, members in leavers.items()}
+            return parted or {road_of(request.group_id, None): request}
+        case DescribeGroups() | DeleteGroups() | ConsumerGroupDescribe():
+            named = _by_road(request.group_ids, lambda group_id: road_of(group_id, None))
+            return {road: replace(request, group_ids=group_ids) for road, group_ids in named.items()}
+        case ListGroups():
+            # The bridge asks the broker itself: filters apply to the whole list (decision 22).
+            return {Road.EMBEDDED: request}
+        case OffsetDelete():
+            return {road_of(request.group_id, None): request}
+        case _:
+            return {road_of(request.group_id, request.member_id): request}
 
 
 def once(request: Request) -> Request:
@@ -70,65 +62,110 @@ def once(request: Request) -> Request:
     return DeleteGroups(tuple(dict.fromkeys(request.group_ids))) if isinstance(request, DeleteGroups) else request
 
 
-@dataclass(slots=True)
+def _by_road(items: Iterable[ItemT], road_of: Callable[[ItemT], Road]) -> dict[Road, tuple[ItemT, ...]]:
+    parts: dict[Road, list[ItemT]] = {}
+    for item in items:
+        parts.setdefault(road_of(item), []).append(item)
+    return {road: tuple(part) for road, part in parts.items()}
+
+
 class Merge:
-    """Waits for both answers to one request that was cut in two."""
+    """Waits for the answers to one request that was cut; `parts` says what goes by which road."""
 
-    request: Request
-    theirs_request: Request
-    is_ours: IsOurs
-    ours: Reply | None = None
-    theirs: Reply | None = None
+    def __init__(self, request: Request, parts: Parts, road_of: RoadOf) -> None:
+        self.parts = parts
+        self._request = once(request)
+        self._road_of = road_of
+        self._replies: dict[Road, Reply] = {}
 
-    def take_ours(self, reply: Reply) -> Reply | None:
-        """The bridge's answer; returns the whole one once the other is there."""
-        self.ours = reply
-        return self._merged()
+    def take(self, road: Road, reply: Reply | None) -> Reply | None:
+        """What came by a road, None for no answer; returns the whole answer once all parts have theirs."""
+        self._replies[road] = reply or error_reply(self.parts[road], _NO_ANSWER)
+        return self._merged() if len(self._replies) == len(self.parts) else None
 
-    def take_theirs(self, reply: Reply | None) -> Reply | None:
-        """The broker's answer, None when it gave none; returns the whole one once the other is there."""
-        self.theirs = reply or error_reply(self.theirs_request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return self._merged()
+    def _merged(self) -> Reply:
+        request, road_of = self._request, self._road_of
+        # What the broker says beside its groups counts for all of them: a throttle time, above all.
+        first = self._replies.get(Road.PASS) or next(iter(self._replies.values()))
+        match request, first:
+            case OffsetFetch(groups=groups), OffsetFetchReply():
+                missing = tuple(FetchedGroup(group_id=one.group_id, topics=(), error=_NO_ANSWER) for one in groups)
+                roads = [road_of(one.group_id, one.member_id) for one in groups]
+                return replace(first, groups=self._in_order(missing, roads, _fetched))
+            case DescribeGroups(group_ids=names), DescribeGroupsReply():
+                lost = tuple(DescribedGroup(error=_NO_ANSWER, group_id=one) for one in names)
+                return replace(first, groups=self._in_order(lost, self._roads(names), _described))
+            case DeleteGroups(group_ids=names), DeleteGroupsReply():
+                kept = tuple(DeletedGroup(one, _NO_ANSWER) for one in names)
+                return replace(first, groups=self._in_order(kept, self._roads(names), _deleted))
+            case ConsumerGroupDescribe(group_ids=names), ConsumerGroupDescribeReply():
+                unknown = tuple(DescribedConsumerGroup(error=_NO_ANSWER, group_id=one) for one in names)
+                return replace(first, groups=self._in_order(unknown, self._roads(names), _consumer_described))
+            case LeaveGroup(members=leavers), LeaveGroupReply():
+                stayed = tuple(map(_stayed, leavers))
+                roads = [road_of(request.group_id, one.member_id) for one in leavers]
+                members = self._in_order(stayed, roads, self._left)
+                return replace(first, error=ErrorCode.NONE, members=members)
+        raise TypeError(f"no answer to {request}: {first}")
 
-    def _merged(self) -> Reply | None:
-        ours, theirs = self.ours, self.theirs
-        if ours is None or theirs is None:
-            return None
-        if isinstance(ours, Answers) and isinstance(theirs, Answers):
-            return self._merged_groups(ours, theirs)
-        raise TypeError(f"no answers to one request: {ours} and {theirs}")
+    def _roads(self, names: Iterable[GroupId]) -> list[Road]:
+        return [self._road_of(group_id, None) for group_id in names]
 
-    def _merged_groups(self, ours: Answers, theirs: Answers) -> Reply:
-        unanswered = error_reply(once(self.request), ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        match ours, theirs, unanswered:
-            case OffsetFetchReply(), OffsetFetchReply(), OffsetFetchReply():
-                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
-            case DescribeGroupsReply(), DescribeGroupsReply(), DescribeGroupsReply():
-                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
-            case DeleteGroupsReply(), DeleteGroupsReply(), DeleteGroupsReply():
-                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
-            case ConsumerGroupDescribeReply(), ConsumerGroupDescribeReply(), ConsumerGroupDescribeReply():
-                return replace(theirs, groups=self._in_order(ours.groups, theirs.groups, unanswered.groups))
-        raise TypeError(f"no answers to one request: {ours} and {theirs}")
+    def _left(self, reply: Reply) -> tuple[LeftMember, ...]:
+        """One error for a whole part is that of each of its members."""
+        if not isinstance(reply, LeaveGroupReply):
+            return ()
+        if reply.error is ErrorCode.NONE:
+            return reply.members
+        road = next(road for road, given in self._replies.items() if given is reply)
+        part = self.parts[road]
+        leavers = part.members if isinstance(part, LeaveGroup) else ()
+        return tuple(replace(_stayed(leaver), error=reply.error) for leaver in leavers)
 
     def _in_order(
-        self, ours: tuple[GroupT, ...], theirs: tuple[GroupT, ...], unanswered: tuple[GroupT, ...]
-    ) -> tuple[GroupT, ...]:
-        """One answer for each name in the order asked, whatever either side said, and in whatever order.
+        self,
+        unanswered: Sequence[AnsweredT],
+        roads: Sequence[Road],
+        answered: Callable[[Reply], tuple[AnsweredT, ...]],
+    ) -> tuple[AnsweredT, ...]:
+        """One answer for each name in the order asked, whatever was said on any road, and in whatever order.
 
-        Kafka 4.3.1 answers DescribeGroups and DeleteGroups by the partition of its offsets topic. A name that a side
-        left out is to be asked again; what nobody asked for is dropped.
+        Kafka 4.3.1 answers DescribeGroups and DeleteGroups by the partition of its offsets topic. A name that was left
+        out is to be asked again; what nobody asked for is dropped.
         """
-        mine, other = _by_name(ours), _by_name(theirs)
+        named = {road: _by_name(answered(reply)) for road, reply in self._replies.items()}
         return tuple(
-            next((mine if self.is_ours(each.group_id) else other).get(each.group_id, iter(())), each)
-            for each in unanswered
+            next(named[road].get(_name(each), iter(())), each) for each, road in zip(unanswered, roads, strict=True)
         )
 
 
-def _by_name(answers: Iterable[GroupT]) -> dict[GroupId, Iterator[GroupT]]:
+def _by_name(answers: Iterable[AnsweredT]) -> dict[tuple[str, str | None], Iterator[AnsweredT]]:
     """Name -> the answers that bear it, in the order given."""
-    named: dict[GroupId, list[GroupT]] = {}
+    named: dict[tuple[str, str | None], list[AnsweredT]] = {}
     for each in answers:
-        named.setdefault(each.group_id, []).append(each)
-    return {group_id: iter(each) for group_id, each in named.items()}
+        named.setdefault(_name(each), []).append(each)
+    return {name: iter(each) for name, each in named.items()}
+
+
+def _name(answer: Answered) -> tuple[str, str | None]:
+    return (answer.member_id, answer.instance_id) if isinstance(answer, LeftMember) else (answer.group_id, None)
+
+
+def _stayed(leaver: LeavingMember) -> LeftMember:
+    return LeftMember(member_id=leaver.member_id, instance_id=leaver.instance_id, error=_NO_ANSWER)
+
+
+def _fetched(reply: Reply) -> tuple[FetchedGroup, ...]:
+    return reply.groups if isinstance(reply, OffsetFetchReply) else ()
+
+
+def _described(reply: Reply) -> tuple[DescribedGroup, ...]:
+    return reply.groups if isinstance(reply, DescribeGroupsReply) else ()
+
+
+def _deleted(reply: Reply) -> tuple[DeletedGroup, ...]:
+    return reply.groups if isinstance(reply, DeleteGroupsReply) else ()
+
+
+def _consumer_described(reply: Reply) -> tuple[DescribedConsumerGroup, ...]:
+    return reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bridge.migration.route import Router
+from bridge.migration.route import Road, Router
 from bridge.session.answers import AnswerCutter
 from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
-from bridge.session.group_requests import Embedded, GroupRequests, Misread
+from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Taken
 from bridge.session.limits import Limits
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered import Remembered
@@ -79,14 +79,21 @@ class Answered(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """Whoever answers for embedded groups is to be asked; with `merge` the broker too, for the other groups."""
+    """Whoever serves the road is to be asked."""
 
     slot: Slot
+    road: Road
     request: Request
-    merge: Merge | None = None
 
 
-Decision = Relayed | Rewritten | Answered | Submitted | Rejected
+class Divided(NamedTuple):
+    """Each part of a request is to be asked on its road; the answers are merged."""
+
+    slot: Slot
+    merge: Merge
+
+
+Decision = Relayed | Rewritten | Answered | Submitted | Divided | Rejected
 
 
 class ClientSession:
@@ -248,12 +255,15 @@ class ClientSession:
         if isinstance(found, Misread):
             reason = CloseReason.TOO_MANY_ELEMENTS if found.is_too_much else CloseReason.MALFORMED_REQUEST
             return Rejected(reason, found.detail)
-        if isinstance(found, Embedded):
+        if isinstance(found, Taken | DividedRequest):
             slot = self._reserve(header)
             self.outbox.keep_request(slot, header.frame_bytes)
+            if isinstance(found, DividedRequest):
+                self.outbox.hold_upstream(slot)
+                return Divided(slot, found.merge)
             if found.may_ask:
                 self.outbox.hold_upstream(slot)
-            return Submitted(slot, found.request, found.merge)
+            return Submitted(slot, found.road, found.request)
         for group_id in found.group_ids:
             self._passing.passed(header, group_id, self.identity)
         if not speaks(offered.broker, header.api_key, header.api_version):

@@ -10,7 +10,7 @@ from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 
 OnAnswer = Callable[[Reply | None], None]
 """Takes the broker's answer, or None when the connection to it was lost before the answer came."""
@@ -18,8 +18,8 @@ Hear = Callable[[bytes], None]
 """Takes the broker's answer as one frame, length prefix included, before it goes to the client as it is."""
 
 
-class Via(Protocol):
-    """The client connection that a request came by, with its own authenticated way to the broker."""
+class BrokerAccess(Protocol):
+    """A client connection's own authenticated way to the broker, looked up by a request's `Via`."""
 
     @property
     def connection(self) -> int:
@@ -45,8 +45,51 @@ class Via(Protocol):
         ...
 
 
+class NoAccess:
+    """The way to the broker of a connection that is gone, or of somebody who came by none: there is none."""
+
+    connection = -1
+    broker_id: int | None = None
+
+    def highest_version(self, api_key: int) -> int | None:
+        """See `BrokerAccess`."""
+        del api_key
+        return None
+
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `BrokerAccess`."""
+        del ref, request, version
+        on_answer(None)
+
+
+Access = Callable[[Via], BrokerAccess]
+"""Looks a connection up; one that is gone has no access."""
+
+
+class AccessOnUse:
+    """The access of `via` as it is when it is used: whoever keeps this keeps no connection."""
+
+    def __init__(self, access: Access, via: Via) -> None:
+        self._access = access
+        self._via = via
+        self.connection = via.connection
+
+    @property
+    def broker_id(self) -> int | None:
+        """See `BrokerAccess`."""
+        return self._access(self._via).broker_id
+
+    def highest_version(self, api_key: int) -> int | None:
+        """See `BrokerAccess`."""
+        return self._access(self._via).highest_version(api_key)
+
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `BrokerAccess`."""
+        self._access(self._via).ask(ref, request, on_answer, version)
+
+
 class Groups(Protocol):
-    """Who answers requests for groups that are not on road `pass`."""
+    """Who answers requests of groups on one road, any but `pass`."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Take a request; its answer comes through `deliver(ref, reply)`, perhaps before this returns."""

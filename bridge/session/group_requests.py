@@ -21,6 +21,7 @@ from bridge.wire.codec.registry import (
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
+from translators.dialects.admin import ListGroups
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
@@ -36,7 +37,7 @@ MAY_ASK = frozenset(
         ApiKey.CONSUMER_GROUP_DESCRIBE,
     )
 )
-"""Apis whose answer for an embedded group may need the broker."""
+"""Apis whose answer for a group that is not passed on may need the broker."""
 
 
 NAMES_ONLY = frozenset(
@@ -51,15 +52,18 @@ class Passes(NamedTuple):
     group_ids: tuple[GroupId, ...]
 
 
-class Embedded(NamedTuple):
-    """The bridge answers `request`; `may_ask` says that this may need the client's broker.
+class Taken(NamedTuple):
+    """Whoever serves `road` answers `request`; `may_ask` says that this may need the client's broker."""
 
-    With `merge` the client's request named groups of both roads, and the broker must answer the other part.
-    """
-
+    road: Road
     request: Request
     may_ask: bool
-    merge: Merge | None = None
+
+
+class DividedRequest(NamedTuple):
+    """The request named groups or members of several roads; the answers to `merge.parts` make its answer."""
+
+    merge: Merge
 
 
 class Misread(NamedTuple):
@@ -83,18 +87,21 @@ class GroupRequests:
         self._elements_max = elements_max
         self._names_max = min(names_max, elements_max)
 
-    def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded | Misread:
+    def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Taken | DividedRequest | Misread:
         """Find the road of a request; `data` is one whole request."""
         key, version, start = header.api_key, header.api_version, header.body_offset
         try:
             group_id = peek_group_id(key, version, data[start:], start)
             if group_id is None:
                 return self._read_batch(header, data)
-            if self._router.road(group_id) is Road.PASS:
+            if group_id in self._router.moved:
+                return self._read_batch(header, data)
+            road = self._router.road(group_id)
+            if road is Road.PASS:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
-                return Embedded(read_heartbeat(version, bytes(data), start), may_ask=False)
-            return Embedded(self._decode(header, data), key in MAY_ASK)
+                return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=False)
+            return Taken(road, self._decode(header, data), key in MAY_ASK)
         except TooManyElements as error:
             return Misread(str(error), is_too_much=True)
         except MalformedFrame as error:
@@ -109,21 +116,22 @@ class GroupRequests:
         refusal = error_reply(self._decode(header, data), ErrorCode.UNSUPPORTED_VERSION)
         return encode_reply(key, version, header.correlation_id, refusal)
 
-    def _read_batch(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Embedded:
-        """Requests that name several groups or none; nothing is decoded while every group passes."""
+    def _read_batch(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Taken | DividedRequest:
+        """Requests that name several groups or none, or members that part; nothing is decoded while all pass."""
         if not self._router.takes_groups():
             return Passes(())
         request = self._decode(header, data)
-        ours, theirs = split(request, self._is_ours)
-        if ours is None:
-            return Passes(group_ids(request))
-        merge = None if theirs is None else Merge(request, theirs, self._is_ours)
-        return Embedded(ours, may_ask=True, merge=merge)
+        if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
+            return Passes(())
+        parts = split(request, self._router.road)
+        if len(parts) > 1:
+            return DividedRequest(Merge(request, parts, self._router.road))
+        for road, part in parts.items():
+            if road is not Road.PASS:
+                return Taken(road, part, header.api_key in MAY_ASK)
+        return Passes(group_ids(request))
 
     def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
         start = header.body_offset
         most = self._names_max if header.api_key in NAMES_ONLY else self._elements_max
         return decode_request(header.api_key, header.api_version, data[start:], start, most)
-
-    def _is_ours(self, group_id: GroupId) -> bool:
-        return self._router.road(group_id) is not Road.PASS

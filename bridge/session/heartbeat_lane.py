@@ -4,14 +4,16 @@ bytes that the last one was answered with.
 It is neither cut nor decoded nor queued nor encoded. Whether a heartbeat needs more than that answer, the groups say.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from bridge.session.client_session import ClientSession
+from bridge.migration.route import Road
+from bridge.session.client_session import ClientSession, Submitted
 from bridge.session.contracts import Groups
 from bridge.session.counters import Counters
 from bridge.session.outbox import Slot
 from bridge.session.requests import Head
-from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.codec.registry import Reply
 from bridge.wire.frames import REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -34,6 +36,7 @@ class _Asked(NamedTuple):
     frame: bytes
     request: Heartbeat | ConsumerGroupHeartbeat
     client: ClientIdentity
+    groups: Groups
 
 
 class _Known(NamedTuple):
@@ -41,6 +44,7 @@ class _Known(NamedTuple):
 
     request: Heartbeat | ConsumerGroupHeartbeat
     client: ClientIdentity
+    groups: Groups
     request_start: bytes
     request_end: bytes
     answer_start: bytes
@@ -52,7 +56,7 @@ class HeartbeatLane:
 
     __slots__ = ("_asked", "_counters", "_groups", "_known", "_session", "frame_bytes")
 
-    def __init__(self, session: ClientSession, groups: Groups, counters: Counters) -> None:
+    def __init__(self, session: ClientSession, groups: Mapping[Road, Groups], counters: Counters) -> None:
         self.frame_bytes = NO_FRAME
         """How long the frame is that may be answered here."""
         self._session = session
@@ -61,10 +65,12 @@ class HeartbeatLane:
         self._asked: _Asked | None = None
         self._known: _Known | None = None
 
-    def note_request(self, ref: RequestRef, head: Head, request: Request) -> None:
+    def note_request(self, head: Head, submitted: Submitted) -> None:
         """A request goes the long way; if it is a heartbeat, the next one may be like it."""
+        request = submitted.request
         if isinstance(request, Heartbeat | ConsumerGroupHeartbeat) and head.header.frame_bytes <= FRAME_BYTES_MAX:
-            self._asked = _Asked(ref, bytes(head.data), request, self._session.identity)
+            groups = self._groups[submitted.road]
+            self._asked = _Asked(submitted.slot.ref, bytes(head.data), request, self._session.identity, groups)
 
     def note_answer(self, slot: Slot, reply: Reply, answer: bytes) -> None:
         """The answer to a request of this connection; one that tells a heartbeat nothing new is kept for the next."""
@@ -78,6 +84,7 @@ class HeartbeatLane:
             self._known = _Known(
                 request=asked.request,
                 client=asked.client,
+                groups=asked.groups,
                 request_start=frame[:REQUEST_CORRELATION_OFFSET],
                 request_end=frame[_REQUEST_AFTER:],
                 answer_start=answer[:RESPONSE_CORRELATION_OFFSET],
@@ -97,7 +104,7 @@ class HeartbeatLane:
             # Another request on this connection may have named another client id meanwhile.
             or known.client is not session.identity
             or not session.is_quiet
-            or not self._groups.beat(known.client, known.request)
+            or not known.groups.beat(known.client, known.request)
         ):
             return None
         answer = known.answer_start + received[REQUEST_CORRELATION_OFFSET:_REQUEST_AFTER] + known.answer_end

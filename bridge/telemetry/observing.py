@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from bridge.engine.outcome import Outcome
-from bridge.session.contracts import Groups, Via
+from bridge.session.contracts import Groups
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import DepartReason
-from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef
+from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef, Via
 
 LOG = logging.getLogger("epochbridge.telemetry")
 BUGS_LOGGED_MAX = 10

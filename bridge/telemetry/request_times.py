@@ -7,12 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bridge.session.contracts import Groups, Via
+from bridge.session.contracts import Groups
 from bridge.telemetry.observing import Deliver
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.ids import ClientIdentity, RequestRef, Via
 
 BOUNDS_US = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 60_000_000)
 WAITING_MAX = 200_000

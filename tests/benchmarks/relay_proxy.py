@@ -18,12 +18,11 @@ from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
 from bridge.telemetry.passing import PassingLog
-from tests.support.proxy import NoGroups
 
 
 async def _serve(settings: ProxySettings) -> None:
     counters = Counters()
-    backstage = Backstage(groups=NoGroups(), passing=PassingLog(), switchboard=Switchboard(counters), counters=counters)
+    backstage = Backstage(groups={}, passing=PassingLog(), switchboard=Switchboard(counters), counters=counters)
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
         print("ready", flush=True)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import trio
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.machines import Machines
@@ -18,7 +18,7 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable, ClusterTopics
-from bridge.session.contracts import OnAnswer
+from bridge.session.contracts import NoAccess, OnAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
@@ -47,6 +47,7 @@ from translators.dialects.ids import (
     Topic,
     TopicId,
     TopicName,
+    via_of,
 )
 from translators.dialects.offsets import (
     CommittedPartition,
@@ -147,7 +148,7 @@ def committed(commit: Request, code: ErrorCode = ErrorCode.NONE) -> OffsetCommit
 
 @dataclass(slots=True)
 class FakeVia:
-    """A client connection; what is asked of its broker waits in `open` until the test answers."""
+    """A client connection's access to its broker; what is asked of it waits in `open` until the test answers."""
 
     connection: int = 1
     broker_id: int | None = 1
@@ -156,11 +157,11 @@ class FakeVia:
     raises: Exception | None = None
 
     def highest_version(self, api_key: int) -> int | None:
-        """See `session.contracts.Via`."""
+        """See `session.contracts.BrokerAccess`."""
         return self.versions.get(api_key)
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
-        """See `session.contracts.Via`."""
+        """See `session.contracts.BrokerAccess`."""
         if self.raises is not None:
             raise self.raises
         self.open.append((request, on_answer))
@@ -180,13 +181,15 @@ class World:
     broker: FakeBroker
     replies: dict[RequestRef, Reply]
     via: FakeVia = field(default_factory=FakeVia)
+    vias: dict[int, FakeVia] = field(default_factory=dict)
     sequence: "count[int]" = field(default_factory=count)
 
     def send(self, request: Request, via: FakeVia | None = None, client: ClientIdentity = CLIENT) -> RequestRef:
         """Submit a request; gives where its answer will be."""
         chosen = via or self.via
         ref = RequestRef(0, chosen.connection, next(self.sequence))
-        self.groups.submit(ref, client, chosen, request)
+        self.vias[chosen.connection] = chosen
+        self.groups.submit(ref, client, via_of(ref), request)
         return ref
 
     async def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
@@ -288,12 +291,14 @@ async def embedded_world(
         assert ref not in replies, f"{ref} was answered twice"
         replies[ref] = reply
 
-    groups = EmbeddedGroups(owner, broker, TrioClock(), deliver, settings or EmbeddedSettings())
+    vias: dict[int, FakeVia] = {}
+    clients = Clients(deliver, lambda via: vias.get(via.connection) or NoAccess())
+    groups = EmbeddedGroups(owner, broker, TrioClock(), clients, settings or EmbeddedSettings())
     if is_open:
         groups.guard(lambda: None)
     async with trio.open_nursery() as nursery:
         await nursery.start(groups.run)
-        yield World(groups, broker, replies)
+        yield World(groups, broker, replies, vias=vias)
         nursery.cancel_scope.cancel()
 
 

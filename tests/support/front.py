@@ -11,7 +11,7 @@ from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
 from bridge.session.close_reasons import CloseReason
-from bridge.session.contracts import Via
+from bridge.session.contracts import Access, AccessOnUse, NoAccess
 from bridge.session.counters import Counters
 from bridge.session.directory import Address
 from bridge.session.limits import Limits
@@ -20,7 +20,7 @@ from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.ids import ClientIdentity, RequestRef, Via
 
 EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
 
@@ -29,9 +29,10 @@ EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
 class RecordedGroups:
     """Keeps what was submitted; the test answers through the switchboard."""
 
-    submitted: list[tuple[RequestRef, Request, Via, ClientIdentity]] = field(default_factory=list)
+    submitted: list[tuple[RequestRef, Request, AccessOnUse, ClientIdentity]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     fails: bool = False
+    access: Access = field(default_factory=lambda: lambda _: NoAccess())
     beats: list[Heartbeat | ConsumerGroupHeartbeat] | None = None
     """Heartbeats that were known again; None: none may be answered without being submitted."""
 
@@ -39,7 +40,7 @@ class RecordedGroups:
         """Remember a request."""
         if self.fails:
             raise ValueError("a bug")
-        self.submitted.append((ref, request, via, client))
+        self.submitted.append((ref, request, AccessOnUse(self.access, via), client))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """Answer ordinary heartbeats of those who are at peace, and count them."""
@@ -89,7 +90,9 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
     """Run a proxy until the end of the block."""
     counters = Counters()
     front_groups, passing, switchboard = RecordedGroups(), SeenGroups(), Switchboard(counters)
-    backstage = Backstage(groups=front_groups, passing=passing, switchboard=switchboard, counters=counters)
+    front_groups.access = switchboard.access
+    by_road = {Road.EMBEDDED: front_groups}
+    backstage = Backstage(groups=by_road, passing=passing, switchboard=switchboard, counters=counters)
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
         front = Front(proxy, switchboard, front_groups, passing)

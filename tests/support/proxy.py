@@ -11,7 +11,7 @@ import trio
 from bridge.net.proxy import Backstage, Proxy, serve_proxy
 from bridge.net.settings import ProxySettings
 from bridge.net.switchboard import Switchboard
-from bridge.session.contracts import Hear, Via
+from bridge.session.contracts import Hear
 from bridge.session.counters import Counters
 from bridge.session.directory import Address
 from bridge.telemetry.passing import PassingLog
@@ -19,7 +19,7 @@ from bridge.wire.codec.registry import Request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 
 START_TIMEOUT_S = 90.0
 LOOPBACK = "127.0.0.1"
@@ -105,7 +105,7 @@ def proxy_in_thread(settings: ProxySettings) -> Iterator[ProxyInThread]:
     async def main() -> None:
         counters = Counters()
         switchboard = Switchboard(counters)
-        backstage = Backstage(groups=NoGroups(), passing=groups, switchboard=switchboard, counters=counters)
+        backstage = Backstage(groups={}, passing=groups, switchboard=switchboard, counters=counters)
         async with trio.open_nursery() as nursery:
             proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
             started.put((proxy, trio.lowlevel.current_trio_token(), nursery.cancel_scope))

@@ -5,6 +5,7 @@ It must not know sockets, frames, or how a group is decided.
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import trio
@@ -44,7 +45,7 @@ from bridge.engine.commands import (
 from bridge.engine.outcome import Converted, GroupEmptied, NotConverted
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
-from bridge.session.contracts import Via
+from bridge.session.contracts import Access, AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
@@ -52,7 +53,7 @@ from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
 
@@ -62,6 +63,14 @@ _OF_MEMBERS = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat | Offse
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 
 
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The way back to clients: answers by their reference, and connections by theirs."""
+
+    deliver: Deliver
+    access: Access
+
+
 class EmbeddedGroups:
     """Takes every request of embedded groups (`session.contracts.Groups`); `run` has to be running meanwhile.
 
@@ -69,14 +78,15 @@ class EmbeddedGroups:
     """
 
     def __init__(
-        self, owner: EmbeddedOwner, broker: Broker, clock: Clock, deliver: Deliver, settings: EmbeddedSettings
+        self, owner: EmbeddedOwner, broker: Broker, clock: Clock, clients: Clients, settings: EmbeddedSettings
     ) -> None:
         self.owner = owner
         self.bridges: Bridges | None = None
         self._broker = broker
         self.refusals = Refusals()
         self.log = GroupLog()
-        self.own = OwnRequests(deliver)
+        self.own = OwnRequests(clients.deliver)
+        self._access = clients.access
         self.supervised = Failures()
         self.task = OwnerTask(owner, clock, self.own.deliver, self.supervised, self)
         self.ledger, self.turns = self.task.ledger, self.task.turns
@@ -182,10 +192,10 @@ class EmbeddedGroups:
                 self.joins.take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()
-                self.desk.submit(ref, via, request)
+                self.desk.submit(ref, AccessOnUse(self._access, via), request)
             case _:
                 self.task.catch_up()
-                self._view(ref, via, request)
+                self._view(ref, AccessOnUse(self._access, via), request)
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`: no turn, no journal, and nobody who watches turns hears of it.
@@ -233,7 +243,7 @@ class EmbeddedGroups:
             return None
         return self.bridges.refusal(request.group_id)
 
-    def _view(self, ref: RequestRef, via: Via, request: ViewRequest) -> None:
+    def _view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest) -> None:
         queue = self.desk.queue
         turn = Turn(queue, places_deleted(request, queue), partial(self._end_view, ref, request))
         if not take_turn(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
@@ -245,7 +255,7 @@ class EmbeddedGroups:
                 self.offsets.forget(group_id)
         self._deliver(ref, reply)
 
-    def _answer_view(self, ref: RequestRef, via: Via, request: ViewRequest, turn: Turn) -> None:
+    def _answer_view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest, turn: Turn) -> None:
         try:
             self._views.submit(ref, via, request, turn.answer)
         except Exception:

@@ -13,10 +13,11 @@ from bridge.app.journal import keep_journal
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.coordinators.claims import Claims
-from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
+from bridge.session.contracts import NoAccess
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeBroker, embedded_world
 from tests.support.memory_journal import MemoryJournal
@@ -65,7 +66,13 @@ def groups_of(config: Config, broker: Cluster | None = None) -> EmbeddedGroups:
     def deliver(ref: RequestRef, reply: GroupReply) -> None:
         raise AssertionError(f"nobody asked {ref}, answered {reply}")
 
-    return EmbeddedGroups(make_owner(config, 0), broker or Cluster(), TrioClock(), deliver, EmbeddedSettings())
+    return EmbeddedGroups(
+        make_owner(config, 0),
+        broker or Cluster(),
+        TrioClock(),
+        Clients(deliver, lambda _: NoAccess()),
+        EmbeddedSettings(),
+    )
 
 
 async def test_journal_knows_who_the_bridge_is(tmp_path: Path, autojump_clock: MockClock) -> None:

@@ -10,13 +10,14 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.journal import file_settings, keep_journal, own_path
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
-from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
 from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.journal.refusals import JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_file import FileSettings, open_file
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
 from bridge.net.own_questions import OwnQuestions
+from bridge.session.contracts import NoAccess
 from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply
 
@@ -37,7 +38,9 @@ def groups_of(config: Config) -> EmbeddedGroups:
     def deliver(ref: RequestRef, reply: GroupReply) -> None:
         raise AssertionError(f"nobody asked {ref}, answered {reply}")
 
-    return EmbeddedGroups(make_owner(config, 0), OwnQuestions(), TrioClock(), deliver, EmbeddedSettings())
+    return EmbeddedGroups(
+        make_owner(config, 0), OwnQuestions(), TrioClock(), Clients(deliver, lambda _: NoAccess()), EmbeddedSettings()
+    )
 
 
 def test_memory_has_no_file(tmp_path: Path) -> None:

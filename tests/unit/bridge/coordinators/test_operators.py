@@ -2,7 +2,7 @@
 
 from trio.testing import MockClock
 
-from bridge.coordinators.operators import Conversion, NoWay, Operators, everybody
+from bridge.coordinators.operators import Conversion, Operators, everybody
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import embedded_world, join_request, native_join
@@ -100,11 +100,3 @@ async def test_order_while_nothing_is_served_is_refused(autojump_clock: MockCloc
         refused = await Operators(world.groups).convert(GROUP, GroupType.CLASSIC, is_dry_run=False)
         assert refused is not None
         assert refused.refusal.startswith("the bridge can't do it at the moment")
-
-
-def test_no_way_leads_nowhere() -> None:
-    """Whoever asks the broker by it hears that the connection is lost."""
-    heard: list[object] = []
-    way = NoWay()
-    way.ask(None, join_request("a"), heard.append)
-    assert (heard, way.highest_version(11)) == ([None], None)

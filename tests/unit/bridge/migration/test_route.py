@@ -1,10 +1,11 @@
 """Which road a group takes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.route import Road, Router, Rule
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 RULES = (Rule("orders-old*", Road.PASS), Rule("orders-*", Road.EMBEDDED), Rule("p?y", Road.UPSTREAM))
 
@@ -35,3 +36,32 @@ def test_remembered_answers_are_bounded_and_the_same(names: list[str]) -> None:
     small, fresh = Router(RULES, remembered_groups_max=4), Router(RULES)
     assert [small.road(GroupId(name)) for name in names] == [fresh.road(GroupId(name)) for name in names]
     assert small.remembered() <= 4
+
+
+def test_member_may_take_a_road_of_its_own() -> None:
+    """The others of its group, and requests that name nobody, take the group's."""
+    router, member = Router((Rule("g", Road.EMBEDDED),)), MemberId("m")
+    assert router.move_member(GroupId("g"), member, Road.UPSTREAM)
+    assert router.move_member(GroupId("g"), member, Road.UPSTREAM)
+    roads = [router.road(GroupId("g"), one) for one in (member, MemberId("n"), None)]
+    assert roads == [Road.UPSTREAM, Road.EMBEDDED, Road.EMBEDDED]
+    assert GroupId("g") in router.moved
+    router.return_member(GroupId("g"), member)
+    router.return_member(GroupId("g"), member)
+    assert router.road(GroupId("g"), member) is Road.EMBEDDED
+    assert not router.moved
+
+
+def test_only_so_many_members_take_roads_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded; the next one stays where its group is."""
+    monkeypatch.setattr("bridge.migration.route.MOVED_MEMBERS_MAX", 1)
+    router = Router(())
+    assert router.move_member(GroupId("g"), MemberId("a"), Road.UPSTREAM)
+    assert not router.move_member(GroupId("g"), MemberId("b"), Road.UPSTREAM)
+    assert router.road(GroupId("g"), MemberId("b")) is Road.PASS
+
+
+def test_router_says_which_roads_are_taken() -> None:
+    """A road that no rule names needs nobody who serves it."""
+    router = Router((Rule("g", Road.EMBEDDED),))
+    assert (router.serves(Road.EMBEDDED), router.serves(Road.UPSTREAM)) == (True, False)

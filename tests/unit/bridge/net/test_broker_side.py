@@ -20,7 +20,7 @@ from bridge.wire.codec.registry import Reply, encode_reply, encode_request
 from bridge.wire.frames import read_request_header
 from bridge.wire.versions import KNOWN
 from tests.support.front import front_of, running, settings_for
-from tests.support.proxy import NoGroups, SeenGroups
+from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -272,7 +272,7 @@ async def test_small_answers_that_come_together_leave_together(cut_at: int, nurs
     broker = Pieces(*(piece for piece in (answers[:cut_at], answers[cut_at:]) if piece))
     asking = Pieces(b"".join(request(ApiKey.FETCH, 11, number) for number in (1, 2, 3)))
     rules = Rules(limits=Limits(), router=Router(()))
-    house = House(rules=rules, groups=NoGroups(), passing=SeenGroups(), in_flight=InFlight(1 << 20))
+    house = House(rules=rules, groups={}, passing=SeenGroups(), in_flight=InFlight(1 << 20))
     session = ClientSession(rules, 1, "10.0.0.9", house.passing)
     connection = ClientConnection(house, Reached(broker), session, asking, None)
     nursery.start_soon(connection.run)

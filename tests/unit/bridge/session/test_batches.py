@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.migration.route import Road
 from bridge.session.batches import Merge, Parts, split
 from bridge.wire.codec.registry import (
     APIS,
@@ -27,7 +28,7 @@ from translators.dialects.admin import (
     DescribeGroupsReply,
     ListGroups,
 )
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -37,9 +38,16 @@ A, B, C = GroupId("ours-a"), GroupId("b"), GroupId("ours-c")
 NONE = ErrorCode.NONE
 
 
-def is_ours(group_id: GroupId) -> bool:
-    """Groups named ours-…."""
-    return group_id.startswith("ours")
+def road_of(group_id: GroupId, member_id: MemberId | None = None) -> Road:
+    """Groups named ours-… are the bridge's, those named up-… go by a third road, and so do members named so."""
+    if (member_id or group_id).startswith("up"):
+        return Road.UPSTREAM
+    return Road.EMBEDDED if group_id.startswith("ours") else Road.PASS
+
+
+def parts_of(ours: Request, theirs: Request) -> Parts:
+    """Two roads."""
+    return {Road.EMBEDDED: ours, Road.PASS: theirs}
 
 
 class Case(NamedTuple):
@@ -95,35 +103,35 @@ CASES = [
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_batch_is_cut_by_road_and_merged_in_the_order_asked(case: Case, ours_first: bool) -> None:
     """Decision 22, whichever side answers first."""
-    assert split(case.asked, is_ours) == Parts(case.ours, case.theirs)
-    merge = Merge(case.asked, case.theirs, is_ours)
+    assert split(case.asked, road_of) == parts_of(case.ours, case.theirs)
+    merge = Merge(case.asked, split(case.asked, road_of), road_of)
     if ours_first:
-        assert merge.take_ours(case.our_reply) is None
-        assert merge.take_theirs(case.their_reply) == case.whole
+        assert merge.take(Road.EMBEDDED, case.our_reply) is None
+        assert merge.take(Road.PASS, case.their_reply) == case.whole
     else:
-        assert merge.take_theirs(case.their_reply) is None
-        assert merge.take_ours(case.our_reply) == case.whole
+        assert merge.take(Road.PASS, case.their_reply) is None
+        assert merge.take(Road.EMBEDDED, case.our_reply) == case.whole
 
 
 def test_request_of_one_road_goes_whole_to_its_side() -> None:
     """Nothing is cut that needs no cutting."""
-    assert split(DeleteGroups((A, C)), is_ours) == Parts(DeleteGroups((A, C)), None)
-    assert split(DeleteGroups((B,)), is_ours) == Parts(None, DeleteGroups((B,)))
+    assert split(DeleteGroups((A, C)), road_of) == {Road.EMBEDDED: DeleteGroups((A, C))}
+    assert split(DeleteGroups((B,)), road_of) == {Road.PASS: DeleteGroups((B,))}
     beat = Heartbeat(A, 1, MemberId("m"), None)
-    assert split(beat, is_ours) == Parts(beat, None)
+    assert split(beat, road_of) == {Road.EMBEDDED: beat}
 
 
 def test_list_goes_whole_to_the_bridge() -> None:
     """Decision 22: it asks the broker itself, since an embedded group stands in place of the broker's entry."""
     asked = ListGroups(states=("Stable",))
-    assert split(asked, is_ours) == Parts(asked, None)
+    assert split(asked, road_of) == {Road.EMBEDDED: asked}
 
 
 def test_broker_that_does_not_answer_is_an_error_for_its_groups_only() -> None:
     """The client hears COORDINATOR_NOT_AVAILABLE for the groups of the broker and asks again."""
-    merge = Merge(DeleteGroups((A, B)), DeleteGroups((B,)), is_ours)
-    assert merge.take_theirs(None) is None
-    assert merge.take_ours(DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) == DeleteGroupsReply(
+    merge = Merge(DeleteGroups((A, B)), parts_of(DeleteGroups((A,)), DeleteGroups((B,))), road_of)
+    assert merge.take(Road.PASS, None) is None
+    assert merge.take(Road.EMBEDDED, DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) == DeleteGroupsReply(
         groups=(DeletedGroup(A, NONE), DeletedGroup(B, ErrorCode.COORDINATOR_NOT_AVAILABLE))
     )
 
@@ -131,12 +139,12 @@ def test_broker_that_does_not_answer_is_an_error_for_its_groups_only() -> None:
 def test_kafka_answers_a_group_that_is_deleted_twice_once() -> None:
     """And in an order of its own; 4.3.1 and 3.9.1 do so (a merge that counted names ended the whole process)."""
     asked = DeleteGroups((A, B, A, OTHER, B, OTHER))
-    ours, theirs = split(asked, is_ours)
-    assert (ours, theirs) == (DeleteGroups((A,)), DeleteGroups((B, OTHER)))
-    merge = Merge(asked, DeleteGroups((B, OTHER)), is_ours)
-    assert merge.take_ours(DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) is None
+    parts = split(asked, road_of)
+    assert parts == parts_of(DeleteGroups((A,)), DeleteGroups((B, OTHER)))
+    merge = Merge(asked, parts, road_of)
+    assert merge.take(Road.EMBEDDED, DeleteGroupsReply(groups=(DeletedGroup(A, NONE),))) is None
     gone = DeletedGroup(OTHER, ErrorCode.GROUP_ID_NOT_FOUND)
-    assert merge.take_theirs(DeleteGroupsReply(groups=(gone, DeletedGroup(B, NONE)))) == DeleteGroupsReply(
+    assert merge.take(Road.PASS, DeleteGroupsReply(groups=(gone, DeletedGroup(B, NONE)))) == DeleteGroupsReply(
         groups=(DeletedGroup(A, NONE), DeletedGroup(B, NONE), gone)
     )
 
@@ -144,10 +152,10 @@ def test_kafka_answers_a_group_that_is_deleted_twice_once() -> None:
 def test_kafka_describes_a_group_that_is_named_twice_twice() -> None:
     """By the partition of its offsets topic, not in the order asked; so does ConsumerGroupDescribe."""
     asked = DescribeGroups(group_ids=(B, A, OTHER, B))
-    merge = Merge(asked, DescribeGroups(group_ids=(B, OTHER, B)), is_ours)
-    assert merge.take_ours(DescribeGroupsReply(groups=(_described(A),))) is None
+    merge = Merge(asked, split(asked, road_of), road_of)
+    assert merge.take(Road.EMBEDDED, DescribeGroupsReply(groups=(_described(A),))) is None
     told = (_described(OTHER), _described(B, "Stable"), _described(B, "Empty"))
-    assert merge.take_theirs(DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
+    assert merge.take(Road.PASS, DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
         groups=(_described(B, "Stable"), _described(A), _described(OTHER), _described(B, "Empty"))
     )
 
@@ -155,10 +163,10 @@ def test_kafka_describes_a_group_that_is_named_twice_twice() -> None:
 def test_groups_that_a_broker_leaves_out_are_to_be_asked_again_and_what_nobody_asked_for_is_dropped() -> None:
     """Whatever a broker answers is no reason to fail."""
     asked = DescribeGroups(group_ids=(B, A, OTHER))
-    merge = Merge(asked, DescribeGroups(group_ids=(B, OTHER)), is_ours)
-    merge.take_ours(DescribeGroupsReply(groups=(_described(A),)))
+    merge = Merge(asked, split(asked, road_of), road_of)
+    merge.take(Road.EMBEDDED, DescribeGroupsReply(groups=(_described(A),)))
     told = (_described(GroupId("unasked")), _described(OTHER), _described(A, "Dead"))
-    assert merge.take_theirs(DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
+    assert merge.take(Road.PASS, DescribeGroupsReply(groups=told)) == DescribeGroupsReply(
         groups=(
             DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=B),
             _described(A),
@@ -167,8 +175,26 @@ def test_groups_that_a_broker_leaves_out_are_to_be_asked_again_and_what_nobody_a
     )
 
 
-OTHER = GroupId("other")
-NAMES = st.lists(st.sampled_from((A, B, C, OTHER)), min_size=1, max_size=8).map(tuple)
+def test_members_of_one_group_may_leave_by_several_roads() -> None:
+    """One that its road says nothing of is to be asked again; one error for a part is that of each of its members."""
+    leavers = tuple(LeavingMember(member_id=MemberId(name)) for name in ("a", "up-1", "b", "up-2"))
+    asked = LeaveGroup(group_id=B, members=leavers)
+    merge = Merge(asked, split(asked, road_of), road_of)
+    left = (_left("b", NONE), _left("a", ErrorCode.UNKNOWN_MEMBER_ID))
+    assert merge.take(Road.PASS, LeaveGroupReply(error=NONE, members=left)) is None
+    refused = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert merge.take(Road.UPSTREAM, LeaveGroupReply(error=refused)) == LeaveGroupReply(
+        error=NONE,
+        members=(_left("a", ErrorCode.UNKNOWN_MEMBER_ID), _left("up-1", refused), left[0], _left("up-2", refused)),
+    )
+
+
+def _left(member_id: str, error: ErrorCode) -> LeftMember:
+    return LeftMember(member_id=MemberId(member_id), instance_id=None, error=error)
+
+
+OTHER, UP = GroupId("other"), GroupId("up")
+NAMES = st.lists(st.sampled_from((A, B, C, OTHER, UP)), min_size=1, max_size=8).map(tuple)
 ASKED = st.one_of(
     NAMES.map(lambda names: DescribeGroups(group_ids=names)),
     NAMES.map(DeleteGroups),
@@ -178,14 +204,15 @@ ASKED = st.one_of(
 
 
 @given(asked=ASKED, data=st.data())
-def test_any_two_answers_to_any_names_make_one_that_can_be_written(asked: Request, data: st.DataObject) -> None:
+def test_any_answers_to_any_names_make_one_that_can_be_written(asked: Request, data: st.DataObject) -> None:
     """Names asked in any number, answers with any of them, any number of times, in any order."""
-    parts = split(asked, is_ours)
-    if parts.ours is None or parts.theirs is None:
+    parts = split(asked, road_of)
+    if len(parts) < 2:
         return
-    merge = Merge(asked, parts.theirs, is_ours)
-    merge.take_ours(_answer(asked, data.draw(NAMES)))
-    whole = merge.take_theirs(data.draw(st.none() | NAMES.map(lambda names: _answer(asked, names))))
+    merge, whole = Merge(asked, parts, road_of), None
+    for road in data.draw(st.permutations(list(parts))):
+        assert whole is None
+        whole = merge.take(road, data.draw(st.none() | NAMES.map(lambda names: _answer(asked, names))))
     api_key = next(key for key, api in APIS.items() if api.request_type is type(asked))
     names = group_ids(asked)
     named = list(dict.fromkeys(names)) if isinstance(asked, DeleteGroups) else list(names)

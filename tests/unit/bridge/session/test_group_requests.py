@@ -1,8 +1,7 @@
 """How far a group request is read."""
 
 from bridge.migration.route import Road, Router, Rule
-from bridge.session.batches import Merge
-from bridge.session.group_requests import Embedded, GroupRequests, Misread, Passes
+from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Passes, Taken
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
@@ -38,8 +37,12 @@ def test_pass_group_is_named_and_nothing_more() -> None:
 def test_embedded_group_is_decoded() -> None:
     """Road embedded: the message, for Heartbeat by the fast path; membership never asks the broker."""
     leave = LeaveGroup(group_id=OURS, members=(LeavingMember(member_id=MemberId("m")),))
-    assert GroupRequests(ROUTER).read(*framed(ApiKey.HEARTBEAT, 4, beat(OURS))) == Embedded(beat(OURS), may_ask=False)
-    assert GroupRequests(ROUTER).read(*framed(ApiKey.LEAVE_GROUP, 4, leave)) == Embedded(leave, may_ask=False)
+    assert GroupRequests(ROUTER).read(*framed(ApiKey.HEARTBEAT, 4, beat(OURS))) == Taken(
+        Road.EMBEDDED, beat(OURS), may_ask=False
+    )
+    assert GroupRequests(ROUTER).read(*framed(ApiKey.LEAVE_GROUP, 4, leave)) == Taken(
+        Road.EMBEDDED, leave, may_ask=False
+    )
 
 
 def test_batches_are_cut_by_road() -> None:
@@ -47,13 +50,29 @@ def test_batches_are_cut_by_road() -> None:
     reader = GroupRequests(ROUTER)
     assert reader.read(*framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS,)))) == Passes((THEIRS,))
     found = reader.read(*framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS, OURS))))
-    assert isinstance(found, Embedded)
-    assert (found.request, found.may_ask) == (DeleteGroups((OURS,)), True)
-    assert isinstance(found.merge, Merge)
-    assert found.merge.theirs_request == DeleteGroups((THEIRS,))
+    assert isinstance(found, DividedRequest)
+    assert found.merge.parts == {Road.PASS: DeleteGroups((THEIRS,)), Road.EMBEDDED: DeleteGroups((OURS,))}
     listed = reader.read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups()))
-    assert listed == Embedded(ListGroups(), may_ask=True)
+    assert listed == Taken(Road.EMBEDDED, ListGroups(), may_ask=True)
     assert GroupRequests(Router(())).read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups())) == Passes(())
+
+
+def test_member_that_was_moved_by_itself_takes_its_own_road() -> None:
+    """Its group passes; a LeaveGroup of two members goes both ways, and one that names nobody moved passes as ever."""
+    router = Router(())
+    assert router.move_member(THEIRS, MemberId("m"), Road.UPSTREAM)
+    reader = GroupRequests(router)
+    assert reader.read(*framed(ApiKey.HEARTBEAT, 4, beat(THEIRS))) == Taken(Road.UPSTREAM, beat(THEIRS), may_ask=False)
+    stays, moved = LeavingMember(member_id=MemberId("n")), LeavingMember(member_id=MemberId("m"))
+    leave = LeaveGroup(group_id=THEIRS, members=(stays, moved))
+    found = reader.read(*framed(ApiKey.LEAVE_GROUP, 4, leave))
+    assert isinstance(found, DividedRequest)
+    assert found.merge.parts == {
+        Road.PASS: LeaveGroup(group_id=THEIRS, members=(stays,)),
+        Road.UPSTREAM: LeaveGroup(group_id=THEIRS, members=(moved,)),
+    }
+    router.return_member(THEIRS, MemberId("m"))
+    assert reader.read(*framed(ApiKey.HEARTBEAT, 4, beat(THEIRS))) == Passes((THEIRS,))
 
 
 def test_malformed_request_of_an_embedded_group_is_misread_with_its_place() -> None:
@@ -71,7 +90,7 @@ def test_request_with_more_elements_than_are_read_is_told_apart() -> None:
     """It may be genuine: the operator can raise the limit."""
     leave = LeaveGroup(group_id=OURS, members=(LeavingMember(member_id=MemberId("m")),) * 3)
     header, frame = framed(ApiKey.LEAVE_GROUP, 4, leave)
-    assert GroupRequests(ROUTER, elements_max=3).read(header, frame) == Embedded(leave, may_ask=False)
+    assert GroupRequests(ROUTER, elements_max=3).read(header, frame) == Taken(Road.EMBEDDED, leave, may_ask=False)
     found = GroupRequests(ROUTER, elements_max=2).read(header, frame)
     assert isinstance(found, Misread)
     assert found.is_too_much
@@ -100,11 +119,11 @@ def test_lists_of_names_have_a_limit_of_their_own() -> None:
         (ApiKey.CONSUMER_GROUP_DESCRIBE, 0, ConsumerGroupDescribe(group_ids=ours)),
     )
     for api_key, version, message in requests:
-        assert isinstance(GroupRequests(ROUTER, names_max=300).read(*framed(api_key, version, message)), Embedded)
+        assert isinstance(GroupRequests(ROUTER, names_max=300).read(*framed(api_key, version, message)), Taken)
         refused = GroupRequests(ROUTER, names_max=299).read(*framed(api_key, version, message))
         assert isinstance(refused, Misread), api_key
         assert refused.is_too_much
     parts = tuple(PartitionCommit(partition=number, offset=1) for number in range(300))
     topics = (TopicCommit(name=TopicName("t"), partitions=parts),)
     commit = OffsetCommit(group_id=OURS, generation=1, member_id=MemberId("m"), instance_id=None, topics=topics)
-    assert isinstance(GroupRequests(ROUTER, names_max=1).read(*framed(ApiKey.OFFSET_COMMIT, 8, commit)), Embedded)
+    assert isinstance(GroupRequests(ROUTER, names_max=1).read(*framed(ApiKey.OFFSET_COMMIT, 8, commit)), Taken)

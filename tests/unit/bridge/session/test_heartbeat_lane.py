@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.route import Road, Router, Rule
-from bridge.session.client_session import ClientSession, Rules
+from bridge.session.client_session import ClientSession, Rules, Submitted
 from bridge.session.counters import Counters
 from bridge.session.heartbeat_lane import FRAME_BYTES_MAX, HeartbeatLane
 from bridge.session.limits import Limits
@@ -50,7 +50,7 @@ class Lane:
 
     def __post_init__(self) -> None:
         """Before the first heartbeat."""
-        self.lane = HeartbeatLane(self.session, self.groups, self.counters)
+        self.lane = HeartbeatLane(self.session, {Road.EMBEDDED: self.groups}, self.counters)
 
     lane: HeartbeatLane = field(init=False)
 
@@ -59,7 +59,7 @@ class Lane:
         header = read_request_header(frame)
         assert header is not None
         slot = self.session.outbox.reserve(header.api_key, header.api_version, header.correlation_id)
-        self.lane.note_request(slot.ref, Head(header, frame, 0), message)
+        self.lane.note_request(Head(header, frame, 0), Submitted(slot, Road.EMBEDDED, message))
         answer = encode_reply(header.api_key, header.api_version, header.correlation_id, reply)
         self.lane.note_answer(slot, reply, answer)
         self.session.outbox.fill(slot, answer)

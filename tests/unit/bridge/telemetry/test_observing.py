@@ -3,7 +3,6 @@
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import Outcome
 from bridge.engine.records import DeadlineCleared
-from bridge.session.contracts import Via
 from bridge.telemetry.observing import BUGS_LOGGED_MAX, DEPARTURES, EngineWatcher, Guard, ObservedGroups, overhear
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.heard import Ears
@@ -12,7 +11,7 @@ from tests.support.passing_words import beat, join, joined
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import DepartReason
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.ids import NOWHERE, ClientIdentity, RequestRef, Via
 
 REF = RequestRef(0, 3, 1)
 
@@ -30,17 +29,6 @@ class Groups:
 
     def disconnected(self, connection: int) -> None:
         self.gone.append(connection)
-
-
-class NoVia:
-    connection = 3
-    broker_id = None
-
-    def highest_version(self, api_key: int) -> int | None:
-        return None
-
-    def ask(self, *_: object) -> None:
-        raise AssertionError("nobody asks")
 
 
 def _fail() -> None:
@@ -61,7 +49,7 @@ def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
     forgotten: list[int] = []
     observed = ObservedGroups(groups, ears.follower, Guard(), lambda: 5, forgotten.append)
     request, reply = join("a"), joined("a", 1)
-    observed.submit(REF, CLIENT, NoVia(), request)
+    observed.submit(REF, CLIENT, NOWHERE, request)
     deliver = overhear(lambda ref, reply: delivered.append((ref, reply)), ears.follower, Guard(), lambda: 6)
     deliver(REF, reply)
     observed.disconnected(3)

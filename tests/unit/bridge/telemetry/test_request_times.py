@@ -1,13 +1,11 @@
 """Group requests measured from arrival to answer."""
 
-from bridge.session.contracts import Via
 from bridge.telemetry.request_times import BOUNDS_US, RequestTimes, TimedGroups, time_answers
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import FakeVia
 from tests.support.proxy import NoGroups
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef
+from translators.dialects.ids import NOWHERE, ClientIdentity, GroupId, MemberId, RequestRef, Via
 
 ONE, TWO = RequestRef(1, 1, 1), RequestRef(1, 1, 2)
 
@@ -58,10 +56,10 @@ def test_groups_and_answers_are_passed_on() -> None:
     times = RequestTimes()
     groups = TimedGroups(Groups(), times, lambda: now_us[0])
     request = Heartbeat(group_id=GroupId("g"), generation=1, member_id=MemberId("m"), instance_id=None)
-    groups.submit(ONE, ClientIdentity(client_id="c", client_host="h"), FakeVia(), request)
+    groups.submit(ONE, ClientIdentity(client_id="c", client_host="h"), NOWHERE, request)
     now_us[0] = 40
     time_answers(deliver, times, lambda: now_us[0])(ONE, HeartbeatReply(error=ErrorCode.NONE))
     assert (heard, times.tallies["Heartbeat"].total_us) == ([ONE, ONE], 40)
-    groups.submit(TWO, ClientIdentity(client_id="c", client_host="h"), FakeVia(), request)
+    groups.submit(TWO, ClientIdentity(client_id="c", client_host="h"), NOWHERE, request)
     groups.disconnected(1)
     assert times.held == 0
