@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.causes.cast import Case, cases_of, picked_cases
 from tests.support.causes.judging import describe, faults, in_words, read
 from tests.support.causes.page import STORY, current_commit
-from tests.support.causes.plots import PLOTS
-from tests.support.causes.theatre import Told, open_theatre
+from tests.support.causes.players import Case, cases_of, picked_cases
+from tests.support.causes.running import Told, open_runner
+from tests.support.causes.stories import STORIES
 
-LIMITS = {name: plot.limits for name, plot in PLOTS.items()}
+LIMITS = {name: story.limits for name, story in STORIES.items()}
 
 
 @pytest.fixture(name="told", scope="module")
@@ -18,9 +18,9 @@ def _told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Every story that is to be judged, told."""
     specs = [getattr(item, "callspec", None) for item in request.session.items]
     cases = [spec.params["case"] for spec in specs if spec is not None and isinstance(spec.params.get("case"), Case)]
-    with open_theatre(cases, tmp_path_factory.mktemp("theatre")) as theatre:
-        theatre.tell(cases)
-        yield theatre.told
+    with open_runner(cases, tmp_path_factory.mktemp("runner")) as runner:
+        runner.tell(cases)
+        yield runner.told
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -21,7 +21,7 @@ from bridge.demo.judge_ownership import owned_at
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.story_run import require_safety
 
 KINDS = ("kafka-python-range", "java-default")
@@ -46,13 +46,13 @@ def own(fleet: Fleet) -> Mapping[str, frozenset[Partition]]:
     return {seat: mine for seat, mine in owned.items() if mine}
 
 
-def remove_all(bridge: MortalBridge, group: str) -> float:
+def remove_all(bridge: RestartedBridge, group: str) -> float:
     """Every member is put out; gives the seconds until all are back."""
     give_order(bridge.admin, "remove-members", {"group": group, "all": True})
     return 2 * DELAY_MS / 1000
 
 
-def forget(bridge: MortalBridge, _group: str) -> float:
+def forget(bridge: RestartedBridge, _group: str) -> float:
     """The bridge dies and its journal with it; gives the seconds until all are back."""
     bridge.kill()
     for path in bridge.journal.parent.glob(f"{bridge.journal.name}*"):
@@ -70,13 +70,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 async def test_sticky_members_of_a_forgotten_group_get_what_they_had(
     kind: str,
-    lose: Callable[[MortalBridge, str], float],
+    lose: Callable[[RestartedBridge, str], float],
     kafka_43: KafkaUnderTest,
     wardrobe: Wardrobe,
     tmp_path: Path,
 ) -> None:
     """Nobody but they themselves knows it; a group in which somebody came and somebody went is not dealt in order."""
-    bridge = MortalBridge(kafka_43.bootstrap, "embedded-*", tmp_path, SETTINGS)
+    bridge = RestartedBridge(kafka_43.bootstrap, "embedded-*", tmp_path, SETTINGS)
     group = f"embedded-claims-{uuid.uuid4().hex[:6]}"
     target = Target(bootstrap=bridge.bootstrap, group=group, topics=(f"{group}-topic",))
     partitions = await trio.to_thread.run_sync(create_topics, kafka_43.bootstrap, target.topics, PARTITIONS)

@@ -22,7 +22,7 @@ from bridge.demo.screen import verdict_lines
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.story_run import require_safety
 
 PARTITIONS = 6
@@ -50,7 +50,7 @@ class Trial:
     """A group whose bridge dies at the moments of a seed."""
 
     fleet: Fleet
-    bridge: MortalBridge
+    bridge: RestartedBridge
     wardrobe: Wardrobe
     moments: random.Random
 
@@ -98,7 +98,7 @@ class Trial:
 @asynccontextmanager
 async def trial(kafka: KafkaUnderTest, wardrobe: Wardrobe, directory: Path, seed: str) -> AsyncIterator[Trial]:
     """A settled classic group while records flow; at the end nothing may be lost, owned twice, or disturbed."""
-    bridge = MortalBridge(kafka.bootstrap, "embedded-*", directory, SETTINGS)
+    bridge = RestartedBridge(kafka.bootstrap, "embedded-*", directory, SETTINGS)
     group = f"embedded-killed-{seed}-{random.randrange(2**24):06x}"
     target = Target(bootstrap=bridge.bootstrap, group=group, topics=(f"{group}-topic",))
     partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, target.topics, PARTITIONS)

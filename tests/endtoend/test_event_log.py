@@ -29,8 +29,8 @@ from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Outcome, Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.logged_events import read_events
-from tests.support.mortal_bridge import MortalBridge
-from tests.support.told_and_heard import events_in, heard_of, open_phases, signs, told_by, without_unseen
+from tests.support.logs_side_by_side import events_in, heard_of, open_phases, signs, told_by, without_unseen
+from tests.support.restarted_bridge import RestartedBridge
 
 PARTITIONS = 6
 PATIENCE_S = 90.0
@@ -165,7 +165,7 @@ async def test_rebalance_that_a_crash_cuts_short_is_interrupted_and_taken_up(
     """The next run says so, and who goes on; no event is lost but those of the last moment."""
     folder, group = tmp_path / "events", "embedded-crash"
     settings = {**QUICK_SETTINGS, "events.path": str(folder)}
-    bridge = MortalBridge(kafka.bootstrap, "embedded-*", tmp_path, settings)
+    bridge = RestartedBridge(kafka.bootstrap, "embedded-*", tmp_path, settings)
     topics = (f"{group}-topic",)
     partitions = await trio.to_thread.run_sync(create_topics, kafka.bootstrap, topics, PARTITIONS)
     await trio.to_thread.run_sync(bridge.start)

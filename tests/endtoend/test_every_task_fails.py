@@ -30,7 +30,7 @@ from bridge.supervision import TASKS, Task
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
 from tests.support.admin_asked import get
-from tests.support.assassin import Assassin
+from tests.support.failing_tasks import FailingTasks
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.scripted_broker import RawClient, dial
 from translators.dialects.admin import DescribeGroups
@@ -82,7 +82,7 @@ class Canary:
 class Scene:
     """The bridge with its clients."""
 
-    assassin: Assassin
+    failing: FailingTasks
     bootstrap: str
     admin: str
     topic: str
@@ -176,9 +176,9 @@ PROVOKED: dict[Task, Callable[[Scene], Awaitable[None]]] = {
 
 
 @pytest.fixture
-def assassin(monkeypatch: pytest.MonkeyPatch) -> Assassin:
+def failing(monkeypatch: pytest.MonkeyPatch) -> FailingTasks:
     """One beside every task, and in the calls that are guarded without a task."""
-    one = Assassin.beside_all(monkeypatch)
+    one = FailingTasks.beside_all(monkeypatch)
     monkeypatch.setattr(ClientSession, "encode", one.strike_call(tasks.DELIVERY, ClientSession.encode))
     monkeypatch.setattr(EmbeddedOwner, "take_turn", one.strike_call(tasks.TURN, EmbeddedOwner.take_turn))
     take_answer = Asking._take_answer
@@ -194,7 +194,7 @@ def assassin(monkeypatch: pytest.MonkeyPatch) -> Assassin:
 
 
 async def test_whatever_fails_everybody_else_goes_on(
-    kafka_43: KafkaUnderTest, topic_factory: TopicFactory, assassin: Assassin, tmp_path: Path
+    kafka_43: KafkaUnderTest, topic_factory: TopicFactory, failing: FailingTasks, tmp_path: Path
 ) -> None:
     """Each task of the table fails once where it stands: that is told and counted, and the canaries read on."""
     topic = topic_factory(kafka_43.bootstrap, 1)
@@ -219,7 +219,7 @@ async def test_whatever_fails_everybody_else_goes_on(
         await is_ready.wait()
         canaries = (Canary("classic"), Canary("consumer"))
         scene = Scene(
-            assassin,
+            failing,
             told["clients"],
             told["admin"],
             topic,
@@ -243,11 +243,11 @@ async def test_whatever_fails_everybody_else_goes_on(
 
 async def fail_once(scene: Scene, task: Task) -> None:
     """One task of this kind fails; it is counted, and everybody goes on."""
-    assassin = scene.assassin
+    failing = scene.failing
     before = (await scene.failures())[task.name]
-    assassin.strike(task)
+    failing.strike(task)
     with trio.fail_after(PATIENCE_S):
-        while task.name not in assassin.struck:
+        while task.name not in failing.struck:
             await PROVOKED.get(task, nothing)(scene)
             await trio.sleep(0.05)
     await scene.everybody_goes_on()

@@ -19,7 +19,7 @@ from bridge.demo.screen import verdict_lines
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.story_run import require_safety
 
 PARTITIONS = 6
@@ -46,12 +46,12 @@ class Stage:
     """Where it happens."""
 
     kafka: KafkaUnderTest
-    bridge: MortalBridge
+    bridge: RestartedBridge
     wardrobe: Wardrobe
     directory: Path
 
 
-async def kill_and_start(bridge: MortalBridge) -> None:
+async def kill_and_start(bridge: RestartedBridge) -> None:
     """A death without a word, and the next life."""
     await trio.to_thread.run_sync(bridge.kill)
     await trio.to_thread.run_sync(bridge.start)
@@ -91,7 +91,7 @@ async def test_killed_bridge_goes_on_and_nobody_notices(
 ) -> None:
     """Members go on with ids, generations and assignments: no rebalance, nothing lost, nothing owned twice (K7.32)."""
     kafka: KafkaUnderTest = request.getfixturevalue(f"kafka_{version}")
-    bridge = MortalBridge(kafka.bootstrap, "embedded-*", tmp_path, SETTINGS)
+    bridge = RestartedBridge(kafka.bootstrap, "embedded-*", tmp_path, SETTINGS)
     await trio.to_thread.run_sync(bridge.start)
     try:
         stage = Stage(kafka=kafka, bridge=bridge, wardrobe=wardrobe, directory=tmp_path)

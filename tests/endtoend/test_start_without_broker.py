@@ -17,7 +17,7 @@ from bridge.wire.codec.record import Fields, Record
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.scripted_broker import LOOPBACK, free_port
 from translators.dialects.classic import (
     Heartbeat,
@@ -122,13 +122,13 @@ def broker(port: int) -> Iterator[None]:
 
 
 @pytest.fixture
-def bridge(tmp_path: Path) -> Iterator[tuple[MortalBridge, int]]:
+def bridge(tmp_path: Path) -> Iterator[tuple[RestartedBridge, int]]:
     """A bridge that is not started yet, and where its broker shall be."""
     port = free_port()
     settings = {**QUICK_SETTINGS, "group.consumer.session.timeout.ms": "45000"}
-    mortal = MortalBridge(f"{LOOPBACK}:{port}", "*", tmp_path, settings)
-    yield mortal, port
-    mortal.kill()
+    restarted = RestartedBridge(f"{LOOPBACK}:{port}", "*", tmp_path, settings)
+    yield restarted, port
+    restarted.kill()
 
 
 def find_its_way(place: str) -> str:
@@ -148,12 +148,12 @@ def find_its_way(place: str) -> str:
         return f"{found.text('host')}:{found.number('port')}"
 
 
-def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) -> None:
+def test_members_go_on_from_the_journal_alone(bridge: tuple[RestartedBridge, int]) -> None:
     """Heartbeats of both protocols are answered 0 at once, at the broker's own listener too; joins get 15."""
-    mortal, port = bridge
+    restarted, port = bridge
     with broker(port):
-        mortal.start()
-        with closing(Client(mortal.bootstrap)) as client:
+        restarted.start()
+        with closing(Client(restarted.bootstrap)) as client:
             member_id = join(client, NO_MEMBER_ID).member_id
             joined = join(client, member_id)
             assert joined.error is ErrorCode.NONE
@@ -163,13 +163,13 @@ def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) 
             assert client.ask(ApiKey.SYNC_GROUP, 3, sync, SyncGroupReply).error is ErrorCode.NONE
             native = beat_natively(client, 0, (TOPIC,))
             assert native.error is ErrorCode.NONE
-        mortal.kill()
-    mortal.start()
-    host, _, first = mortal.bootstrap.rpartition(":")
+        restarted.kill()
+    restarted.start()
+    host, _, first = restarted.bootstrap.rpartition(":")
     begin = time.monotonic()
-    assert find_its_way(mortal.bootstrap) == f"{host}:{int(first) + 1}"
+    assert find_its_way(restarted.bootstrap) == f"{host}:{int(first) + 1}"
     assert time.monotonic() - begin < AT_ONCE_S
-    for place in (mortal.bootstrap, f"{host}:{int(first) + 1}"):
+    for place in (restarted.bootstrap, f"{host}:{int(first) + 1}"):
         with closing(Client(place)) as client:
             begin = time.monotonic()
             beat = Heartbeat(CLASSIC, joined.generation, member_id, None)
@@ -179,7 +179,7 @@ def test_members_go_on_from_the_journal_alone(bridge: tuple[MortalBridge, int]) 
             assert beat_natively(client, native.member_epoch, (TOPIC,)).error is ErrorCode.NONE
             assert join(client, member_id).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert time.monotonic() - begin < AT_ONCE_S
-    with broker(port), closing(Client(mortal.bootstrap)) as client:
+    with broker(port), closing(Client(restarted.bootstrap)) as client:
         deadline = time.monotonic() + 30
         while (answer := join(client, member_id)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
             assert time.monotonic() < deadline

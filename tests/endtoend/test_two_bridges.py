@@ -15,7 +15,7 @@ from bridge.wire.apis import ApiKey
 from tests.endtoend.test_one_name import talk
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -58,7 +58,7 @@ def test_later_bridge_refuses_until_the_first_is_dead(
     kafka: KafkaUnderTest = request.getfixturevalue("kafka_43" if version == "4.3" else "kafka_39")
     topic = topic_factory(kafka.bootstrap, 2)
     chosen = settings(f"test-{version}")
-    first = MortalBridge(kafka.bootstrap, GLOB, tmp_path, chosen)
+    first = RestartedBridge(kafka.bootstrap, GLOB, tmp_path, chosen)
     first.start()
     try:
         wait_for(lambda: joins(first.bootstrap, SHARED, topic) is ErrorCode.NONE)

@@ -20,7 +20,7 @@ from bridge.demo.judge_evidence import ClientLog
 from tests.kills.cluster import FIRST, OFFSETS, SECOND, Cluster
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.casts import Wardrobe
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.two_brokers import java_hash
 
 GROUP = "embedded-kills"
@@ -90,7 +90,7 @@ class Trial:
     """A settled group whose bridge and brokers die."""
 
     cluster: Cluster
-    bridge: MortalBridge
+    bridge: RestartedBridge
     fleet: Fleet
     moments: random.Random
     committed: list[Mapping[Partition, int]] = field(default_factory=list)
@@ -143,7 +143,7 @@ OFFSETS_PARTITIONS = 5
 async def play(cluster: Cluster, directory: Path, plan: Plan) -> Outcome:
     """All settle, some die, all is read, and everybody stops."""
     moments, wardrobe = random.Random(plan.seed), Wardrobe(directory)
-    bridge = MortalBridge(cluster.bootstrap, "embedded-*", directory, SETTINGS)
+    bridge = RestartedBridge(cluster.bootstrap, "embedded-*", directory, SETTINGS)
     target = Target(bootstrap=bridge.bootstrap, group=GROUP, topics=("kills",))
     partitions = await trio.to_thread.run_sync(cluster.create_topic, "kills", PARTITIONS)
     await trio.to_thread.run_sync(bridge.start)

@@ -22,8 +22,8 @@ from bridge.demo.kafka_properties import BrokerSettings
 from tests.support.accounts_page import FIGURES, figures_of
 from tests.support.bridge_process import BridgeProcessError
 from tests.support.casts import Wardrobe
+from tests.support.eventful_fleets import LIVES, QUICK_GROUPS, Life, Place, group_of, live
 from tests.support.two_accounts import lags, told_by_clients, told_by_tables
-from tests.support.whole_lives import LIVES, QUICK_GROUPS, Life, Place, group_of, live
 
 SEED = 848
 CLOCK_ERROR_US = 30_000_000

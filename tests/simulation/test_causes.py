@@ -2,7 +2,7 @@
 
 from bridge.telemetry.schema.facts import RebalanceBegan, RebalanceExplained
 from bridge.telemetry.schema.terms import Cause
-from tests.support.heard_bridge import HeardSubject
+from tests.support.logged_subject import LoggedSubject
 from tests.support.simulation.campaign import run_seed
 from tests.support.simulation.subject import Surroundings
 
@@ -11,12 +11,12 @@ ONCE_UNEXPLAINED = (93, 110, 1319, 3131, 3343, 4091)
 """Seeds with a rebalance that was labelled `unknown` when they were first run."""
 
 
-def overheard(seed: int) -> list[HeardSubject]:
+def overheard(seed: int) -> list[LoggedSubject]:
     """The bridges of a story, one after the other, each with its log."""
-    bridges: list[HeardSubject] = []
+    bridges: list[LoggedSubject] = []
 
-    def make(surroundings: Surroundings) -> HeardSubject:
-        bridges.append(HeardSubject(surroundings))
+    def make(surroundings: Surroundings) -> LoggedSubject:
+        bridges.append(LoggedSubject(surroundings))
         return bridges[-1]
 
     assert run_seed(seed, make).broken is None

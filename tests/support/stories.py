@@ -17,7 +17,7 @@ SETTLE_TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class StorySetting:
     """Where a story is told: the fleet, who plays, the programs, and how long a dead classic member is waited for."""
 
     fleet: Fleet
@@ -67,89 +67,89 @@ class Stage:
         return [await self.spec(number, static=static, upgraded=upgraded) for number in range(1, count + 1)]
 
 
-async def tell_form(stage: Stage) -> None:
+async def tell_form(setting: StorySetting) -> None:
     """Three start together."""
-    await stage.form(await stage.seats(3))
+    await setting.form(await setting.seats(3))
 
 
-async def tell_scale_up(stage: Stage) -> None:
+async def tell_scale_up(setting: StorySetting) -> None:
     """Two, then three, then four."""
-    await stage.form(await stage.seats(2))
-    await stage.add(await stage.spec(3))
-    await stage.add(await stage.spec(4))
+    await setting.form(await setting.seats(2))
+    await setting.add(await setting.spec(3))
+    await setting.add(await setting.spec(4))
 
 
-async def tell_scale_down(stage: Stage) -> None:
+async def tell_scale_down(setting: StorySetting) -> None:
     """Four, of which two stop at the same time, then one more."""
-    await stage.form(await stage.seats(4))
-    async with stage.fleet.step("leave m2 and m3"):
+    await setting.form(await setting.seats(4))
+    async with setting.fleet.step("leave m2 and m3"):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(stage.fleet.stop, "m2")
-            nursery.start_soon(stage.fleet.stop, "m3")
-        await stage.settle()
-    await stage.leave("m1")
+            nursery.start_soon(setting.fleet.stop, "m2")
+            nursery.start_soon(setting.fleet.stop, "m3")
+        await setting.settle()
+    await setting.leave("m1")
 
 
-async def tell_kill(stage: Stage) -> None:
+async def tell_kill(setting: StorySetting) -> None:
     """Three, one is killed; its session has to run out."""
-    await stage.form(await stage.seats(3))
-    async with stage.fleet.step("kill m1"):
-        await stage.fleet.kill("m1")
-        await stage.settle()
+    await setting.form(await setting.seats(3))
+    async with setting.fleet.step("kill m1"):
+        await setting.fleet.kill("m1")
+        await setting.settle()
 
 
-async def tell_leave(stage: Stage) -> None:
+async def tell_leave(setting: StorySetting) -> None:
     """Three, one leaves in good order."""
-    await stage.form(await stage.seats(3))
-    await stage.leave("m2")
+    await setting.form(await setting.seats(3))
+    await setting.leave("m2")
 
 
-async def tell_bounce(stage: Stage) -> None:
+async def tell_bounce(setting: StorySetting) -> None:
     """Three static members; two are restarted one after the other inside their sessions."""
-    specs = await stage.seats(3, static=True)
-    await stage.form(specs)
-    await stage.bounce(specs[0])
-    await stage.bounce(specs[2])
+    specs = await setting.seats(3, static=True)
+    await setting.form(specs)
+    await setting.bounce(specs[0])
+    await setting.bounce(specs[2])
 
 
-async def tell_grow(stage: Stage) -> None:
+async def tell_grow(setting: StorySetting) -> None:
     """Two members; the topic gets one more partition, so that one member has nothing to do with it."""
-    await stage.form(await stage.seats(2))
-    async with stage.fleet.step("grow"):
-        (topic,) = stage.fleet.target.topics
-        stage.fleet.partitions = await trio.to_thread.run_sync(
-            grow_topic, stage.fleet.target.bootstrap, topic, PARTITIONS + 1
+    await setting.form(await setting.seats(2))
+    async with setting.fleet.step("grow"):
+        (topic,) = setting.fleet.target.topics
+        setting.fleet.partitions = await trio.to_thread.run_sync(
+            grow_topic, setting.fleet.target.bootstrap, topic, PARTITIONS + 1
         )
-        await stage.settle()
+        await setting.settle()
 
 
-async def tell_upgrade(stage: Stage) -> None:
+async def tell_upgrade(setting: StorySetting) -> None:
     """Three classic members, each replaced by one that speaks KIP-848."""
-    await stage.form(await stage.seats(3))
-    await _replace_all(stage, await stage.seats(3, upgraded=True))
+    await setting.form(await setting.seats(3))
+    await _replace_all(setting, await setting.seats(3, upgraded=True))
 
 
-async def tell_downgrade(stage: Stage) -> None:
+async def tell_downgrade(setting: StorySetting) -> None:
     """Three members that speak KIP-848, each replaced by a classic one."""
-    await stage.form(await stage.seats(3, upgraded=True))
-    await _replace_all(stage, await stage.seats(3))
+    await setting.form(await setting.seats(3, upgraded=True))
+    await _replace_all(setting, await setting.seats(3))
 
 
-async def tell_static_roll(stage: Stage) -> None:
+async def tell_static_roll(setting: StorySetting) -> None:
     """Three static members, each bounced into KIP-848 and back: seats keep their partitions, so nobody else hears."""
-    before, after = await stage.seats(3, static=True), await stage.seats(3, static=True, upgraded=True)
-    await stage.form(before)
+    before, after = await setting.seats(3, static=True), await setting.seats(3, static=True, upgraded=True)
+    await setting.form(before)
     for spec in (*after, *before):
-        await stage.bounce(spec)
+        await setting.bounce(spec)
 
 
-async def _replace_all(stage: Stage, specs: Sequence[MemberSpec]) -> None:
+async def _replace_all(setting: StorySetting, specs: Sequence[MemberSpec]) -> None:
     for spec in specs:
-        await stage.leave(spec.seat)
-        await stage.add(spec)
+        await setting.leave(spec.seat)
+        await setting.add(spec)
 
 
-Tell = Callable[[Stage], Awaitable[None]]
+Tell = Callable[[StorySetting], Awaitable[None]]
 
 STORIES: Mapping[str, Tell] = {
     "form": tell_form,

@@ -11,7 +11,7 @@ from bridge.demo.fleet_specs import ProducerSpec, Target
 from bridge.demo.judge import Verdict, judge
 from bridge.demo.screen import verdict_lines
 from tests.support.casts import Wardrobe
-from tests.support.stories import PARTITIONS, STORIES, Stage
+from tests.support.stories import PARTITIONS, STORIES, StorySetting
 
 RATE = 300
 RECORDS_AT_LEAST = 200
@@ -36,8 +36,8 @@ async def tell(setting: Setting, story: str, cast: str, wardrobe: Wardrobe) -> V
     async with trio.open_nursery() as nursery:
         fleet = Fleet(nursery, target, partitions, setting.directory)
         await fleet.start_producer(ProducerSpec(partitions=PARTITIONS, rate=RATE))
-        stage = Stage(fleet=fleet, cast=cast, wardrobe=wardrobe, session_timeout_ms=setting.session_timeout_ms)
-        await STORIES[story](stage)
+        told = StorySetting(fleet=fleet, cast=cast, wardrobe=wardrobe, session_timeout_ms=setting.session_timeout_ms)
+        await STORIES[story](told)
         await fleet.stop_producers()
         await fleet.wait_read()
         await fleet.stop_all()

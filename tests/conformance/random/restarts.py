@@ -20,7 +20,7 @@ from tests.conformance.random.sides import BRIDGE_SETTINGS, answered_in, fresh_g
 from tests.conformance.random.topics import Topics
 from tests.support.conformance.ground import find_ground, make_topics
 from tests.support.conformance.playing import Ground
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.restarted_bridge import RestartedBridge
 
 BATCH, MEETING_S = 16, 300
 NO_DRAIN = {"commit.drain.ms": "0"}
@@ -63,7 +63,7 @@ def met(barrier: Barrier) -> None:
     barrier.wait(MEETING_S)
 
 
-def play_batch(bridge: MortalBridge, ground: Ground, topics: Topics, drawns: Sequence[Drawn]) -> list[list[Found]]:
+def play_batch(bridge: RestartedBridge, ground: Ground, topics: Topics, drawns: Sequence[Drawn]) -> list[list[Found]]:
     """Each once undisturbed, and each once with one kill for all of them."""
 
     def kill() -> None:
@@ -92,7 +92,7 @@ def restart_all(drawns: Sequence[Drawn], directory: Path) -> list[tuple[Drawn, l
     with start_broker(BrokerSettings(properties=settings), directory=directory) as broker:
         make_topics(broker.bootstrap)
         topics = Topics.at(broker.bootstrap)
-        bridge = MortalBridge(broker.bootstrap, "wire-*", directory, {**BRIDGE_SETTINGS, **settings, **NO_DRAIN})
+        bridge = RestartedBridge(broker.bootstrap, "wire-*", directory, {**BRIDGE_SETTINGS, **settings, **NO_DRAIN})
         bridge.start()
         try:
             ground = find_ground(bridge.bootstrap)

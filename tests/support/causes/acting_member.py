@@ -25,7 +25,7 @@ LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Role:
     """How a member plays: the library, seconds in its revoked callback, and what it does on SIGUSR1 ("" nothing).
 
     As a leader it takes `assign_s` to assign, or until there is a file `assign_until`.
@@ -43,22 +43,22 @@ class Part:
 class ConfluentActor(confluent.Member):
     """librdkafka's member."""
 
-    def __init__(self, options: MemberOptions, recorder: Recorder, part: Part) -> None:
+    def __init__(self, options: MemberOptions, recorder: Recorder, role: Role) -> None:
         super().__init__(options, recorder)
-        self._part = part
+        self._role = role
         self._topics = list(options.topics)
 
     def act(self) -> None:
         """What SIGUSR1 asks for."""
-        time.sleep(self._part.rest_s)
-        if self._part.subscribe:
-            self._topics.append(self._part.subscribe)
+        time.sleep(self._role.rest_s)
+        if self._role.subscribe:
+            self._topics.append(self._role.subscribe)
             self._consumer.subscribe(
                 self._topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
             )
 
     def _revoked(self, consumer: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
-        time.sleep(self._part.revoke_s)
+        time.sleep(self._role.revoke_s)
         super()._revoked(consumer, partitions)
 
 
@@ -78,19 +78,19 @@ def assign_late(wait_s: float, until: str) -> None:
 class KafkaPythonActor(kafka_python.Member):
     """kafka-python's member."""
 
-    def __init__(self, options: MemberOptions, recorder: Recorder, part: Part) -> None:
+    def __init__(self, options: MemberOptions, recorder: Recorder, role: Role) -> None:
         super().__init__(options, recorder)
-        assign_late(part.assign_s, part.assign_until)
-        self._part = part
+        assign_late(role.assign_s, role.assign_until)
+        self._role = role
         self._topics = list(options.topics)
 
     def act(self) -> None:
         """What SIGUSR1 asks for."""
-        time.sleep(self._part.rest_s)
-        if self._part.subscribe:
-            self._topics.append(self._part.subscribe)
+        time.sleep(self._role.rest_s)
+        if self._role.subscribe:
+            self._topics.append(self._role.subscribe)
             self._consumer.subscribe(topics=self._topics, listener=self)
-        if self._part.rejoins:
+        if self._role.rejoins:
             # Java's enforceRebalance (KIP-568); the library has the same, one floor below its consumer.
             self._consumer._coordinator.request_rejoin()
 
@@ -100,18 +100,18 @@ class KafkaPythonActor(kafka_python.Member):
         await super().on_partitions_revoked(partitions)
 
     def _take_time(self) -> None:
-        time.sleep(self._part.revoke_s)
+        time.sleep(self._role.revoke_s)
 
 
 Actor = ConfluentActor | KafkaPythonActor
-LIBRARIES: Mapping[str, tuple[Callable[[MemberOptions, Recorder, Part], Actor], str]] = {
+LIBRARIES: Mapping[str, tuple[Callable[[MemberOptions, Recorder, Role], Actor], str]] = {
     "confluent-kafka": (ConfluentActor, version("confluent-kafka")),
     "kafka-python": (KafkaPythonActor, kafka.__version__),
 }
 
 
-def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
-    """The part, and the arguments that are the member's."""
+def parse_role(arguments: list[str]) -> tuple[Role, list[str]]:
+    """The role, and the arguments that are the member's."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--library", choices=tuple(LIBRARIES), default="confluent-kafka")
     parser.add_argument("--revoke-s", type=float, default=0.0)
@@ -121,7 +121,7 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
     parser.add_argument("--subscribe", default="")
     parser.add_argument("--rejoins", action="store_true")
     parsed, rest = parser.parse_known_args(arguments)
-    part = Part(
+    role = Role(
         library=parsed.library,
         revoke_s=parsed.revoke_s,
         assign_s=parsed.assign_s,
@@ -130,12 +130,12 @@ def parse_part(arguments: list[str]) -> tuple[Part, list[str]]:
         subscribe=parsed.subscribe,
         rejoins=parsed.rejoins,
     )
-    return part, rest
+    return role, rest
 
 
 def main(arguments: list[str]) -> None:
     """Run one member until SIGTERM."""
-    part, rest = parse_part(arguments)
+    role, rest = parse_role(arguments)
     options = parse_member_options(rest)
     stop, nudged = StopSignal(), threading.Event()
 
@@ -144,9 +144,9 @@ def main(arguments: list[str]) -> None:
 
     signal.signal(signal.SIGUSR1, nudge)
     recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
-    make, library_version = LIBRARIES[part.library]
-    recorder.start(part.library, library_version)
-    member = make(options, recorder, part)
+    make, library_version = LIBRARIES[role.library]
+    recorder.start(role.library, library_version)
+    member = make(options, recorder, role)
     while not stop.is_set():
         member.take()
         member.commit(recorder.due_commit())

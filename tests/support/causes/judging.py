@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.schema.terms import Cause, Outcome, Phase
-from tests.support.causes.cast import Case, Name
-from tests.support.causes.plots import ANYBODY, NOBODY, PLOTS, Right
-from tests.support.causes.theatre import Told
+from tests.support.causes.players import Case, Name
+from tests.support.causes.running import Told
+from tests.support.causes.stories import ANYBODY, NOBODY, STORIES, Right
 
 STIRRED_US = 200_000
 """Who is made slow takes longer; others may do so by themselves where the machine is busy, so that says nothing."""
@@ -30,7 +30,7 @@ class Said:
 
 def read(case: Case, told: Told) -> Said:
     """What was said; of what clients do on their own account only that which is no part of the story is left out."""
-    right = PLOTS[case.story].says(case)
+    right = STORIES[case.story].says(case)
     labels = [(one.explained.cause, _seats(told, one.explained.caused_by)) for one in told.rebalances]
     merged = tuple(_merge(labels))
     causes = merged if _is_right(merged, right) else tuple(_merge(_without(labels, right, case)))
@@ -77,7 +77,7 @@ def in_words(said: Said) -> dict[str, str]:
 
 def faults(case: Case, said: Said) -> Iterator[str]:
     """Where what was said is not what is right."""
-    right = PLOTS[case.story].says(case)
+    right = STORIES[case.story].says(case)
     if not _is_right(said.causes, right):
         yield f"causes {said.causes}, not {right.causes}"
     if right.slow == ANYBODY:

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tests.support.causes.cast import cases_of
-from tests.support.causes.plots import PLOTS
+from tests.support.causes.players import cases_of
+from tests.support.causes.stories import STORIES
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "reference" / "causes.md"
@@ -54,11 +54,11 @@ def read_results(path: Path) -> Sequence[Properties]:
 
 def render_page(results: Iterable[Properties]) -> str:
     """The page's text; stories that can be told in the order in which they are written, of one told twice the last."""
-    every = cases_of({name: plot.limits for name, plot in PLOTS.items()})
+    every = cases_of({name: story.limits for name, story in STORIES.items()})
     playable = {(case.story, case.road, case.version, case.kind.value) for case in every}
     found = {tuple(one.get(name, "") for name in COLUMNS[:4]): one for one in results}
     latest = {place: one for place, one in found.items() if place in playable}
-    places = {name: place for place, name in enumerate(PLOTS)}
+    places = {name: place for place, name in enumerate(STORIES)}
     ordered = sorted(latest.items(), key=lambda item: (places.get(item[0][0], len(places)), item[0][1:]))
     counted = Counter(one["right"] for _, one in ordered)
     outcomes = ", ".join(f"{number} {word}" for word, number in sorted(counted.items(), reverse=True))
@@ -74,7 +74,7 @@ def render_page(results: Iterable[Properties]) -> str:
 
 
 def _tales() -> Sequence[str]:
-    return [f"- *{name}*: {(plot.tell.__doc__ or '').strip()}" for name, plot in PLOTS.items()]
+    return [f"- *{name}*: {(story.tell.__doc__ or '').strip()}" for name, story in STORIES.items()]
 
 
 def _row(cells: Iterable[str]) -> str:

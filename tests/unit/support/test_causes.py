@@ -7,23 +7,23 @@ import pytest
 
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.schema.terms import Cause
-from tests.support.causes.cast import NEW, ROADS, VERSIONS, Case, Name, cases_of, picked_cases
 from tests.support.causes.judging import faults, read
 from tests.support.causes.page import read_results, render_page
-from tests.support.causes.plots import PLOTS
-from tests.support.causes.theatre import Told
+from tests.support.causes.players import NEW, ROADS, VERSIONS, Case, Name, cases_of, picked_cases
+from tests.support.causes.running import Told
+from tests.support.causes.stories import STORIES
 from tests.support.event_stories import cooperative_handover
 from tests.support.tutorials import script_of
 from tests.support.two_brokers import java_hash
 
-LIMITS = {name: plot.limits for name, plot in PLOTS.items()}
+LIMITS = {name: story.limits for name, story in STORIES.items()}
 JOIN = Case(NEW, "embedded", Name.CONSUMER, "join")
 
 
 def test_every_story_is_told_once_by_default() -> None:
     """Both roads and all kinds have their turns."""
     picked = picked_cases(LIMITS)
-    assert [case.story for case in picked] == list(PLOTS)
+    assert [case.story for case in picked] == list(STORIES)
     assert {case.road for case in picked} == set(ROADS)
     assert {case.kind for case in picked} == set(Name)
 
@@ -31,7 +31,7 @@ def test_every_story_is_told_once_by_default() -> None:
 def test_matrix_tells_every_story_on_each_broker() -> None:
     """Kafka 3.9 coordinates no consumer groups itself, so that nothing that needs one passes there."""
     every = cases_of(LIMITS)
-    assert {(case.version, case.story) for case in every} == {(one, story) for one in VERSIONS for story in PLOTS}
+    assert {(case.version, case.story) for case in every} == {(one, story) for one in VERSIONS for story in STORIES}
     assert not [case for case in every if case.version != NEW and case.road == "pass" and case.is_consumer]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from bridge.telemetry.schema.terms import Cause, Phase
-from tests.support.causes import tales
-from tests.support.causes.cast import CLASSIC, Case, Limits, Name
-from tests.support.causes.stage import Stage
+from tests.support.causes import story_steps
+from tests.support.causes.players import CLASSIC, Case, Limits, Name
+from tests.support.causes.setting import Setting
 
 ANYBODY = "*"
 NOBODY = ""
@@ -33,10 +33,10 @@ Say = Callable[[Case], Right]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
+class Story:
     """A story."""
 
-    tell: Callable[[Stage], Awaitable[None]]
+    tell: Callable[[Setting], Awaitable[None]]
     says: Say
     limits: Limits = field(default_factory=Limits)
     topics: Callable[[str], tuple[str, ...]] = lambda group: (f"{group}-topic",)
@@ -139,55 +139,57 @@ def say_overlap(case: Case) -> Right:
 JOIN_C = right((Cause.JOIN, "c"))
 BY_A, BY_B = always(slow(JOIN_C, "a")), always(slow(JOIN_C, "b"))
 
-PLOTS: Mapping[str, Plot] = {
-    "first-join": Plot(tell=tales.tell_first_join, says=always(right((Cause.FIRST_JOIN, "a")))),
-    "join": Plot(tell=tales.tell_join, says=BY_A),
-    "leave": Plot(tell=tales.tell_leave, says=if_met(right((Cause.LEAVE, "c")), "a")),
-    "expiry": Plot(tell=tales.tell_expiry, says=if_met(right((Cause.SESSION_EXPIRED, "c")), "a")),
-    "rebalance-timeout": Plot(tell=tales.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
-    "subscription": Plot(
-        tell=tales.tell_subscription,
+STORIES: Mapping[str, Story] = {
+    "first-join": Story(tell=story_steps.tell_first_join, says=always(right((Cause.FIRST_JOIN, "a")))),
+    "join": Story(tell=story_steps.tell_join, says=BY_A),
+    "leave": Story(tell=story_steps.tell_leave, says=if_met(right((Cause.LEAVE, "c")), "a")),
+    "expiry": Story(tell=story_steps.tell_expiry, says=if_met(right((Cause.SESSION_EXPIRED, "c")), "a")),
+    "rebalance-timeout": Story(tell=story_steps.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
+    "subscription": Story(
+        tell=story_steps.tell_subscription,
         says=if_met(right((Cause.SUBSCRIPTION_CHANGED, "b")), "a", disturbed=1),
         limits=Limits(POLLING),
     ),
     # kafka-python 3.0 may stop for good when its topic grows in a group that its leader coordinates.
-    "new-partitions": Plot(tell=tales.tell_partitions, says=say_topics, limits=Limits(pass_kinds=POLLING)),
-    "new-topic": Plot(
-        tell=tales.tell_topic,
+    "new-partitions": Story(tell=story_steps.tell_partitions, says=say_topics, limits=Limits(pass_kinds=POLLING)),
+    "new-topic": Story(
+        tell=story_steps.tell_topic,
         says=say_topics,
         limits=Limits(POLLING),
         topics=lambda group: (f"{group}-topic", f"{group}-later"),
     ),
-    "topic-by-pattern": Plot(
-        tell=tales.tell_topic, says=say_topics, limits=Limits(POLLING), topics=lambda group: (f"^{group}-.*",)
+    "topic-by-pattern": Story(
+        tell=story_steps.tell_topic, says=say_topics, limits=Limits(POLLING), topics=lambda group: (f"^{group}-.*",)
     ),
-    "static-return": Plot(tell=tales.tell_static_return, says=always(slow(right((Cause.STATIC_RETURN, "b")), "a"))),
-    "leader-rejoin": Plot(tell=tales.tell_leader_rejoin, says=say_leader, limits=Limits((Name.PYTHON,))),
-    "deployment": Plot(tell=tales.tell_deployment, says=always(slow(right((Cause.DEPLOY_WAVE, "ab")), "s"))),
-    "convert-order": Plot(
-        tell=tales.tell_conversion_by_order, says=always(right()), limits=Limits(CLASSIC, ("embedded",))
+    "static-return": Story(
+        tell=story_steps.tell_static_return, says=always(slow(right((Cause.STATIC_RETURN, "b")), "a"))
     ),
-    "remove-order": Plot(tell=tales.tell_removal, says=say_removal),
-    "bridge-restart": Plot(tell=tales.tell_restart, says=say_restart),
-    "coordinator-move": Plot(
-        tell=tales.tell_coordinator_move, says=say_move, limits=Limits((Name.PYTHON, Name.CONSUMER))
+    "leader-rejoin": Story(tell=story_steps.tell_leader_rejoin, says=say_leader, limits=Limits((Name.PYTHON,))),
+    "deployment": Story(tell=story_steps.tell_deployment, says=always(slow(right((Cause.DEPLOY_WAVE, "ab")), "s"))),
+    "convert-order": Story(
+        tell=story_steps.tell_conversion_by_order, says=always(right()), limits=Limits(CLASSIC, ("embedded",))
     ),
-    "first-consumer": Plot(
-        tell=tales.tell_conversion_by_join,
+    "remove-order": Story(tell=story_steps.tell_removal, says=say_removal),
+    "bridge-restart": Story(tell=story_steps.tell_restart, says=say_restart),
+    "coordinator-move": Story(
+        tell=story_steps.tell_coordinator_move, says=say_move, limits=Limits((Name.PYTHON, Name.CONSUMER))
+    ),
+    "first-consumer": Story(
+        tell=story_steps.tell_conversion_by_join,
         # Kafka may count a converted member's next join as a change of what it wants.
         says=always(replace(slow(JOIN_C, "a"), maybe=frozenset({(Cause.UNKNOWN, NOBODY)}))),
         # Kafka converts no group whose members send user data of their own, as cooperative ones do.
         limits=Limits(CLASSIC, pass_kinds=(Name.RANGE,), new_on_pass=True),
     ),
-    "slow-revoke": Plot(tell=tales.tell_slow_revoke, says=BY_B),
-    "slow-processing": Plot(tell=tales.tell_slow_processing, says=always(replace(JOIN_C, slow="b"))),
-    "slow-assignment": Plot(
-        tell=tales.tell_slow_assignment,
+    "slow-revoke": Story(tell=story_steps.tell_slow_revoke, says=BY_B),
+    "slow-processing": Story(tell=story_steps.tell_slow_processing, says=always(replace(JOIN_C, slow="b"))),
+    "slow-assignment": Story(
+        tell=story_steps.tell_slow_assignment,
         says=always(slow(JOIN_C, "a", Phase.SYNCING)),
         limits=Limits((Name.PYTHON,), ("pass",)),
     ),
-    "frozen": Plot(tell=tales.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
-    "double-join": Plot(tell=tales.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
-    "overlap": Plot(tell=tales.tell_overlap, says=say_overlap),
+    "frozen": Story(tell=story_steps.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
+    "double-join": Story(tell=story_steps.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
+    "overlap": Story(tell=story_steps.tell_overlap, says=say_overlap),
 }
 """By the names that tests and the page of causes show."""

@@ -17,10 +17,10 @@ from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.trace.page import draw_page
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcessError, bridge_process
-from tests.support.causes.cast import Case
-from tests.support.causes.plots import PLOTS
-from tests.support.causes.stage import PARTITIONS, SESSION_MS, Place, Stage, place_of
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.causes.players import Case
+from tests.support.causes.setting import PARTITIONS, SESSION_MS, Place, Setting, place_of
+from tests.support.causes.stories import STORIES
+from tests.support.restarted_bridge import RestartedBridge
 from tests.support.two_brokers import two_brokers
 
 AT_A_TIME = 6
@@ -54,7 +54,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theatre:
+class StoryRunner:
     """Where stories are told: places by Kafka's version and story ("" for those that need nothing of their own)."""
 
     directory: Path
@@ -93,18 +93,18 @@ class Theatre:
 
     @staticmethod
     async def _play_at(place: Place, case: Case, directory: Path) -> Told:
-        plot = PLOTS[case.story]
+        story = STORIES[case.story]
         topics = (f"{case.group}-topic",)
         partitions = await trio.to_thread.run_sync(create_topics, place.broker, topics, PARTITIONS)
         async with trio.open_nursery() as nursery:
-            target = Target(bootstrap=place.bridge, group=case.group, topics=plot.topics(case.group))
+            target = Target(bootstrap=place.bridge, group=case.group, topics=story.topics(case.group))
             fleet = Fleet(nursery, target, partitions, directory)
             session_ms = PATIENT_MS if case.story in (RESTARTS, MOVES, FREEZES) else SESSION_MS
-            stage = Stage(case=case, fleet=fleet, place=place, session_ms=session_ms)
-            await plot.tell(stage)
+            setting = Setting(case=case, fleet=fleet, place=place, session_ms=session_ms)
+            await story.tell(setting)
             await trio.sleep(LINGER_S)
-            told, history = await stage.told(), await stage.history()
-            await stage.fleet.stop_all()
+            told, history = await setting.told(), await setting.history()
+            await setting.fleet.stop_all()
         if told:
             (directory / PAGE).write_text(draw_page(told), encoding="utf-8")
         return Told(rebalances=tuple(told), names=_seats(history))
@@ -116,8 +116,8 @@ def _seats(rebalances: Iterable[Rebalance]) -> dict[str, str]:
 
 
 @contextmanager
-def open_theatre(cases: Iterable[Case], directory: Path) -> Iterator[Theatre]:
-    """Brokers and bridges for these stories; they end with the theatre."""
+def open_runner(cases: Iterable[Case], directory: Path) -> Iterator[StoryRunner]:
+    """Brokers and bridges for these stories; they end with the runner."""
     wanted = tuple(cases)
     with ExitStack() as running:
         places: dict[tuple[str, str], Place] = {}
@@ -125,7 +125,7 @@ def open_theatre(cases: Iterable[Case], directory: Path) -> Iterator[Theatre]:
             root = directory / version
             stories = {case.story for case in wanted if case.version == version}
             places |= {(version, name): place for name, place in _places(running, version, stories, root)}
-        yield Theatre(directory=directory, places=places)
+        yield StoryRunner(directory=directory, places=places)
 
 
 def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> Iterator[tuple[str, Place]]:
@@ -159,7 +159,7 @@ def _places(running: ExitStack, version: str, stories: set[str], root: Path) -> 
 
 def _mortal(running: ExitStack, upstream: str, directory: Path) -> Place:
     quick = {**QUICK_SETTINGS, **PATIENT, "events.path": str(directory / "events")}
-    mortal = MortalBridge(upstream, EMBEDDED, directory, quick)
-    running.callback(mortal.kill)
-    mortal.start()
-    return Place(broker=upstream, bridge=mortal.bootstrap, events=directory / "events", mortal=mortal)
+    restarted = RestartedBridge(upstream, EMBEDDED, directory, quick)
+    running.callback(restarted.kill)
+    restarted.start()
+    return Place(broker=upstream, bridge=restarted.bootstrap, events=directory / "events", restarted=restarted)

@@ -13,7 +13,7 @@ from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply
 
 
-class HeardSubject(OwnerSubject):
+class LoggedSubject(OwnerSubject):
     """Requests, answers and engine turns go by the follower, as `app_events` wires it."""
 
     def __init__(self, surroundings: Surroundings) -> None:

@@ -18,8 +18,8 @@ from bridge.telemetry.rebalances.stories import Rebalance
 from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
 from tests.support.bridge_process import BridgeProcess
 from tests.support.causes.acting_member import __name__ as program
-from tests.support.causes.cast import KINDS, Case, Name
-from tests.support.mortal_bridge import MortalBridge
+from tests.support.causes.players import KINDS, Case, Name
+from tests.support.restarted_bridge import RestartedBridge
 
 PARTITIONS = 6
 SESSION_MS = 6_000
@@ -39,12 +39,12 @@ class Place:
     bridge: str
     events: Path
     admin: str = ""
-    mortal: MortalBridge | None = None
+    restarted: RestartedBridge | None = None
     move_coordinator: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Setting:
     """A fleet in a place; `began_us` is when the event began that the story is about, the last counts."""
 
     case: Case
@@ -69,10 +69,10 @@ class Stage:
         chosen = KINDS[self.case.kind]
         session_ms = self.session_ms if poll_ms is None else poll_ms * 2 // 3
         polls = () if poll_ms is None else ("--max-poll-interval-ms", str(poll_ms))
-        part = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
+        role = ("--library", chosen.library, "--revoke-s", str(revoke_s), *acts)
         return MemberSpec(
             seat=seat,
-            program=(sys.executable, "-m", program, *part),
+            program=(sys.executable, "-m", program, *role),
             protocol=chosen.protocol,
             assignor=chosen.assignor,
             instance_id=instance_id,
@@ -151,9 +151,9 @@ class Stage:
 
     async def restart_bridge(self) -> None:
         """The bridge is killed and started again."""
-        assert self.place.mortal is not None
-        await trio.to_thread.run_sync(self.place.mortal.kill)
-        await trio.to_thread.run_sync(self.place.mortal.start)
+        assert self.place.restarted is not None
+        await trio.to_thread.run_sync(self.place.restarted.kill)
+        await trio.to_thread.run_sync(self.place.restarted.start)
 
     async def move_coordinator(self) -> None:
         """Another broker coordinates the group."""

@@ -1,6 +1,6 @@
 """What is left out of the event log's account before it is held against a client's own."""
 
-from tests.support.told_and_heard import Change, signs, without_unseen
+from tests.support.logs_side_by_side import Change, signs, without_unseen
 
 A, B, C = (frozenset({f"t-{index}"}) for index in range(3))
 

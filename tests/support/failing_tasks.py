@@ -21,7 +21,7 @@ class Struck(Exception):
 
 
 @dataclass(slots=True)
-class Assassin:
+class FailingTasks:
     """Lurks beside every task; `strike` has one of a kind fail."""
 
     _lurking: dict[str, list[trio.Event]] = field(default_factory=dict)
@@ -29,13 +29,13 @@ class Assassin:
     struck: list[str] = field(default_factory=list)
 
     @classmethod
-    def beside_all(cls, monkeypatch: pytest.MonkeyPatch) -> "Assassin":
+    def beside_all(cls, monkeypatch: pytest.MonkeyPatch) -> "FailingTasks":
         """From now on every task that starts has one beside it."""
-        assassin = cls()
-        monkeypatch.setattr(supervision, "carry_out", assassin.carry_out)
+        failing = cls()
+        monkeypatch.setattr(supervision, "carry_out", failing.carry_out)
         for importer in (client_connection, proxy):
-            monkeypatch.setattr(importer, "carry_out", assassin.carry_out)
-        return assassin
+            monkeypatch.setattr(importer, "carry_out", failing.carry_out)
+        return failing
 
     def strike(self, task: Task) -> None:
         """The youngest task of this kind fails now, or the next one as soon as it begins."""

@@ -12,7 +12,7 @@ from tests.support.bridge_process import PROGRAM, QUICK_SETTINGS, READY_TIMEOUT_
 STOP_TIMEOUT_S = 20.0
 
 
-class MortalBridge:
+class RestartedBridge:
     """One place for clients, one for operators, one journal, and as many lives as are asked for."""
 
     def __init__(self, upstream: str, glob: str, directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS) -> None:
