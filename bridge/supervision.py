@@ -11,6 +11,8 @@ from functools import partial
 
 import trio
 
+from bridge.log_lines import Line, RateLimitedLog
+
 LOG = logging.getLogger("epochbridge.supervision")
 PAUSE_S = 0.25
 """How soon a job that failed is started again; twice as long each time that it fails again soon."""
@@ -74,6 +76,8 @@ class Failures:
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(TASKS, 0)
+        self.log = RateLimitedLog(LOG)
+        """Tells them, once a minute for each place that fails."""
 
     def count(self, task: Task) -> None:
         """One failed, and whoever guards it tells so."""
@@ -82,14 +86,9 @@ class Failures:
     def note(self, task: Task, problem: BaseException) -> None:
         """Count and tell a failure that ends nothing but what the task's own table row says."""
         self.count(task)
-        LOG.error(
-            "EB-TASK-001: %s failed, which %s; ends %s; please report this: %r",
-            task.name,
-            task.runs,
-            task.ends,
-            bare(problem),
-            exc_info=problem,
-        )
+        message = "EB-TASK-001: %s failed, which %s; ends %s; please report this: %r"
+        line = Line(logging.ERROR, message, (task.name, task.runs, task.ends, bare(problem)), problem=problem)
+        self.log.write(int(trio.current_time() * 1000), (task.name, *origin_of(problem)), line)
 
     def spare(self, task: Task, act: Callable[[], object]) -> None:
         """Do something at once whose failure is no business of the caller."""
@@ -147,3 +146,13 @@ def bare(problem: BaseException) -> BaseException:
     while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
         problem = problem.exceptions[0]
     return problem
+
+
+def origin_of(problem: BaseException) -> tuple[str, str, int]:
+    """What an error is, and the file and line that raised it: the same for a bug that shows again."""
+    problem = bare(problem)
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    return type(problem).__name__, *place

@@ -188,6 +188,7 @@ def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch
         bridges=lambda: others(groups),
         contested=lambda: contested(groups),
         events=watch.event_counts,
+        missed=watch.missed_counts,
         failures=lambda: groups.supervised.counts,
         build={"version": version("epochbridge"), "python": python_version()},
         settings=config.numbers(),

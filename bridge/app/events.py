@@ -70,6 +70,10 @@ class Watch:
         """What became of events, for the metrics."""
         return {}
 
+    def missed_counts(self) -> Mapping[str, int]:
+        """What the event log did not take in, by why."""
+        return {}
+
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
         return self._unheard
@@ -139,6 +143,14 @@ class EventWatch(Watch):
         """See `Watch`."""
         recorder = self._recorder
         return {"written": recorder.written, "dropped": recorder.dropped, "lost": recorder.lost}
+
+    def missed_counts(self) -> Mapping[str, int]:
+        """See `Watch`."""
+        return {
+            "unfollowed": self._follower.unfollowed,
+            "unread": self._passing.unread,
+            "bug": self._guard.bugs + self._recorder.failures,
+        }
 
     def passing(self) -> PassingLog:
         """See `Watch`."""

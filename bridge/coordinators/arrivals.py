@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bridge.log_lines import EMBEDDED, LogFields
+from bridge.wire.codec.registry import group_ids
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.messages import GroupRequest
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 MembershipRequest = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat
 """The requests by which members come, live and go."""
-
+_NOBODY = ClientIdentity(client_id="", client_host="")
 
 OrderT = TypeVar("OrderT")
 """What a coordinator is told to do that no client asked for."""
@@ -60,3 +64,24 @@ def in_turn(arrivals: Iterable[Arrival | OrderT]) -> list[Arrival | OrderT]:
 
 def _is_beat(arrival: object) -> bool:
     return isinstance(arrival, Arrival) and isinstance(arrival.request, Heartbeat)
+
+
+def request_fields(request: GroupRequest, client: ClientIdentity = _NOBODY) -> LogFields:
+    """What a line about a request says of its group and member, as far as the request names one of each."""
+    named = group_ids(request)
+    fields = LogFields(road=EMBEDDED, client_id=client.client_id, client_host=client.client_host)
+    if len(named) == 1:
+        fields["group_id"] = named[0]
+    match request:
+        case JoinGroup():
+            fields |= LogFields(member_id=request.member_id, instance_id=request.instance_id)
+        case SyncGroup() | Heartbeat() | OffsetCommit() | TxnOffsetCommit():
+            fields |= LogFields(member_id=request.member_id, generation=request.generation)
+        case ConsumerGroupHeartbeat():
+            fields |= LogFields(
+                member_id=request.member_id, instance_id=request.instance_id, member_epoch=request.member_epoch
+            )
+        case _:
+            # The others name several members, or none.
+            pass
+    return fields

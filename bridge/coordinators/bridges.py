@@ -11,6 +11,7 @@ import trio
 
 from bridge.coordinators.claims import GROUPS_MAX, Claims, Digest, Standing, digest, find_stronger, judge
 from bridge.coordinators.meeting import Meeting, Place
+from bridge.log_lines import PASSING, LogFields, of_embedded
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
@@ -325,6 +326,7 @@ class Bridges:
             "group, or set bridges.group: off",
             self._place.group_id,
             problem,
+            extra=LogFields(group_id=self._place.group_id, road=PASSING),
         )
         self._is_off_told = True
         self._off_until_s = self._now_s() + OFF_S
@@ -342,7 +344,7 @@ def _theirs(other: Claims) -> str:
 def _say_new(before: Mapping[GroupId, str], after: Mapping[GroupId, str]) -> None:
     for group_id, reason in after.items():
         if before.get(group_id) != reason:
-            LOG.warning("group %r: %s", group_id, reason)
+            LOG.warning("group %r: %s", group_id, reason, extra=of_embedded(group_id))
     gone: Collection[GroupId] = before.keys() - after.keys()
     for group_id in gone:
-        LOG.info("group %r is no other bridge's any more", group_id)
+        LOG.info("group %r is no other bridge's any more", group_id, extra=of_embedded(group_id))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 
+from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
     Commit,
@@ -118,7 +119,8 @@ class CommitDesk:
         try:
             self._send(pending, commit_id)
         except Exception:
-            LOG.exception("EB-GROUP-002: commit %r could not be sent; the groups go on, please report this", pending)
+            told = "EB-GROUP-002: commit %r could not be sent; the groups go on, please report this"
+            LOG.exception(told, pending, extra=request_fields(pending.request))
             self._take_answer(pending, commit_id, None)
 
     def _send(self, pending: Pending, commit_id: int) -> None:
@@ -136,7 +138,8 @@ class CommitDesk:
                     whole = merge_commit(simple, complete, refused, self._metadata_max)
             except Exception:
                 # Not to end it would keep its partitions from their next owner for ever.
-                LOG.exception("EB-GROUP-002: the answer to commit %r makes no sense; please report this", pending)
+                told = "EB-GROUP-002: the answer to commit %r makes no sense; please report this"
+                LOG.exception(told, pending, extra=request_fields(pending.request))
                 whole = None
             self._take_answer(pending, commit_id, whole)
 

@@ -14,6 +14,7 @@ from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
 from bridge.coordinators.leaving import Departures
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.takeover import Takeovers
+from bridge.log_lines import LogFields, of_embedded
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import Answered, Event, LeaveReceived
@@ -102,7 +103,9 @@ class Exchange(Generic[OrderT]):
         try:
             self.feed(key, Answered(Refused(ErrorCode.REQUEST_TIMED_OUT, "the turn failed")), now_ms)
         except Exception:
-            LOG.exception("EB-OWNER-002: member %r of group %r is dropped", key.member_id, key.group_id)
+            client = self.machines.client_of(key)
+            fields = of_embedded(key.group_id) | LogFields(member_id=key.member_id, client_id=client.client_id)
+            LOG.exception("EB-OWNER-002: member %r of group %r is dropped", key.member_id, key.group_id, extra=fields)
             self.machines.drop(key)
 
     def clear(self) -> None:

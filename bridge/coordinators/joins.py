@@ -10,7 +10,7 @@ from functools import partial
 
 import trio
 
-from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.gate import Gate, Questions, is_join
 from bridge.coordinators.held import Held
@@ -112,7 +112,8 @@ class Joins:
             refusal = await self._gate.ask(questions)
         except Exception as problem:
             self._supervised.count(LOOK_UP)
-            LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id)
+            fields = request_fields(arrival.request, arrival.client)
+            LOG.exception("EB-GROUP-002: the broker could not be asked for group %r", questions.group_id, extra=fields)
             refusal = replace(_CUT_OFF, reason=f"{_CUT_OFF.reason}: {problem!r}")
         finally:
             for waiting in self.held.end(arrival.ref):

@@ -12,6 +12,7 @@ import trio
 
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.place_queue import Places
+from bridge.log_lines import of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
@@ -121,7 +122,12 @@ class OffsetWatch:
         try:
             await self.look(group_id)
         except BrokerUnreachable as problem:
-            LOG.info("EB-OFFSETS-009: the offsets of group %r were not compared: %s", group_id, problem)
+            LOG.info(
+                "EB-OFFSETS-009: the offsets of group %r were not compared: %s",
+                group_id,
+                problem,
+                extra=of_embedded(group_id),
+            )
 
     async def look(self, group_id: GroupId) -> None:
         """Compare one group; what is in the middle of a commit or deletion is looked at next time."""
@@ -183,7 +189,12 @@ class OffsetWatch:
             "go on where they are and will commit over that: stop them first"
         )
         self.told[group_id] = news
-        LOG.warning("EB-OFFSETS-007: group %r is in use, and its %s", group_id, news)
+        LOG.warning(
+            "EB-OFFSETS-007: group %r is in use, and its %s",
+            group_id,
+            news,
+            extra=of_embedded(group_id),
+        )
 
     def _tell_overwritten(self, group_id: GroupId, group: _Watched) -> None:
         if not group.overwritten:
@@ -191,7 +202,7 @@ class OffsetWatch:
         overwritten, group.overwritten = group.overwritten, []
         news = f"offsets that were changed at the broker have been committed over by its members: {_list(overwritten)}"
         self.told[group_id] = news
-        LOG.warning("EB-OFFSETS-008: group %r: %s", group_id, news)
+        LOG.warning("EB-OFFSETS-008: group %r: %s", group_id, news, extra=of_embedded(group_id))
 
 
 def _note_commit(group: _Watched, partition: TopicPartition, offset: int | None) -> None:

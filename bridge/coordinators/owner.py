@@ -13,7 +13,7 @@ from bridge.coordinators.admission import (
     check_name,
     refuse_join,
 )
-from bridge.coordinators.arrivals import Arrival, in_turn
+from bridge.coordinators.arrivals import Arrival, in_turn, request_fields
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Recorded, Scribe, revive
 from bridge.coordinators.exchange import Exchange, TurnResult
@@ -22,6 +22,7 @@ from bridge.coordinators.leaving import once_each
 from bridge.coordinators.machines import NOBODY, Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
+from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
@@ -269,7 +270,11 @@ class GroupOwner(Generic[OrderT]):
         """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""
         ghost = self._exchange.ghosts.take(arrival.request.group_id, arrival.ref.connection, arrival.client, now_ms)
         if ghost is not None and is_present(self.machines.get(ghost)):
-            LOG.info("group %r: member %r came back under a new id", ghost.group_id, ghost.member_id)
+            LOG.info(
+                "group %r: member %r came back under a new id",
+                *(ghost.group_id, ghost.member_id),
+                extra=request_fields(arrival.request, arrival.client) | LogFields(member_id=ghost.member_id),
+            )
             self._exchange.feed(ghost, LeaveReceived(), now_ms)
 
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import trio
 
 from bridge.coordinators.place_queue import Place, PlaceQueue, Places, Work
+from bridge.log_lines import of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
@@ -50,9 +51,18 @@ class Recommit:
         try:
             await self.renew(group_id)
         except BrokerUnreachable as problem:
-            LOG.warning("EB-OFFSETS-001: offsets of group %r were not renewed: %s", group_id, problem)
+            LOG.warning(
+                "EB-OFFSETS-001: offsets of group %r were not renewed: %s",
+                group_id,
+                problem,
+                extra=of_embedded(group_id),
+            )
         except Exception:
-            LOG.exception("EB-OFFSETS-004: renewing offsets of group %r failed; please report this", group_id)
+            LOG.exception(
+                "EB-OFFSETS-004: renewing offsets of group %r failed; please report this",
+                group_id,
+                extra=of_embedded(group_id),
+            )
 
     async def renew(self, group_id: GroupId) -> int:
         """Commit every offset of one group again; gives how many.
@@ -77,7 +87,12 @@ class Recommit:
         codes = [item.error for topic in reply.topics for item in topic.partitions]
         if any(code is not ErrorCode.NONE for code in codes):
             refused = sorted({code.name for code in codes if code is not ErrorCode.NONE})
-            LOG.warning("EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s", group_id, refused)
+            LOG.warning(
+                "EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s",
+                group_id,
+                refused,
+                extra=of_embedded(group_id),
+            )
         return codes.count(ErrorCode.NONE)
 
     async def _reserve(self, places: Places) -> None:

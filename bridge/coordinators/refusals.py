@@ -6,7 +6,7 @@ It must not know who refuses them.
 import logging
 from dataclasses import replace
 
-from bridge.telling import REMEMBERED_MAX, Teller
+from bridge.log_lines import EMBEDDED, REMEMBERED_MAX, Line, LogFields, RateLimitedLog
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
@@ -24,21 +24,18 @@ class Refusals:
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
         self.count = 0
-        self._teller = Teller(LOG, remembered_max)
+        self._log = RateLimitedLog(LOG, remembered_max)
 
     def note(self, group_id: GroupId, client_id: str, refusal: Refusal, now_ms: int) -> None:
         """A client of a group was refused."""
         self.count += 1
-        self._teller.tell(
-            now_ms,
-            (group_id, refusal.code, refusal.reason),
+        line = Line(
             logging.WARNING,
             "EB-GROUP-001: group %r refused client %r with %s: %s",
-            quote(group_id),
-            quote(client_id),
-            refusal.code.name,
-            refusal.reason,
+            (quote(group_id), quote(client_id), refusal.code.name, refusal.reason),
+            LogFields(group_id=group_id, client_id=client_id, road=EMBEDDED),
         )
+        self._log.write(now_ms, (group_id, refusal.code, refusal.reason), line)
 
 
 def in_words(reply: GroupReply, refusal: Refusal) -> GroupReply:

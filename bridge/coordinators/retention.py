@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import trio
 
+from bridge.log_lines import of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -37,12 +38,25 @@ class Retention:
         try:
             offsets = await self._broker.fetch_offsets(group_id)
         except BrokerUnreachable as problem:
-            LOG.warning("EB-OFFSETS-005: whether group %r has offsets is not known: %s", group_id, problem)
+            LOG.warning(
+                "EB-OFFSETS-005: whether group %r has offsets is not known: %s",
+                group_id,
+                problem,
+                extra=of_embedded(group_id),
+            )
             return
         except Exception:
-            LOG.exception("EB-OFFSETS-006: looking after group %r failed; please report this", group_id)
+            LOG.exception(
+                "EB-OFFSETS-006: looking after group %r failed; please report this",
+                group_id,
+                extra=of_embedded(group_id),
+            )
             return
         has_offsets = any(one.offset >= 0 or one.error for topic in offsets.topics for one in topic.partitions)
         # Somebody may have come while the broker was asked.
         if not has_offsets and is_idle(group_id) and self._forget(group_id) is ErrorCode.NONE:
-            LOG.info("group %r is forgotten: it has neither members nor offsets", group_id)
+            LOG.info(
+                "group %r is forgotten: it has neither members nor offsets",
+                group_id,
+                extra=of_embedded(group_id),
+            )

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Generic, TypeVar
 
-from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import Ledger
 from bridge.coordinators.owner import GroupOwner
+from bridge.log_lines import Line, LogFields, RateLimitedLog
 from bridge.ports import Clock, OrderT
-from bridge.supervision import TURN
+from bridge.supervision import TURN, origin_of
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.coordinator import MembershipReply
 from translators.dialects.errors import ErrorCode
@@ -42,6 +43,7 @@ class Turns(Generic[OrderT]):
         self._clock = clock
         self._release = release
         self._reloads_again_ms: float = -inf
+        self._log = RateLimitedLog(LOG)
 
     def take(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> None:
         """Carry out one turn and release what it says; if it raises its clients are told to try again.
@@ -52,8 +54,9 @@ class Turns(Generic[OrderT]):
             with RestingCollector():
                 result = act()
                 self._ledger.note(self._owner.entries())
-        except Exception:
-            LOG.exception(_FAILED, [arrival.request for arrival in concerned])
+        except Exception as problem:  # noqa: BLE001 - told and counted
+            fields = request_fields(concerned[0].request, concerned[0].client) if concerned else LogFields()
+            self._tell(problem, [arrival.request for arrival in concerned], fields)
             answered = {ref for ref, _ in self._end_failed()}
             for arrival in concerned:
                 if arrival.ref not in answered and not self._owner.machines.is_parked(arrival.ref):
@@ -66,11 +69,16 @@ class Turns(Generic[OrderT]):
         try:
             judged = act()
             self._ledger.note(self._owner.entries())
-        except Exception:
-            LOG.exception(_FAILED, concerned)
+        except Exception as problem:  # noqa: BLE001 - told and counted
+            self._tell(problem, concerned, LogFields())
             self._end_failed()
             return failed
         return judged
+
+    def _tell(self, problem: Exception, concerned: object, fields: LogFields) -> None:
+        """One line a minute for each place that fails: a poisonous request comes again and again."""
+        line = Line(logging.ERROR, _FAILED, (concerned,), fields, problem)
+        self._log.write(self._clock.now_ms(), origin_of(problem), line)
 
     def _end_failed(self) -> tuple[tuple[RequestRef, MembershipReply], ...]:
         """Void what a turn did before it raised: the groups are reloaded from the journal (`Ledger.go_back`).

@@ -103,12 +103,15 @@ class PartitionsFreed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRemoved:
-    """A member is gone, with what its seat was called."""
+    """A member is gone, with what its seat was called, who its client said it was, and its epoch or generation."""
 
     group_id: GroupId
     member_id: MemberId
     instance_id: InstanceId | None
     cause: RemovalCause
+    client_id: str
+    member_epoch: int = -1
+    generation: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,18 @@
 It must not know what a group is or why a reply is late.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 import trio
 
+from bridge.log_lines import Line, LogFields
 from bridge.migration.route import Road
 from bridge.net.asking import Asking
 from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
-from bridge.net.clock import deadline_in, now_ns
-from bridge.net.house import LOG, House
+from bridge.net.clock import deadline_in, now_ms, now_ns
+from bridge.net.house import House
 from bridge.net.in_flight import Share
 from bridge.net.pieces import LeftOver, Waiting, left_over_of
 from bridge.net.proof import Proof
@@ -27,7 +29,7 @@ from bridge.session.contracts import OnAnswer
 from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
-from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out
+from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
@@ -172,9 +174,14 @@ class ClientConnection:
     def fail(self, task: Task, problem: Exception) -> None:
         """A bug showed on this connection, which it ends."""
         self._house.failures.count(task)
-        LOG.error(
-            "%s: connection %d failed (%s)", CloseReason.BUG.code, self.connection, task.name, exc_info=bare(problem)
+        line = Line(
+            logging.ERROR,
+            "%s: connection %d failed (%s)",
+            (CloseReason.BUG.code, self.connection, task.name),
+            connection_fields(self),
+            bare(problem),
         )
+        self._house.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
         self.close(CloseReason.BUG, f"{bare(problem)!r:.{BUG_CHARS_MAX}}")
 
     # -------- from the client
@@ -437,3 +444,9 @@ class ClientConnection:
         merged = merge.take(road, reply)
         if merged is not None:
             self._put(slot, merged)
+
+
+def connection_fields(connection: ClientConnection) -> LogFields:
+    """What a line about a connection says of its client beside its words."""
+    client = connection.session.identity
+    return LogFields(client_id=client.client_id, client_host=client.client_host, connection=connection.connection)

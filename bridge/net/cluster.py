@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import trio
 
+from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
 from bridge.net.broker_connection import BrokerClosed, connect, exchange
 from bridge.net.clock import now_ms
@@ -22,7 +23,6 @@ from bridge.ports import BrokerUnreachable
 from bridge.session.client_session import Offered
 from bridge.session.directory import Address, Directory
 from bridge.session.remembered import Remembered
-from bridge.telling import Teller
 from bridge.wire.api_versions import (
     VERSION_ASKED_FIRST,
     ApiVersionsAnswer,
@@ -66,9 +66,9 @@ class UpstreamCluster:
         settings: ProxySettings,
         directory: Directory,
         listen_for: Callable[[int], bool],
-        teller: Teller | None = None,
+        log: RateLimitedLog | None = None,
     ) -> None:
-        self._teller = teller or Teller(LOG)
+        self._log = log or RateLimitedLog(LOG)
         self.directory = directory
         self.is_reachable = False
         self.entrance = Entrance.UNKNOWN
@@ -158,7 +158,7 @@ class UpstreamCluster:
                     return await self._connect_once(broker_id)
                 except BrokerUnreachable as error:
                     told = "EB-NET-012: %s; tried again in %.2f s"
-                    self._teller.tell(now_ms(), (12, broker_id), logging.INFO, told, error, backoff_s)
+                    self._log.write(now_ms(), (12, broker_id), Line(logging.INFO, told, (error, backoff_s)))
                 await trio.sleep(backoff_s)
                 backoff_s = max(backoff_s, min(BACKOFF_MAX_S, backoff_s * 2))
         return None
@@ -235,7 +235,7 @@ class UpstreamCluster:
             except (BrokerUnreachable, MalformedFrame) as error:
                 # Brokers of before 0.10.2 close the connection at a version they don't know.
                 told = "EB-NET-018: ApiVersions v%d got no readable answer: %s"
-                self._teller.tell(now_ms(), (18, broker_id), logging.INFO, told, version, error)
+                self._log.write(now_ms(), (18, broker_id), Line(logging.INFO, told, (version, error)))
                 answer = None
             finally:
                 transport.close()

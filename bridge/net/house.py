@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bridge.log_lines import RateLimitedLog
 from bridge.migration.route import Road
 from bridge.net.doorman import Doorman
 from bridge.net.in_flight import InFlight
@@ -15,7 +16,6 @@ from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.supervision import Failures
-from bridge.telling import Teller
 
 RECEIVE_BYTES = 256 * 1024
 
@@ -32,7 +32,7 @@ class House:
     passing: Passing
     counters: Counters = field(default_factory=Counters)
     failures: Failures = field(default_factory=Failures)
-    teller: Teller = field(default_factory=lambda: Teller(LOG))
+    log: RateLimitedLog = field(default_factory=lambda: RateLimitedLog(LOG))
     pipes: Pipes = field(default_factory=Pipes)
     doorman: Doorman = field(default_factory=Doorman)
     in_flight: InFlight

@@ -11,8 +11,9 @@ from functools import partial
 
 import trio
 
+from bridge.log_lines import REPEAT_MS, Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.client_connection import ClientConnection
+from bridge.net.client_connection import ClientConnection, connection_fields
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, limit
@@ -41,7 +42,6 @@ from bridge.supervision import (
     start_guarded,
     start_job,
 )
-from bridge.telling import REPEAT_MS, Teller
 from translators.dialects.ids import GroupId, Topic
 
 PORTS_TO_TRY = 1_000
@@ -107,7 +107,7 @@ class Proxy:
         self._directory = Directory(
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
-        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.teller)
+        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.log)
         self.cluster.keep = backstage.keep
         if backstage.recalled is not None:
             self.cluster.resume(backstage.recalled, backstage.recalled_topics)
@@ -148,7 +148,7 @@ class Proxy:
                 sock = listen(address)
             except CannotListen as error:
                 told = "%s (for broker %d)"
-                self._house.teller.tell(now_ms(), ("listen", address), logging.WARNING, told, error, node_id)
+                self._house.log.write(now_ms(), ("listen", address), Line(logging.WARNING, told, (error, node_id)))
                 continue
             directory.settle(node_id, bound_port(sock))
             LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
@@ -186,13 +186,14 @@ class Proxy:
             self._refused(CloseReason.NO_DESCRIPTORS)
             return True
         told = "EB-NET-021: a connection could not be accepted: %s; " + ADVICE
-        self._house.teller.tell(now_ms(), "accept", logging.WARNING, told, error)
+        self._house.log.write(now_ms(), "accept", Line(logging.WARNING, told, (error,)))
         return False
 
     def _refused(self, reason: CloseReason) -> None:
         self._house.counters.count_close(reason)
         told = "%s: a client was refused, %d are served: %s"
-        self._house.teller.tell(now_ms(), reason, logging.WARNING, told, reason.code, self._admitted, reason.sentence)
+        line = Line(logging.WARNING, told, (reason.code, self._admitted, reason.sentence))
+        self._house.log.write(now_ms(), reason, line)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
@@ -220,7 +221,7 @@ class Proxy:
     def _ended(self, connection: ClientConnection) -> None:
         reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
         self._house.counters.count_close(reason)
-        _tell_end(self._house.teller, connection)
+        _tell_end(self._house.log, connection)
         if not self._house.is_draining:
             for groups in self._house.groups.values():
                 groups.disconnected(connection.connection)
@@ -240,7 +241,8 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
-            self._house.teller.catch_up(now)
+            self._house.log.catch_up(now)
+            self._house.failures.log.catch_up(now)
             await trio.sleep(pause_s)
 
     async def keep_refreshing(self, answered: bool) -> None:
@@ -269,7 +271,8 @@ class Proxy:
         self._house.pipes.close()
         self._house.doorman.close()
         self._spare.close()
-        self._house.teller.catch_up(now_ms() + REPEAT_MS)
+        self._house.log.catch_up(now_ms() + REPEAT_MS)
+        self._house.failures.log.catch_up(now_ms() + REPEAT_MS)
 
 
 async def serve_proxy(
@@ -300,21 +303,23 @@ async def serve_proxy(
             proxy.close()
 
 
-def _tell_end(teller: Teller, connection: ClientConnection) -> None:
+def _tell_end(log: RateLimitedLog, connection: ClientConnection) -> None:
     """One line about why a connection ended; one a minute for each reason and host."""
     reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
     client = connection.session.identity
     if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
         return
-    teller.tell(
-        now_ms(),
-        (reason, client.client_host),
+    line = Line(
         logging.DEBUG if reason in ORDINARY else logging.WARNING,
         "%s: connection %d of %s (client id %r) closed: %s%s",
-        reason.code,
-        connection.connection,
-        client.client_host,
-        client.client_id,
-        reason.sentence,
-        f"; seen: {detail}" if detail else "",
+        (
+            reason.code,
+            connection.connection,
+            client.client_host,
+            client.client_id,
+            reason.sentence,
+            f"; seen: {detail}" if detail else "",
+        ),
+        fields=connection_fields(connection),
     )
+    log.write(now_ms(), (reason, client.client_host), line)

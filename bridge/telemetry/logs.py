@@ -81,6 +81,13 @@ MEANINGS: dict[LogKey, str] = {
     LogKey.DURATION_MS: "how long it took, in milliseconds",
     LogKey.EXCEPTION: "traceback of a bug",
 }
+NAMING = frozenset({LogKey.GROUP_ID.value, LogKey.MEMBER_ID.value, LogKey.CLIENT_ID.value})
+"""A line with one of these is about a group, member or client."""
+IDENTITY = (
+    *(LogKey.GROUP_ID.value, LogKey.MEMBER_ID.value, LogKey.CLIENT_ID.value, LogKey.ROAD.value),
+    *(LogKey.GENERATION.value, LogKey.MEMBER_EPOCH.value, LogKey.GROUP_EPOCH.value),
+)
+"""What such a line says in any case."""
 MESSAGE = "event"
 _WRITTEN = frozenset({MESSAGE, *LogKey})
 
@@ -126,7 +133,7 @@ def _facts() -> list[Processor]:
 
 def _writers(log_format: LogFormat, stream: TextIO) -> list[Processor]:
     if log_format is LogFormat.JSON:
-        return [structlog.processors.JSONRenderer(ensure_ascii=False)]
+        return [fill_identity, structlog.processors.JSONRenderer(ensure_ascii=False)]
     return [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)]
 
 
@@ -149,6 +156,14 @@ def keep_glossary(_logger: object, _method: str, event: Event) -> Event:
             del event[key]
         elif key != LogKey.EXCEPTION:
             event[key] = _shown(event[key], MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX)
+    return event
+
+
+def fill_identity(_logger: object, _method: str, event: Event) -> Event:
+    """Give a line about a group, member or client all the keys by which such lines are searched, null for unknown."""
+    if not NAMING.isdisjoint(event):
+        for key in IDENTITY:
+            event.setdefault(key, None)
     return event
 
 

@@ -104,6 +104,12 @@ EVENTS = _counter(
     "Events of the event log: kept by a place, dropped before that, lost by one.",
     "fate",
 )
+MISSED = _counter(
+    "events_missed",
+    "What the event log did not take in: group requests of groups beyond the 10,000 that it follows, requests and "
+    "answers that it could not read, and observations and rebalances that a bug cost.",
+    "why",
+)
 HELD = _gauge("requests_held", "Group requests that wait for their answer in the bridge, parked ones among them.")
 REQUEST_TIME = _histogram(
     "group_request_seconds", "Time from a group request's arrival to its answer, both inside the bridge.", "api"
@@ -142,7 +148,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
         *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
-        *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS),
+        *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS, MISSED),
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),
         *(KAFKA_CONSUMER_REBALANCES, KAFKA_CLASSIC_REBALANCES),

@@ -55,7 +55,8 @@ class Readings:
     """Where the figures come from; each is called once a scrape.
 
     `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not;
-    `events` by what became of them, `failures` by the task that failed; `build` has `version` and `python`, `settings`
+    `events` by what became of them, `missed` by why the event log lacks them,
+    `failures` by the task that failed; `build` has `version` and `python`, `settings`
     every number of the configuration, `started_s` is when counting began, in seconds since 1970.
     """
 
@@ -64,6 +65,7 @@ class Readings:
     passing: PassingLog
     conversions: Callable[[], Mapping[tuple[str, str], int]] = dict
     events: Callable[[], Mapping[str, int]] = dict
+    missed: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
     offsets_changed: Callable[[], int] = int
     build: Mapping[str, str] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class BridgeCollector(Collector):
         yield names.CONVERSIONS, _every_conversion(readings.conversions())
         yield names.PASSED, _by_group(readings.passing)
         yield names.EVENTS, {(fate,): count for fate, count in readings.events().items()}
+        yield names.MISSED, {(why,): count for why, count in readings.missed().items()}
 
 
 Values = Mapping[tuple[str, ...], float]

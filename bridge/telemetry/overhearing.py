@@ -3,6 +3,7 @@
 It must not change what goes by. A heartbeat like the last one with an answer like the last one is not even decoded.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONS
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.ids import ClientIdentity, RequestRef
 
+LOG = logging.getLogger("epochbridge.telemetry")
 FOLLOWED_APIS = frozenset(
     (
         ApiKey.JOIN_GROUP,
@@ -124,7 +126,13 @@ class Overhearing(PassingLog):
         def try_to_read() -> None:
             try:
                 work()
-            except MalformedFrame:
+            except MalformedFrame as problem:
+                if not self.unread:
+                    LOG.warning(
+                        "EB-EVENTS-015: a request or answer that passed could not be read for the event log: %s; "
+                        "further ones are counted (epochbridge_events_missed_total)",
+                        problem,
+                    )
                 self.unread += 1
 
         self._guard.run(try_to_read)

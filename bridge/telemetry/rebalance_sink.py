@@ -33,7 +33,6 @@ class RebalanceSink:
 
     def __init__(self, takers: Sequence[Taker], now_us: Callable[[], int]) -> None:
         self.fate = Fate()
-        self.failures = 0
         self._takers = tuple(takers)
         self._now_us = now_us
         self._gatherer = Gatherer()
@@ -63,6 +62,6 @@ class RebalanceSink:
         try:
             work()
         except Exception:
-            self.failures += 1
-            if self.failures <= FAILURES_LOGGED_MAX:
+            self.fate.failures += 1
+            if self.fate.failures <= FAILURES_LOGGED_MAX:
                 LOG.exception("EB-OTEL-003: a rebalance could not be traced or measured; please report this")

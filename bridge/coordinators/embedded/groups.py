@@ -10,7 +10,7 @@ from functools import partial
 
 import trio
 
-from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.bridges import Bridges
 from bridge.coordinators.catalog import TopicsChange
 from bridge.coordinators.commits import CommitDesk, Ways
@@ -22,7 +22,7 @@ from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.coordinators.facts import BridgeFact
 from bridge.coordinators.fleets import Fleets
 from bridge.coordinators.gate import Gate
-from bridge.coordinators.group_log import GroupLog
+from bridge.coordinators.group_log import GroupLog, group_fields
 from bridge.coordinators.joins import STARTING, Joins
 from bridge.coordinators.ledger import Deliver
 from bridge.coordinators.meeting import Place
@@ -84,7 +84,7 @@ class EmbeddedGroups:
         self.bridges: Bridges | None = None
         self._broker = broker
         self.refusals = Refusals()
-        self.log = GroupLog()
+        self.log = GroupLog(owner.shard)
         self.own = OwnRequests(clients.deliver)
         self._access = clients.access
         self.supervised = Failures()
@@ -260,7 +260,8 @@ class EmbeddedGroups:
             self._views.submit(ref, via, request, turn.answer)
         except Exception:
             self.turns.failures += 1
-            LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request)
+            fields = request_fields(request)
+            LOG.exception("EB-GROUP-002: %r could not be answered; please report this", request, extra=fields)
             turn.answer(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _admit(self, arrival: Arrival) -> None:
@@ -342,7 +343,9 @@ class EmbeddedGroups:
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"
         self.gate.report_foreign(group_id, reason)
-        LOG.error("EB-GROUP-004: group %r is bypassed: %s", group_id, reason)
+        LOG.error(
+            "EB-GROUP-004: group %r is bypassed: %s", group_id, reason, extra=group_fields(self.owner.shard, group_id)
+        )
 
     def _change_topics(self, change: TopicsChange) -> None:
         self.task.queue(ChangeTopics(change.changed, change.removed), *self._patterns.resolve_again())

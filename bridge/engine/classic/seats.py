@@ -103,5 +103,10 @@ def forget_member(turn: Turn, group: ClassicGroup, member_id: MemberId, cause: R
 def removed(group: ClassicGroup, member: ClassicMember, cause: RemovalCause) -> MemberRemoved:
     """The notice that a seat is empty or has a new holder."""
     return MemberRemoved(
-        group_id=group.group_id, member_id=member.member_id, instance_id=member.instance_id, cause=cause
+        group_id=group.group_id,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        cause=cause,
+        client_id=member.identity.client_id,
+        generation=group.roster.generation,
     )

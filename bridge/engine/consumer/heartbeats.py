@@ -176,4 +176,6 @@ def _removed(group: Group, member: Member, cause: RemovalCause) -> MemberRemoved
         member_id=subscription.member_id,
         instance_id=subscription.instance_id,
         cause=cause,
+        client_id=subscription.identity.client_id,
+        member_epoch=member.current.epoch,
     )

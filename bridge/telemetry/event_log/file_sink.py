@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.telemetry.event_log.files import LogFile, event_files
+from bridge.telemetry.event_log.files import LogFile, create_file, event_files, make_folder
 from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
 
 LOG = logging.getLogger("epochbridge.telemetry")
@@ -48,7 +48,7 @@ class FileSink:
         self._synced_us = wall_us()
         self._is_synced = True
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self._begin()
             self._clean_up()
         except OSError as problem:
@@ -136,7 +136,7 @@ class FileSink:
 
     def _begin(self) -> None:
         path = self._folder / LogFile(self._boot, self._index + 1).name
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._file = create_file(path)
         self._path = path
         self._index += 1
         self._bytes = 0

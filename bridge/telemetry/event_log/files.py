@@ -3,6 +3,7 @@
 It must not know who writes them, nor what an event means.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ LINE_BYTES_MAX = 16_777_216
 """Longest line that is read; a member with a hundred thousand partitions takes a tenth of it."""
 
 
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class LogFile:
     """One file: the run of the bridge, and its place in it."""
@@ -28,6 +32,20 @@ class LogFile:
     def name(self) -> str:
         """The file's name."""
         return f"events-{self.boot}-{self.index:06d}.jsonl"
+
+
+def make_folder(folder: Path) -> None:
+    """Have a folder for events; one that is made here is for this user alone, whatever the umask. Raises OSError."""
+    if not folder.is_dir():
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.chmod(PRIVATE_FOLDER)
+
+
+def create_file(path: Path) -> int:
+    """A new file to append to, as a descriptor; nobody else has to read what members are called. Raises OSError."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, PRIVATE_FILE)
+    os.fchmod(file, PRIVATE_FILE)
+    return file
 
 
 def log_file(name: str) -> LogFile | None:

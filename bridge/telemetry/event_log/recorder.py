@@ -45,6 +45,7 @@ class Recorder:
     def __init__(self, boot: str, clocks: Clocks, sinks: Sequence[Sink], queue_events_max: int) -> None:
         self.boot = boot
         self.dropped = 0
+        self._failures = 0
         self.now_us = clocks.mono_us
         self._clocks = clocks
         self._sinks = tuple(sinks)
@@ -67,6 +68,11 @@ class Recorder:
     def lost(self) -> int:
         """Events that some place could not take."""
         return sum(sink.fate.lost for sink in self._sinks)
+
+    @property
+    def failures(self) -> int:
+        """What a bug cost: events that could not be made or written down, batches, and rebalances that nobody took."""
+        return self._failures + sum(sink.fate.failures for sink in self._sinks)
 
     @property
     def waiting(self) -> int:
@@ -146,13 +152,14 @@ class Recorder:
         try:
             work()
         except Exception:
+            self._failures += 1
             LOG.exception("EB-EVENTS-005: events could not be written; please report this")
 
     def _write_waiting(self) -> None:
         queue = self._queue
         while queue:
-            events = [_made(queue.popleft()) for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
-            lines = [line for line in map(_line, events) if line is not None]
+            events = [self._made(queue.popleft()) for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
+            lines = [line for line in map(self._line, events) if line is not None]
             for sink in self._sinks:
                 self._guarded(partial(sink.write, lines))
 
@@ -160,21 +167,21 @@ class Recorder:
         for sink in self._sinks:
             self._guarded(sink.tend)
 
+    def _line(self, event: Event | None) -> Line | None:
+        try:
+            return None if event is None else Line(event, encode_event(event))
+        except Exception:
+            self._failures += 1
+            LOG.exception("EB-EVENTS-005: an event could not be written down; please report this")
+            return None
 
-def _line(event: Event | None) -> Line | None:
-    try:
-        return None if event is None else Line(event, encode_event(event))
-    except Exception:
-        LOG.exception("EB-EVENTS-005: an event could not be written down; please report this")
-        return None
-
-
-def _made(event: Event | Pending) -> Event | None:
-    if isinstance(event, Event):
-        return event
-    try:
-        fact = event.make()
-    except Exception:
-        LOG.exception("EB-EVENTS-005: an event could not be made; please report this")
-        return None
-    return None if fact is None else Event(event.stamp, fact)
+    def _made(self, event: Event | Pending) -> Event | None:
+        if isinstance(event, Event):
+            return event
+        try:
+            fact = event.make()
+        except Exception:
+            self._failures += 1
+            LOG.exception("EB-EVENTS-005: an event could not be made; please report this")
+            return None
+        return None if fact is None else Event(event.stamp, fact)

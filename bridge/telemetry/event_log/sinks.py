@@ -24,10 +24,14 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Fate:
-    """What became of events: written, and lost because there was no room or no way to write them."""
+    """What became of events: written, and lost because there was no room or no way to write them.
+
+    `failures` is how often something made of them failed by a bug.
+    """
 
     written: int = 0
     lost: int = 0
+    failures: int = 0
 
 
 class Sink(Protocol):

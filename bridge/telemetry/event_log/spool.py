@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from bridge.telemetry.event_log.files import LINE_BYTES_MAX
+from bridge.telemetry.event_log.files import LINE_BYTES_MAX, create_file, make_folder
 from bridge.telemetry.event_log.sinks import SinkUnusable
 
 SEGMENT_BYTES_MAX = 4_194_304
@@ -42,7 +42,7 @@ class Spool:
         self._writing: tuple[Segment, int] | None = None
         self._reading: tuple[Segment, BufferedReader] | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             for path in sorted(entry for entry in folder.iterdir() if NAME.fullmatch(entry.name)):
                 self._segments.append(Segment(path, path.stat().st_size))
             self._begin()
@@ -127,7 +127,7 @@ class Spool:
     def _begin(self) -> tuple[Segment, int]:
         self._index += 1
         path = self._folder / f"spool-{self._boot}-{self._index:06d}.jsonl"
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        file = create_file(path)
         former, self._writing = self._writing, (Segment(path, 0), file)
         self._segments.append(self._writing[0])
         if former is not None:

@@ -3,12 +3,14 @@
 It must not know how an observation reaches it; time comes in with each, in microseconds that never go back.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
 from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
+from bridge.log_lines import LogFields
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.commits import CommitFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
@@ -37,6 +39,7 @@ from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, Member
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
+LOG = logging.getLogger("epochbridge.telemetry")
 GROUPS_MAX = 10_000
 """How many groups are followed; further ones go unheard, and are counted."""
 DEPARTING_MAX = 10_000
@@ -65,7 +68,8 @@ class Follower:
     def __init__(self, boot: str, log: Log, explain: Explain, topics: TopicBook, shard: Shard) -> None:
         self.teller = Teller(boot, log, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
-        self.unheard = 0
+        self.unfollowed = 0
+        """Requests of groups that are not followed."""
         self.broker_name: Callable[[int], str] = str
         """What a broker is called by its node id."""
         self._topics = topics
@@ -260,7 +264,14 @@ class Follower:
         known = self.groups.get(group_id)
         if known is None:
             if len(self.groups) >= GROUPS_MAX:
-                self.unheard += 1
+                if not self.unfollowed:
+                    LOG.warning(
+                        "EB-EVENTS-014: group %r is not in the event log, which follows %d groups already; further "
+                        "groups are left out, too, and counted (epochbridge_events_missed_total)",
+                        *(group_id, GROUPS_MAX),
+                        extra=LogFields(group_id=group_id, road=road.value),
+                    )
+                self.unfollowed += 1
                 return None
             is_resumed = road is Road.PASSING and group_id in self.engine.interrupted
             known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road, is_resumed=is_resumed)

@@ -27,7 +27,7 @@ def test_collector_gets_a_taker(protocol: str) -> None:
     """Both protocols; nobody listens there, and nothing is to be sent."""
     settings = Settings(metrics_rebalances=False, otel_endpoint="http://127.0.0.1:9", otel_protocol=protocol)
     (sink,) = rebalance_sinks(Config(settings=settings), Figures(), lambda: 0)
-    assert sink.failures == 0
+    assert sink.fate.failures == 0
 
 
 def test_headers_are_names_and_values() -> None:

@@ -18,6 +18,8 @@ from bridge.engine.outcome import (
     RemovalCause,
     Unready,
 )
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
 from translators.dialects.ids import GroupId, MemberId
 
 GROUP = GroupId("g")
@@ -33,7 +35,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 def test_conversions_are_told_and_counted(lines: pytest.LogCaptureFixture) -> None:
     """Both ways, with what made them."""
-    log = GroupLog()
+    log = GroupLog(Shard(settings=EngineSettings(), assignors={}))
     log.hear(GroupUpgraded(group_id=GROUP, cause=ConversionCause.MEMBER_JOINED, seats=()), 0)
     log.hear(GroupDowngraded(GROUP, ConversionCause.OPERATOR), 0)
     assert lines.messages == [
@@ -45,7 +47,7 @@ def test_conversions_are_told_and_counted(lines: pytest.LogCaptureFixture) -> No
 
 def test_reason_is_told_once_a_minute_and_counted_always(lines: pytest.LogCaptureFixture) -> None:
     """Refused clients come back every few moments."""
-    log = GroupLog()
+    log = GroupLog(Shard(settings=EngineSettings(), assignors={}))
     for now_ms in (0, 1, REPEAT_MS - 1, REPEAT_MS):
         log.hear(ConversionFailed(REFUSAL), now_ms)
     assert (
@@ -56,9 +58,11 @@ def test_reason_is_told_once_a_minute_and_counted_always(lines: pytest.LogCaptur
 
 def test_what_else_happens_to_groups_is_told(lines: pytest.LogCaptureFixture) -> None:
     """Members that go, groups that empty, assignors that fail."""
-    log = GroupLog()
+    log = GroupLog(Shard(settings=EngineSettings(), assignors={}))
     member = MemberId("m")
-    log.hear(MemberRemoved(group_id=GROUP, member_id=member, instance_id=None, cause=RemovalCause.LEFT), 0)
+    log.hear(
+        MemberRemoved(group_id=GROUP, member_id=member, instance_id=None, cause=RemovalCause.LEFT, client_id="c"), 0
+    )
     log.hear(GroupEmptied(GROUP), 0)
     log.hear(AssignorFailed(GROUP, "uniform", "nonsense"), 0)
     assert lines.messages == [

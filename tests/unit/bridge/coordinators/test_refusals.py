@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.coordinators.refusals import Refusals, in_words
-from bridge.telling import REPEAT_MS
+from bridge.log_lines import REPEAT_MS
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
@@ -30,7 +30,7 @@ def test_memory_of_what_was_told_is_bounded() -> None:
     told = Refusals(remembered_max=2)
     for number in range(5):
         told.note(GROUP, "c", Refusal(ErrorCode.INVALID_GROUP_ID, str(number)), 0)
-    assert len(told._teller) == 2
+    assert len(told._log) == 2
 
 
 @pytest.mark.parametrize(

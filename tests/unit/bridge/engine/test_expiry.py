@@ -11,9 +11,11 @@ from translators.dialects.ids import STATIC_LEAVE_EPOCH, InstanceId, MemberId
 A, B = MemberId("a"), MemberId("b")
 
 
-def removed(member_id: MemberId, cause: RemovalCause) -> MemberRemoved:
-    """The notice of a dynamic member's end."""
-    return MemberRemoved(group_id=GROUP, member_id=member_id, instance_id=None, cause=cause)
+def removed(member_id: MemberId, cause: RemovalCause, epoch: int = 2) -> MemberRemoved:
+    """The notice of a dynamic member's end, in the epoch it had reached."""
+    return MemberRemoved(
+        group_id=GROUP, member_id=member_id, instance_id=None, cause=cause, client_id="client", member_epoch=epoch
+    )
 
 
 def test_silent_member_expires_and_the_others_are_told_at_once() -> None:
@@ -27,7 +29,7 @@ def test_silent_member_expires_and_the_others_are_told_at_once() -> None:
     bench.beat("a")
     outcome = bench.pass_time(1)
     assert outcome.notices == (
-        removed(B, RemovalCause.SESSION_EXPIRED),
+        removed(B, RemovalCause.SESSION_EXPIRED, epoch=3),
         TargetChanged(GROUP, frozenset({A})),
         PartitionsFreed(GROUP, shared, frozenset({A})),
     )

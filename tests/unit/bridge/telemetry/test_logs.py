@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -20,6 +21,7 @@ from bridge.telemetry.logs import (
 )
 
 LOG = logging.getLogger("epochbridge.test")
+NOBODY_KNOWS = dict.fromkeys(("member_id", "client_id", "road", "generation", "member_epoch", "group_epoch"))
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +57,16 @@ def test_standard_library_line_is_json_with_code_lifted(lines: io.StringIO) -> N
         "event": "group 'orders' refused",
         "code": "EB-GROUP-001",
         "group_id": "orders",
+        **NOBODY_KNOWS,
         "level": "warning",
         "logger": "epochbridge.test",
     }
+
+
+def test_line_about_nobody_has_no_fields_of_theirs(lines: io.StringIO) -> None:
+    """Null would be said of a member that there is not."""
+    LOG.warning("the disk is full")
+    assert read(lines) == {"event": "the disk is full", "level": "warning", "logger": "epochbridge.test"}
 
 
 def test_structlog_line_has_the_same_form(lines: io.StringIO) -> None:
@@ -67,6 +76,7 @@ def test_structlog_line_has_the_same_form(lines: io.StringIO) -> None:
         "event": "refused",
         "code": "EB-GROUP-001",
         "group_id": "orders",
+        **NOBODY_KNOWS,
         "level": "warning",
         "logger": "epochbridge.test",
     }
@@ -135,3 +145,9 @@ def test_message_without_code_is_left_alone() -> None:
 def test_every_key_has_a_meaning() -> None:
     """The glossary is whole."""
     assert set(MEANINGS) == set(LogKey)
+
+
+def test_page_of_log_lines_names_every_key() -> None:
+    """docs/reference/logs.md."""
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "logs.md").read_text(encoding="utf-8")
+    assert [key for key, meaning in MEANINGS.items() if f"| `{key.value}` | {meaning} |" not in page] == []

@@ -4,7 +4,21 @@ import re
 
 from bridge.telemetry.metric_names import METRICS, PROCESS, SAMPLES, Kind
 
-BOUNDED = {"task", "group", "protocol", "cause", "state", "reason", "code", "api", "to", "outcome", "fate", "side"}
+BOUNDED = {
+    "task",
+    "group",
+    "protocol",
+    "cause",
+    "state",
+    "reason",
+    "code",
+    "api",
+    "to",
+    "outcome",
+    "fate",
+    "side",
+    "why",
+}
 OF_THE_BRIDGE = {"key", "version", "python"}
 
 

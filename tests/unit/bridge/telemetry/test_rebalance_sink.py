@@ -43,7 +43,7 @@ def test_failing_taker_costs_the_others_nothing() -> None:
     story.began(2).target(1).explained()
     sink.write(lines(story.events))
     assert [one.epoch for one in remembering.taken] == [2]
-    assert (sink.failures, sink.fate.written, sink.fate.lost) == (1, 0, 0)
+    assert (sink.fate.failures, sink.fate.written, sink.fate.lost) == (1, 0, 0)
     sink.close()
     assert failing.is_closed
     assert remembering.is_closed

@@ -19,7 +19,12 @@ def test_session_over_member_gone_others_rebalance() -> None:
     bench.beat(first, "A")
     outcome = bench.pass_time(1)
     expired = MemberRemoved(
-        group_id=GROUP, member_id=second, instance_id=InstanceId("B"), cause=RemovalCause.SESSION_EXPIRED
+        group_id=GROUP,
+        member_id=second,
+        instance_id=InstanceId("B"),
+        cause=RemovalCause.SESSION_EXPIRED,
+        client_id="client",
+        generation=1,
     )
     assert expired in outcome.notices
     assert (bench.phase, list(bench.group.members)) == (Phase.PREPARING_REBALANCE, [first])

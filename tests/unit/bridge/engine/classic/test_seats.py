@@ -59,7 +59,12 @@ def test_removal_is_noticed_with_its_seat() -> None:
     first, _ = bench.form("A", "B")
     bench.leave((first, "A"))
     assert bench.bench.outcome.notices[0] == MemberRemoved(
-        group_id=GROUP, member_id=first, instance_id=InstanceId("A"), cause=RemovalCause.LEFT
+        group_id=GROUP,
+        member_id=first,
+        instance_id=InstanceId("A"),
+        cause=RemovalCause.LEFT,
+        client_id="client",
+        generation=1,
     )
 
 

@@ -27,7 +27,9 @@ def test_leaver_is_gone_and_the_group_empty() -> None:
     bench = Bench()
     bench.join("a")
     bench.leave("a")
-    removed = MemberRemoved(group_id=GROUP, member_id=A, instance_id=None, cause=RemovalCause.LEFT)
+    removed = MemberRemoved(
+        group_id=GROUP, member_id=A, instance_id=None, cause=RemovalCause.LEFT, client_id="client", member_epoch=2
+    )
     assert bench.outcome.notices == (removed, GroupEmptied(GROUP))
 
 

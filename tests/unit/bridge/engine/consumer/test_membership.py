@@ -138,7 +138,14 @@ def test_static_member_back_after_minus_two_has_its_seat_without_an_epoch() -> N
     reply = bench.ask(static_join_request("b", "seat")).reply
     assert (reply.member_epoch, reply.assignment) == (2, parts(*range(6)))
     assert bench.outcome.notices == (
-        MemberRemoved(group_id=GROUP, member_id=MemberId("a"), instance_id=SEAT, cause=RemovalCause.REPLACED),
+        MemberRemoved(
+            group_id=GROUP,
+            member_id=MemberId("a"),
+            instance_id=SEAT,
+            cause=RemovalCause.REPLACED,
+            client_id="client",
+            member_epoch=STATIC_LEAVE_EPOCH,
+        ),
     )
 
 

@@ -149,3 +149,21 @@ def test_folder_never_grows_beyond_its_bound(tmp_path: Path, file_bytes_max: int
     assert total_bytes_max // 2 <= most <= total_bytes_max
     assert (sink.fate.written, sink.fate.lost) == (81, 0)
     sink.close()
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_files_are_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    """And a folder that is made for them; one that was there keeps the rights that somebody gave it."""
+    made, found = tmp_path / "made", tmp_path / "found"
+    found.mkdir(mode=0o755)
+    found.chmod(0o755)
+    before = os.umask(mask)
+    try:
+        for folder in (made, found):
+            sink, _ = _sink(folder, file_bytes_max=len(LINES[0].data))
+            sink.write(LINES)
+            sink.close()
+            assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+        assert (made.stat().st_mode & 0o777, found.stat().st_mode & 0o777) == (0o700, 0o755)
+    finally:
+        os.umask(before)

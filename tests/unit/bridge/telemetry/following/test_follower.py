@@ -23,12 +23,18 @@ def test_group_without_members_is_forgotten() -> None:
     assert ears.follower.groups == {}
 
 
-def test_groups_beyond_the_limit_go_unheard_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_beyond_the_limit_are_counted_and_the_first_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """A named limit."""
     monkeypatch.setattr(following, "GROUPS_MAX", 0)
     ears = Ears()
     ears.pass_by(join("a"), joined("a", 1))
-    assert (ears.log.events, ears.follower.unheard) == ([], 1)
+    ears.pass_by(join("b"), joined("b", 1))
+    assert (ears.log.events, ears.follower.unfollowed) == ([], 2)
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
+        "EB-EVENTS-014: group 'g' is not in the event log"
+    ]
 
 
 def test_connection_that_is_lost_takes_its_open_requests_with_it() -> None:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bridge.telling import REPEAT_MS, Teller
+from bridge.log_lines import REPEAT_MS, Line, RateLimitedLog
 
 LOG = logging.getLogger("epochbridge.test")
 
@@ -18,33 +18,33 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_line_of_one_cause_is_said_once_a_minute_with_how_often_it_came(caplog: pytest.LogCaptureFixture) -> None:
     """Another cause, or the same from another address, has a line of its own."""
-    teller = Teller(LOG)
+    log = RateLimitedLog(LOG)
     for now_ms in range(0, 10_000, 10):
-        teller.tell(now_ms, ("EB-X-1", "10.0.0.1"), logging.WARNING, "closed %d", now_ms)
-    teller.tell(9_999, ("EB-X-1", "10.0.0.2"), logging.WARNING, "closed elsewhere")
+        log.write(now_ms, ("EB-X-1", "10.0.0.1"), Line(logging.WARNING, "closed %d", (now_ms,)))
+    log.write(9_999, ("EB-X-1", "10.0.0.2"), Line(logging.WARNING, "closed elsewhere"))
     assert told(caplog) == ["closed 0", "closed elsewhere"]
-    teller.tell(REPEAT_MS, ("EB-X-1", "10.0.0.1"), logging.WARNING, "closed %d", REPEAT_MS)
+    log.write(REPEAT_MS, ("EB-X-1", "10.0.0.1"), Line(logging.WARNING, "closed %d", (REPEAT_MS,)))
     assert told(caplog) == [f"closed {REPEAT_MS} (and 999 times more since this was last said)"]
 
 
 def test_what_came_again_is_told_though_it_has_ceased(caplog: pytest.LogCaptureFixture) -> None:
     """Within a minute, once, with the last line of its cause."""
-    teller = Teller(LOG)
+    log = RateLimitedLog(LOG)
     for number in range(5):
-        teller.tell(0, "cause", logging.WARNING, "seen %d", number)
-    teller.catch_up(REPEAT_MS - 1)
+        log.write(0, "cause", Line(logging.WARNING, "seen %d", (number,)))
+    log.catch_up(REPEAT_MS - 1)
     assert told(caplog) == ["seen 0"]
-    teller.catch_up(REPEAT_MS)
+    log.catch_up(REPEAT_MS)
     assert told(caplog) == ["seen 4 (and 3 times more since this was last said)"]
-    teller.catch_up(2 * REPEAT_MS)
+    log.catch_up(2 * REPEAT_MS)
     assert told(caplog) == []
-    assert len(teller) == 0
+    assert len(log) == 0
 
 
 def test_memory_of_causes_is_bounded_and_loses_no_count(caplog: pytest.LogCaptureFixture) -> None:
     """Strangers have many addresses."""
-    teller = Teller(LOG, remembered_max=2)
+    log = RateLimitedLog(LOG, remembered_max=2)
     for cause in (1, 1, 1, 2, 3):
-        teller.tell(0, cause, logging.WARNING, "from %d", cause)
+        log.write(0, cause, Line(logging.WARNING, "from %d", (cause,)))
     assert told(caplog) == ["from 1", "from 2", "from 3", "from 1 (and 1 times more since this was last said)"]
-    assert len(teller) == 2
+    assert len(log) == 2

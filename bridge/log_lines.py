@@ -1,0 +1,102 @@
+"""Log lines: the fields by which they are searched, and how one that comes again and again is written once a minute."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+EMBEDDED, PASSING = "embedded", "pass"
+REPEAT_MS = 60_000
+"""How long the same line is not written again."""
+REMEMBERED_MAX = 10_000
+"""Causes that are remembered; a cause that makes room for another is told with its count."""
+
+
+class LogFields(TypedDict, total=False):
+    """What a line's place knows of whom it is about, for `extra` of the standard library's loggers.
+
+    The names are those of `telemetry.logs`, whose lines have all of them, null where nobody knows.
+    """
+
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    connection: int
+    road: str
+    generation: int
+    member_epoch: int
+    group_epoch: int
+
+
+def of_embedded(group_id: str) -> LogFields:
+    """What a line says that knows no more than the name of an embedded group."""
+    return LogFields(group_id=group_id, road=EMBEDDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A log line: its message with arguments, the fields beside it (`LogFields`), the error whose traceback it has."""
+
+    level: int
+    message: str
+    args: tuple[object, ...] = ()
+    fields: Mapping[str, object] = field(default_factory=dict)
+    problem: BaseException | None = None
+
+
+@dataclass(slots=True)
+class _Written:
+    at_ms: int
+    line: Line
+    repeats: int = 0
+
+
+class RateLimitedLog:
+    """Writes to one log; a cause is anything that can be compared, such as a code with an address."""
+
+    def __init__(self, log: logging.Logger, remembered_max: int = REMEMBERED_MAX) -> None:
+        self._log = log
+        self._remembered_max = remembered_max
+        self._written: OrderedDict[Hashable, _Written] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many causes are remembered."""
+        return len(self._written)
+
+    def write(self, now_ms: int, cause: Hashable, line: Line) -> None:
+        """Write this line, or count it if one of the same cause was written within the last minute."""
+        written = self._written.get(cause)
+        if written is not None and now_ms - written.at_ms < REPEAT_MS:
+            written.line = line
+            written.repeats += 1
+            return
+        self._write(line, 0 if written is None else written.repeats)
+        self._written[cause] = _Written(now_ms, line)
+        self._written.move_to_end(cause)
+        if len(self._written) > self._remembered_max:
+            _, oldest = self._written.popitem(last=False)
+            self._write_count(oldest)
+
+    def catch_up(self, now_ms: int) -> None:
+        """Write how often each line came again since it was written a minute ago; to be called now and then."""
+        while self._written:
+            cause, written = next(iter(self._written.items()))
+            if now_ms - written.at_ms < REPEAT_MS:
+                return
+            del self._written[cause]
+            if written.repeats:
+                self._write_count(written)
+                self._written[cause] = _Written(now_ms, written.line)
+
+    def _write_count(self, written: _Written) -> None:
+        if written.repeats:
+            self._write(written.line, written.repeats - 1)
+
+    def _write(self, line: Line, repeats: int) -> None:
+        message, args = line.message, line.args
+        if repeats:
+            message, args = message + " (and %d times more since this was last said)", (*args, repeats)
+        self._log.log(line.level, message, *args, extra=line.fields, exc_info=line.problem)

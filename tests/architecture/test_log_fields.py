@@ -1,0 +1,82 @@
+"""A log line about a group, member or client carries their fields, so that it can be searched without reading words."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from bridge.log_lines import LogFields
+from bridge.telemetry.logs import IDENTITY, LogKey
+from tests.architecture.source_tree import SourceFile, source_files
+
+ROOMS = ("bridge/app", "bridge/coordinators", "bridge/journal", "bridge/net", "bridge/session", "bridge/telemetry")
+LEVELS = {"debug", "info", "warning", "error", "exception", "log"}
+NAMES_ONE = re.compile(r"(?<!s of )\b(group|member|client|client id|connection) %[rsd]")
+"""What a message says of one group, member or client; `groups of client %r` would be several."""
+FIELDS_OF_A_LINE = 4
+
+
+def _literals(file: SourceFile) -> dict[str, str]:
+    """Names of a file that stand for a message."""
+    assigned = (node for node in ast.walk(file.tree) if isinstance(node, ast.Assign))
+    return {
+        target.id: node.value.value
+        for node in assigned
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _words(file: SourceFile, arguments: list[ast.expr]) -> str:
+    """The message among a call's arguments, "" for none."""
+    named = _literals(file)
+    for argument in arguments:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            return argument.value
+        if isinstance(argument, ast.Name) and argument.id in named:
+            return named[argument.id]
+    return ""
+
+
+def lines_without_fields(file: SourceFile) -> Iterator[str]:
+    """Every line that names somebody in its words only."""
+    for node in ast.walk(file.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function, keywords = node.func, {keyword.arg for keyword in node.keywords}
+        is_logged = isinstance(function, ast.Attribute) and function.attr in LEVELS and _is_log(function.value)
+        is_line = isinstance(function, ast.Name) and function.id == "Line"
+        has_fields = "extra" in keywords or "fields" in keywords or (is_line and len(node.args) >= FIELDS_OF_A_LINE)
+        if (is_logged or is_line) and not has_fields and NAMES_ONE.search(_words(file, node.args)):
+            yield f"{file.path}:{node.lineno}"
+
+
+def _is_log(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "LOG"
+
+
+def test_line_about_somebody_carries_the_fields() -> None:
+    """By group_id, member_id, client_id, road, generation and epochs, as far as they are known at that place."""
+    assert [line for file in source_files(ROOMS) for line in lines_without_fields(file)] == []
+
+
+def test_line_with_words_alone_is_found() -> None:
+    """Said at once, by name, and through a line that is limited in its rate."""
+    text = (
+        'WORDS = "group %r is odd"\n'
+        'LOG.info("group %r is empty", group_id)\n'
+        "LOG.warning(WORDS, group_id)\n"
+        'Line(3, "member %r is gone", (member_id,))\n'
+        'LOG.info("group %r", group_id, extra=fields)\n'
+        'Line(3, "member %r is gone", (member_id,), fields)\n'
+        'LOG.info("%d groups of clients", 3)\n'
+    )
+    file = SourceFile(path=source_files(ROOMS)[0].path, text=text, tree=ast.parse(text))
+    assert [line.rpartition(":")[2] for line in lines_without_fields(file)] == ["2", "3", "4"]
+
+
+def test_fields_are_keys_of_the_glossary() -> None:
+    """What the glossary does not name is not written."""
+    keys = {key.value for key in LogKey}
+    assert set(LogFields.__annotations__) <= keys
+    assert set(IDENTITY) <= set(LogFields.__annotations__)
