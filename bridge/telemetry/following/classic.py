@@ -68,22 +68,25 @@ class ClassicFollower:
         member = group.members.get(member_id)
         if member is None:
             member = MemberTrack(
-                member_id=member_id, protocol=join.protocol, instance_id=join.instance_id, inputs=join.inputs
+                member_id=member_id,
+                protocol=join.protocol,
+                instance_id=join.instance_id,
+                inputs=join.inputs,
+                joined_by_id=bool(join.member_id),
             )
-            member.joined_by_id = bool(join.member_id)
             if self._was_there(group, member):
                 teller.revive(group, member, at_us)
             else:
                 teller.join(group, member, self._replace(group, member, at_us), at_us)
         else:
-            before, member.gone_as = teller.learn(group, member, join.inputs), None
+            before = teller.learn(group, member, join.inputs)
             words = member_words(group, member)
             fact = MemberRejoined(**words, **input_words(join.inputs), is_leader=group.leader == member_id)
             teller.tell(group, fact, at_us)
             if join.inputs.differs_from(before):
                 teller.tell(group, MemberSubscribed(**words, **input_words(join.inputs)), at_us)
             teller.end_phase(group, member, at_us)
-            member.former = member.assigned
+            member.rejoin()
             teller.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
         teller.begin_phase(group, member, Phase.JOINING, at_us)
         group.settled.discard(member_id)
@@ -132,7 +135,7 @@ class ClassicFollower:
             member = self.tell_join(group, join, reply.member_id)
         if member is None:
             return
-        member.generation = reply.generation
+        member.enter_generation(reply.generation)
         group.leader, group.assignor = reply.leader, reply.protocol_name or ""
         self._teller.begin_phase(group, member, Phase.SYNCING, at_us)
         if reply.members and not group.is_led:
@@ -214,8 +217,8 @@ class ClassicFollower:
             self.refused(group, member, reply.error, Carrier.SYNC_GROUP, at_us)
             return
         if not group.is_led:
-            member.reached = request.generation
-        member.generation = request.generation
+            member.reach(request.generation)
+        member.enter_generation(request.generation)
         teller = self._teller
         teller.end_phase(group, member, at_us)
         assigned = _read_handed_out(group, member.member_id, reply.assignment)
@@ -261,8 +264,8 @@ class ClassicFollower:
         for entry in request.members:
             member = _leaver(group, entry)
             if member is not None:
-                member.parting_words = entry.reason
-                member.is_removed = not entry.member_id or client.client_id != member.inputs.client_id
+                is_removed = not entry.member_id or client.client_id != member.inputs.client_id
+                member.note_farewell(entry.reason, is_removed=is_removed)
 
     def leave_answered(self, group: GroupTrack, request: LeaveGroup, reply: LeaveGroupReply, at_us: int) -> None:
         """A LeaveGroup was answered."""
@@ -281,7 +284,7 @@ class ClassicFollower:
             self._teller.leave(group, member, departure, at_us)
             return
         self._teller.end_phase(group, member, at_us)
-        member.gone_as, member.lost_us = departure, at_us
+        member.begin_leaving(departure, at_us)
         group.settled.discard(member.member_id)
 
 

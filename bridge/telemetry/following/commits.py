@@ -28,7 +28,7 @@ class CommitFollower:
         member = group.members.get(request.member_id)
         if member is None:
             return
-        member.owes_commit = False
+        member.commit()
         errors = {one.error for topic in reply.topics for one in topic.partitions} - {ErrorCode.NONE}
         partitions = sorted((topic.name, one.partition) for topic in request.topics for one in topic.partitions)
         fact = CommitPassed(

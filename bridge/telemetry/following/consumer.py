@@ -114,12 +114,12 @@ class ConsumerFollower:
             member = self._classic.tell_join(group, join, member_id)
         if member is None:
             return
-        member.protocol = Protocol.CONSUMER
+        member.speak_consumer()
         group.natives.add(member_id)
         teller.advance(group, member, reply.member_epoch, at_us)
-        member.member_epoch = reply.member_epoch
+        member.enter_epoch(reply.member_epoch)
         if not group.is_led:
-            member.reached = reply.member_epoch
+            member.reach(reply.member_epoch)
         if reply.assignment is not None:
             self._assign(group, member, self._topics(reply.assignment), at_us)
         if member.phase is not Phase.REVOKING:

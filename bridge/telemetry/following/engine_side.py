@@ -172,8 +172,8 @@ class EngineFollower:
         group.epoch = epoch if classic is None else classic.roster.generation
         group.group_type, group.is_led = kind, kind is Protocol.CONSUMER
         for member in group.members.values():
-            member.due = None
-            member.reached = group.epoch
+            member.be_due(None)
+            member.reach(group.epoch)
         fact = facts.GroupConverted(**group_words(group), group_type=kind, conversion=conversion)
         self._teller.tell(group, fact, at_us)
 
@@ -313,7 +313,7 @@ class EngineFollower:
         said = self.departing.pop((group_id, member_id), None)
         self._teller.replace_away(group, member_id, at_us)
         if member is not None:
-            departure = member.gone_as or said or causes.get((group_id, member_id)) or Departure.LEFT
+            departure = member.departure or said or causes.get((group_id, member_id)) or Departure.LEFT
             if (group_id, member_id) in self.removing:
                 departure = Departure.REMOVED
             self._teller.leave(group, member, departure, at_us)
@@ -328,13 +328,14 @@ class EngineFollower:
             self._teller.leave(group, member, Departure.STATIC_LEFT, at_us)
             return
         self._teller.advance(group, member, current.epoch, at_us)
-        member.member_epoch = current.epoch
-        member.due = self._topics(current.assigned)
-        member.reached = current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH
+        due = self._topics(current.assigned)
+        member.enter_epoch(current.epoch)
+        member.be_due(due)
+        member.reach(current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH)
         is_unheard = member.protocol is Protocol.CLASSIC and member.generation == facts.UNKNOWN_EPOCH
         if is_unheard and current.state is MemberState.STABLE:
             # It was revived with what the engine had for it, and may never have heard of all that.
-            self._teller.release(group, member, member.assigned - member.due, at_us)
+            self._teller.release(group, member, member.assigned - due, at_us)
         self._teller.settle(group, member, at_us)
 
     # ------------------------------------------------------------------ targets and waits
@@ -375,7 +376,7 @@ class EngineFollower:
             return
         missing = group.target.get(member.member_id, frozenset()) - seat.current.assigned.keys()
         owners = {*map(group.owners.get, missing)} - {None, member.member_id}
-        member.holders = tuple(sorted(str(owner) for owner in owners))
+        member.await_holders(tuple(sorted(str(owner) for owner in owners)))
         if member.phase in (Phase.STABLE, Phase.AWAITING_RELEASE):
             self._teller.rest(track, member, at_us)
 

@@ -37,7 +37,7 @@ class SilenceFollower:
         key = (group.group_id, member_id)
         if member.connection is not None:
             self._spoken_for.get(member.connection, set()).discard(key)
-        member.connection, member.lost_us = connection, None
+        member.be_heard(connection)
         self._silent.discard(key)
         spoken_for = self._spoken_for.setdefault(connection, set())
         spoken_for.add(key)
@@ -55,8 +55,7 @@ class SilenceFollower:
         self._full_at.pop(connection, None)
         for key in self._spoken_for.pop(connection, ()):
             member = self._member(key)
-            if member is not None and member.connection == connection and member.gone_as is None:
-                member.lost_us = at_us
+            if member is not None and member.fall_silent(connection, at_us):
                 self._silent.add(key)
 
     def taken(self, group: GroupTrack, taker: MemberTrack, partitions: Partitions, at_us: int) -> None:
@@ -77,13 +76,14 @@ class SilenceFollower:
         touched: dict[GroupId, GroupTrack] = {}
         for key in tuple(self._silent):
             group, member = self._groups.get(key[0]), self._member(key)
-            if group is None or member is None or member.lost_us is None:
+            since_us = None if member is None else member.unheard_since_us
+            if group is None or member is None or since_us is None:
                 self._silent.discard(key)
-            elif group.road is Road.PASSING and at_us - member.lost_us >= _session_us(member):
+            elif group.road is Road.PASSING and at_us - since_us >= _session_us(member):
                 self._close(key, group, member, at_us)
                 touched[group.group_id] = group
         for group in [one for one in self._groups.values() if one.away and one.road is Road.PASSING]:
-            for away in [one for one in group.away.values() if at_us - (one.lost_us or 0) >= _session_us(one)]:
+            for away in [one for one in group.away.values() if at_us - (one.unheard_since_us or 0) >= _session_us(one)]:
                 self._teller.replace_away(group, away.member_id, at_us)
                 touched[group.group_id] = group
         return tuple(touched.values())

@@ -13,7 +13,6 @@ from bridge.telemetry.cause.words import Introduced
 from bridge.telemetry.following.phrases import group_words, input_words, introduced, member_words
 from bridge.telemetry.following.tracks import (
     NO_PARTITIONS,
-    NONE_UNUSED,
     GroupTrack,
     Inputs,
     MemberTrack,
@@ -136,8 +135,7 @@ class Teller:
 
     def settle(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member's phase, epoch or generation is another: the rebalance may be over with it."""
-        knows_all = member.due is None or member.due == member.assigned
-        is_settled = member.phase is Phase.STABLE and member.reached >= group.epoch and knows_all
+        is_settled = member.reached >= group.epoch and member.is_at_rest
         if is_settled:
             group.settled.add(member.member_id)
         else:
@@ -201,7 +199,7 @@ class Teller:
         self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)
         group.members.pop(member.member_id, None)
         if departure is Departure.STATIC_LEFT:
-            member.lost_us = at_us
+            member.go_away(at_us)
             _keep(group.away, member, AWAY_MAX)
         else:
             self.give_back(group, member, departure, at_us)
@@ -224,7 +222,7 @@ class Teller:
     def advance(self, group: GroupTrack, member: MemberTrack, epoch: int, at_us: int) -> None:
         """A member has left an epoch for another; that alone explains nothing, so it is written and not kept."""
         if epoch > member.member_epoch > 0:
-            member.member_epoch = epoch
+            member.enter_epoch(epoch)
             self._log.say(MemberAdvanced(**member_words(group, member)), at_us)
 
     def inform(self, group: GroupTrack, member: MemberTrack, news: News, carrier: Carrier, at_us: int) -> None:
@@ -239,23 +237,24 @@ class Teller:
         """A member enters a phase and leaves the one it was in; one that it is in already goes on."""
         if member.phase is not phase:
             self.end_phase(group, member, at_us)
-            member.phase, member.phase_rebalance = phase, group.rebalance_id
+            member.enter(phase, group.rebalance_id)
             self.tell(group, PhaseBegan(**member_words(group, member), phase=phase, waits_on=waits_on), at_us)
-        member.waits_on = waits_on
+        member.wait_on(waits_on)
 
     def end_phase(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member leaves the phase it is in, if any."""
-        if member.phase is not None:
-            words = member_words(group, member, member.phase_rebalance)
-            self.tell(group, PhaseEnded(**words, phase=member.phase, waits_on=member.waits_on), at_us)
-            member.phase, member.waits_on = None, ()
+        activity = member.activity
+        if activity is not None:
+            words = member_words(group, member, activity.rebalance_id)
+            self.tell(group, PhaseEnded(**words, phase=activity.phase, waits_on=activity.waits_on), at_us)
+            member.leave_phase()
 
     # ------------------------------------------------------------------ partitions
 
     def demand(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A member was told to give up partitions."""
         if partitions:
-            member.told |= partitions
+            member.take_demand(partitions)
             self.tell(group, PartitionsTold(**member_words(group, member), partitions=member.write(partitions)), at_us)
 
     def release(
@@ -263,10 +262,7 @@ class Teller:
     ) -> None:
         """A member uses these no more, and has not for `idle_us`."""
         if partitions:
-            is_unused = member.owes_commit and member.assigned <= member.unfetched
-            member.unused = (member.generation, partitions) if is_unused else NONE_UNUSED
-            member.assigned -= partitions
-            member.told -= partitions
+            member.release(partitions)
             self.stop_fetching(group, member, partitions, at_us)
             words = member_words(group, member)
             self.tell(group, PartitionsReleased(**words, partitions=member.write(partitions), idle_us=idle_us), at_us)
@@ -275,18 +271,16 @@ class Teller:
         """A member was given these besides what it has; it is to fetch them now."""
         if not partitions:
             return
-        member.assigned |= partitions
+        member.gain(partitions)
         if not group.is_led:
             group.last_holders.update(dict.fromkeys(partitions, member.member_id))
-        member.told -= partitions
-        member.owes_commit = True
         words, names = member_words(group, member), member.write(partitions)
         count, is_again = len(member.assigned), member.gets_again(partitions)
         self.tell(group, PartitionsAssigned(**words, partitions=names, assigned_count=count, is_again=is_again), at_us)
         if not member.unfetched:
-            member.fetch_rebalance = group.rebalance_id
+            member.begin_fetching(group.rebalance_id)
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
-        member.unfetched |= partitions
+        member.await_fetch(partitions)
         self._await_fetches(group, member, partitions)
 
     def learn(self, group: GroupTrack, member: MemberTrack, inputs: Inputs) -> Inputs:
@@ -296,7 +290,7 @@ class Teller:
         """
         before, waiting = member.inputs, member.unfetched
         self._forget_fetches(group, member, waiting)
-        member.inputs = inputs
+        member.learn(inputs)
         self._await_fetches(group, member, waiting)
         return before
 
@@ -319,7 +313,7 @@ class Teller:
         if not gone:
             return
         self._forget_fetches(group, member, gone)
-        member.unfetched -= gone
+        member.end_fetch(gone)
         if not member.unfetched:
             words = member_words(group, member, member.fetch_rebalance)
             self.tell(group, PhaseEnded(**words, phase=Phase.FETCHING), at_us)
@@ -359,10 +353,11 @@ def _idle_us(group: GroupTrack, member: MemberTrack, departure: Departure, at_us
 
     Heartbeats of embedded groups go by unheard, also over a new connection: who expired was last heard one session ago.
     """
-    if member.lost_us is None:
+    lost_us = member.unheard_since_us
+    if lost_us is None:
         return 0
     session_us = member.inputs.session_timeout_ms * US_PER_MS
-    is_unheard = group.road is Road.EMBEDDED and member.gone_as is None
+    is_unheard = group.road is Road.EMBEDDED and member.departure is None
     is_timed = is_unheard and departure is Departure.SESSION_EXPIRED and session_us > 0
-    since_us = max(member.lost_us, at_us - session_us) if is_timed else member.lost_us
+    since_us = max(lost_us, at_us - session_us) if is_timed else lost_us
     return max(0, at_us - since_us)

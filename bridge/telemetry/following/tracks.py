@@ -5,6 +5,7 @@ It must not know what is observed, nor how facts are made of it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
 from bridge.telemetry.schema.making import unguarded
@@ -59,28 +60,74 @@ def _lasting(inputs: Inputs) -> tuple[object, ...]:
 NONE_UNUSED: tuple[int, Partitions] = (UNKNOWN_EPOCH, NO_PARTITIONS)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A member for which this connection spoke last; None: nobody has spoken for it yet."""
+
+    connection: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """The connection that spoke for it is gone; it may come back over another one."""
+
+    connection: int
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """A static member that said it will be back."""
+
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Its client has left or was told that it is out, and the engine still has it.
+
+    `since_us` is None when it was heard again meanwhile, over this connection.
+    """
+
+    departure: Departure
+    since_us: int | None
+    connection: int | None
+
+
+Presence = Heard | Silent | Away | Leaving
+
+
+@dataclass(frozen=True, slots=True)
+class InPhase:
+    """What a member is doing, as part of which rebalance, and whom it waits for in it."""
+
+    phase: Phase
+    rebalance_id: str
+    waits_on: tuple[str, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class MemberTrack:
     """One member: where it stands, what it has, what it was told to give up, and what it has not fetched yet.
 
-    `reached` is the epoch or generation that it is at rest in, `holders` are members that have part of its target,
-    `parting_words` why it says that it leaves. `former` is what it had when it joined last: its fetch sessions may
-    still name that. `unused` is what it gave up last, and in which generation, if it had used nothing since it was
-    given it. `connection` spoke for it last; `lost_us` is when that was lost, or when it went away for a while, None
-    while it is there. `gone_as`: its client has left or was told that it is out, and the engine still has it.
+    Its methods alone write it (`tests/architecture/test_tracks.py`). `reached` is the epoch or generation that it is at
+    rest in, `holders` are members that have part of its target, `due` is what the engine has for it, None where nobody
+    tells. `former` is what it had when it joined last: its fetch sessions may still name that. `unused` is what it gave
+    up last, and in which generation, if it had used nothing since it was given it. `parting_words` is why it says that
+    it leaves, `is_removed` that somebody else wants it.
     """
 
     member_id: MemberId
     protocol: Protocol
     instance_id: InstanceId | None = None
     inputs: Inputs = field(default_factory=Inputs)
+    joined_by_id: bool = False
+    presence: Presence = Heard()
+    activity: InPhase | None = None
+
     member_epoch: int = UNKNOWN_EPOCH
     generation: int = UNKNOWN_EPOCH
     reached: int = UNKNOWN_EPOCH
-
-    phase: Phase | None = None
-    phase_rebalance: str = ""
-    waits_on: tuple[str, ...] = ()
 
     assigned: Partitions = NO_PARTITIONS
     due: Partitions | None = None
@@ -93,11 +140,56 @@ class MemberTrack:
     holders: tuple[str, ...] = ()
     parting_words: str = ""
     is_removed: bool = False
-    joined_by_id: bool = False
-    connection: int | None = None
-    lost_us: int | None = None
-    gone_as: Departure | None = None
     _written: tuple[Partitions, tuple[str, ...]] = (NO_PARTITIONS, ())
+
+    # ------------------------------------------------------------------ what is read of it
+
+    @property
+    def phase(self) -> Phase | None:
+        """What it is doing, None for nothing that is known."""
+        return None if self.activity is None else self.activity.phase
+
+    @property
+    def connection(self) -> int | None:
+        """The connection that spoke for it last."""
+        match self.presence:
+            case Heard(connection) | Silent(connection) | Leaving(connection=connection):
+                return connection
+            case Away():
+                return None
+            case _:
+                assert_never(self.presence)
+
+    @property
+    def unheard_since_us(self) -> int | None:
+        """Since when it can't have used anything, None while it is there."""
+        match self.presence:
+            case Heard():
+                return None
+            case Silent(since_us=since_us) | Away(since_us) | Leaving(since_us=since_us):
+                return since_us
+            case _:
+                assert_never(self.presence)
+
+    @property
+    def departure(self) -> Departure | None:
+        """Why its client is out though the engine still has it."""
+        return self.presence.departure if isinstance(self.presence, Leaving) else None
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether it gives up everything before it joins: the only protocol that doesn't is the cooperative one."""
+        return self.protocol is Protocol.CLASSIC and not all("cooperative" in name for name in self.inputs.assignors)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it has nothing to do for the rebalance under way."""
+        return self.phase is Phase.STABLE and (self.due is None or self.due == self.assigned)
+
+    def gets_again(self, partitions: Partitions) -> bool:
+        """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""
+        generation, unused = self.unused
+        return generation == self.generation != UNKNOWN_EPOCH and partitions <= unused
 
     def write(self, partitions: Partitions) -> tuple[str, ...]:
         """Partitions as `written`; the same are told, released, assigned and fetched one after the other."""
@@ -105,15 +197,125 @@ class MemberTrack:
             self._written = partitions, written(partitions)
         return self._written[1]
 
-    def gets_again(self, partitions: Partitions) -> bool:
-        """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""
-        generation, unused = self.unused
-        return generation == self.generation != UNKNOWN_EPOCH and partitions <= unused
+    # ------------------------------------------------------------------ whether it is there
 
-    @property
-    def is_eager(self) -> bool:
-        """Whether it gives up everything before it joins: the only protocol that doesn't is the cooperative one."""
-        return self.protocol is Protocol.CLASSIC and not all("cooperative" in name for name in self.inputs.assignors)
+    def be_heard(self, connection: int) -> None:
+        """A connection spoke for it; who is leaving goes on leaving."""
+        match self.presence:
+            case Leaving(departure):
+                self.presence = Leaving(departure, None, connection)
+            case Heard() | Silent() | Away():
+                self.presence = Heard(connection)
+            case _:
+                assert_never(self.presence)
+
+    def fall_silent(self, connection: int, at_us: int) -> bool:
+        """A connection is gone; says whether the member is silent by that."""
+        match self.presence:
+            case Heard(known) | Silent(known) if known == connection:
+                self.presence = Silent(connection, at_us)
+                return True
+            case Heard() | Silent() | Away() | Leaving():
+                return False
+            case _:
+                assert_never(self.presence)
+
+    def go_away(self, at_us: int) -> None:
+        """It said that it will be back."""
+        self.presence = Away(at_us)
+
+    def begin_leaving(self, departure: Departure, at_us: int) -> None:
+        """Its client is out; the engine drops its member when it can."""
+        self.presence = Leaving(departure, at_us, self.connection)
+
+    def note_farewell(self, words: str, *, is_removed: bool) -> None:
+        """Somebody asks for its end, for this reason."""
+        self.parting_words, self.is_removed = words, is_removed
+
+    # ------------------------------------------------------------------ what it says and does
+
+    def learn(self, inputs: Inputs) -> None:
+        """It says anew who and what it is."""
+        self.inputs = inputs
+
+    def rejoin(self) -> None:
+        """It joins again: who was leaving is not any more."""
+        self.former = self.assigned
+        self.presence = Heard(self.connection) if isinstance(self.presence, Leaving) else self.presence
+
+    def speak_consumer(self) -> None:
+        """It speaks the consumer protocol from now on."""
+        self.protocol = Protocol.CONSUMER
+
+    def enter(self, phase: Phase, rebalance_id: str) -> None:
+        """It enters a phase, as part of this rebalance."""
+        self.activity = InPhase(phase, rebalance_id)
+
+    def wait_on(self, holders: tuple[str, ...]) -> None:
+        """It waits for these members in its phase."""
+        if self.activity is not None and self.activity.waits_on != holders:
+            self.activity = InPhase(self.activity.phase, self.activity.rebalance_id, holders)
+
+    def leave_phase(self) -> None:
+        """It does nothing that is known."""
+        self.activity = None
+
+    # ------------------------------------------------------------------ where it stands
+
+    def enter_generation(self, generation: int) -> None:
+        """It was told a generation."""
+        self.generation = generation
+
+    def enter_epoch(self, epoch: int) -> None:
+        """It was told a member epoch."""
+        self.member_epoch = epoch
+
+    def reach(self, epoch: int) -> None:
+        """It is at rest in this epoch or generation."""
+        self.reached = epoch
+
+    def be_due(self, partitions: Partitions | None) -> None:
+        """The engine has these for it; None: nobody tells."""
+        self.due = partitions
+
+    def await_holders(self, holders: tuple[str, ...]) -> None:
+        """These members have part of its target."""
+        self.holders = holders
+
+    # ------------------------------------------------------------------ its partitions
+
+    def take_demand(self, partitions: Partitions) -> None:
+        """It was told to give these up."""
+        self.told |= partitions
+
+    def release(self, partitions: Partitions) -> None:
+        """It uses these no more."""
+        is_unused = self.owes_commit and self.assigned <= self.unfetched
+        self.unused = (self.generation, partitions) if is_unused else NONE_UNUSED
+        self.assigned -= partitions
+        self.told -= partitions
+
+    def gain(self, partitions: Partitions) -> None:
+        """It was given these."""
+        self.assigned |= partitions
+        self.told -= partitions
+        self.owes_commit = True
+
+    def begin_fetching(self, rebalance_id: str) -> None:
+        """What it is to fetch for the first time it was given by this rebalance."""
+        self.fetch_rebalance = rebalance_id
+
+    def await_fetch(self, partitions: Partitions) -> None:
+        """It is to fetch these for the first time."""
+        self.unfetched |= partitions
+
+    def end_fetch(self, partitions: Partitions) -> None:
+        """These are not waited for any more."""
+        self.unfetched -= partitions
+
+    def commit(self) -> None:
+        """It committed for the first time since it was given something."""
+        self.owes_commit = False
 
 
 @dataclass(slots=True, kw_only=True)
