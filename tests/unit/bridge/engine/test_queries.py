@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType, ResolveRegularExpression
 from bridge.engine.queries import (
     group_state,
@@ -12,7 +13,7 @@ from bridge.engine.queries import (
     next_deadline,
     subscribed_topics,
 )
-from tests.support.classic_bench import ClassicBench, join_of
+from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -131,3 +132,13 @@ def test_offset_deletion_of_a_classic_group_asks_its_type() -> None:
     codes.append(judge_offset_deletion(connect.bench.state, GROUP))
     missing = ErrorCode.GROUP_ID_NOT_FOUND
     assert codes == [ErrorCode.INVALID_GROUP_ID, missing, ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP]
+
+
+def test_offsets_of_an_empty_group_of_another_type_may_be_deleted() -> None:
+    """K5.22: nobody is there whom it could concern, whatever type the last ones were of."""
+    connect = ClassicBench()
+    connect.join(replace(join_of("", "A"), protocol_type="connect"))
+    connect.leave(("", "A"))
+    connect.pass_time(DELAY_MS)
+    assert (connect.phase, connect.group.roster.protocol_type) == (Phase.EMPTY, "connect")
+    assert judge_offset_deletion(connect.bench.state, GROUP) is ErrorCode.NONE

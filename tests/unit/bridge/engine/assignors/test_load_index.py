@@ -225,3 +225,11 @@ def test_wish_with_one_topic_that_changed_unseen_makes_the_index_out_of_date() -
     assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})
     assert not index.learn("a or b", {topic("a"): 2, topic("b"): 1})
     assert index.learn("a or b", {topic("a"): 1, topic("b"): 1})
+
+
+def test_wish_for_exactly_one_kind_can_be_learned() -> None:
+    """Others want it together with more; it divides nothing."""
+    index = index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc"}))
+    assert index.learn("b", {topic("b"): 2})
+    assert index.seat(seat("m3"), "b", None)
+    assert index.picture() == index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc", "m3": "b"})).picture()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.classic.model import Phase
-from bridge.engine.commands import BecomeClassic, ChangeTopics, GroupType, Speaks
+from bridge.engine.commands import BecomeClassic, ChangeTopics, DeleteGroup, GroupType, Speaks
 from bridge.engine.condensing import condense
 from bridge.engine.convert.downgrade import is_settled
 from bridge.engine.outcome import (
@@ -353,3 +353,13 @@ def test_group_with_seats_for_all_still_stays_where_something_else_is_against_it
     refusal = bench.bench.outcome.replies[0][1]
     assert isinstance(refusal, NotConverted)
     assert refusal.reason is Unready.TOO_LARGE
+
+
+def test_group_that_is_deleted_in_the_turn_of_its_last_departure_is_not_due() -> None:
+    """There is nothing left to turn classic."""
+    bench = ConversionBench(BEGINS_CLASSIC)
+    bench.native_join("new")
+    leaving = bench.bench.command(beat_request("new", LEAVE_EPOCH))
+    bench.tell(leaving, DeleteGroup(bench.bench.ref(), GROUP))
+    assert GROUP not in bench.bench.state.groups
+    assert due(bench) == []

@@ -153,3 +153,12 @@ def test_joiner_whose_request_is_refused_learns_why_and_leaves_the_group_classic
     assert bench.native_join("new", wanting) is ErrorCode.UNSUPPORTED_ASSIGNOR
     assert GROUP in bench.bench.state.classic_groups
     assert bench.notices == ()
+
+
+def test_empty_group_of_another_type_has_nothing_against_it() -> None:
+    """Its members are gone: the type they were of is nobody's."""
+    bench = formed(replace(consumer_join(), protocol_type="connect"))
+    (member_id,) = bench.group.members
+    bench.leave((member_id, None))
+    assert bench.group.members == {}
+    assert find_upgrade_fault(bench.bench.state, GROUP) is None
