@@ -49,6 +49,30 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "not member_id",
     ): "no instance is None: looking it up gives the member id back; the first half is for the type checker",
     (
+        "bridge/engine/assignors/cohorts.py",
+        "_root",
+        "removed statement: parent[number] = parent[parent[number]]",
+        "pass",
+    ): "it only shortens the way to the same root for later looks",
+    (
+        "bridge/engine/assignors/chain_search.py",
+        "ChainSearch._start",
+        "filter dropped: [(cost, node) for node, cost in enumerate(self._costs) if cost < _UNREACHED]",
+        "[(cost, node) for node, cost in enumerate(self._costs)]",
+    ): "what nothing reaches costs more than any chain could gain, and so does whatever is reached from there",
+    (
+        "bridge/engine/convert/holdings.py",
+        "_read",
+        "boolean: group.phase is Phase.COMPLETING_REBALANCE or waits",
+        "waits",
+    ): "while a group completes its rebalance everybody has yet to sync or waits for the answer, which is `waits`",
+    (
+        "bridge/engine/convert/holdings.py",
+        "_read",
+        "boolean: group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation",
+        "group.roster.generation == group.synced.generation",
+    ): "a group that completes its rebalance is in a later generation than the one that synced last",
+    (
         "translators/dialects/plain.py",
         "structure",
         "constant: True",

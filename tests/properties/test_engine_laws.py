@@ -36,6 +36,7 @@ from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochRea
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group, topic_ids_of, topic_names_of
 from tests.support.assignments import find_misplaced, find_uneven
+from tests.support.derived_indexes import find_stale
 from tests.support.engine_bench import (
     GROUP,
     IDENTITY,
@@ -365,6 +366,11 @@ class EngineLaws(RuleBasedStateMachine):
         """Replaying every record gives the same state, replaying the durable ones the same durable state."""
         assert snapshot(self.bench.replayed()) == snapshot(self.bench.state)
         assert durable(self.bench.replayed(durable_only=True)) == durable(self.bench.state)
+
+    @invariant()
+    def indexes_are_what_members_targets_and_flights_make_of_them(self) -> None:
+        """None of them says anything of its own, however it was kept in step."""
+        assert find_stale(self.bench.state) == []
 
     @invariant()
     def load_index_is_what_a_fresh_one_would_be(self) -> None:

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.state import groups_subscribed_to
+from tests.support.classic_bench import offer
+from tests.support.converted_group import ConversionBench
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request, parts, topic, topic_id
 from translators.dialects.ids import MemberId, Topic
 
@@ -97,3 +100,23 @@ def test_new_pattern_without_match_frees_what_its_member_had() -> None:
     assert bench.target("a") | bench.target("b") == parts(*range(6))
     bench.ask(replace(both[0], subscribed_topic_regex="six"))
     assert (bench.target("a"), bench.target("b")) == (frozenset(), parts(*range(6)))
+
+
+def test_topics_of_a_classic_group_are_its_leaders_business() -> None:
+    """It looks at them itself; without one, as after a conversion, nobody would, so the group is called.
+
+    A member that offers nothing that can be read wants nothing that could change.
+    """
+    for has_leader, change, called in (
+        (True, topic("foo", 9), False),
+        (False, topic("foo", 9), True),
+        (False, topic("bar", 9), False),
+    ):
+        bench = ConversionBench()
+        first, *_ = bench.settle("one", "two")
+        if not has_leader:
+            bench.group.roster.leader = None
+        member = bench.group.roster.members[first]
+        bench.group.roster.members[first] = replace(member, protocols=offer("own"))
+        bench.tell(ChangeTopics((change,)))
+        assert (bench.phase is Phase.PREPARING_REBALANCE) is called, (has_leader, change.name)

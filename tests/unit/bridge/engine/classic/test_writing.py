@@ -12,11 +12,17 @@ from bridge.engine.classic.records import (
     ClassicGenerationReserved,
     ClassicGenerationsAliased,
     ClassicGroupCreated,
+    ClassicGroupSynced,
     ClassicMemberForgotten,
     ClassicMemberReplaced,
     ClassicMemberSeated,
+    HandOutHeldUp,
+    JoinDelayChanged,
+    JoinPhaseCompleted,
+    RebalancePrepared,
 )
 from bridge.engine.classic.writing import _write
+from bridge.engine.model import InitialDelay
 from bridge.engine.records import GroupDeleted
 from tests.support.classic_bench import ClassicBench, join_of, offer
 from tests.support.engine_bench import GROUP, Bench
@@ -132,3 +138,37 @@ def test_forgotten_member_takes_its_own_seat_along_and_no_other() -> None:
     assert bench.group.instances == {"A": "heir", "B": second}
     apply(bench.bench.state, ClassicMemberForgotten(GROUP, second))
     assert bench.group.instances == {"A": "heir"}
+
+
+def test_subscriptions_are_those_of_the_last_join_phase_also_after_a_restart() -> None:
+    """OffsetDelete asks for them (K5.22), before anybody has synced and when the journal is all there is."""
+    bench = ClassicBench()
+    first, second = bench.form("A", "B")
+    for member, instance in ((first, "A"), (second, "B")):
+        bench.join(replace(join_of(member, instance), protocols=offer("range", says=b"new")))
+    assert bench.phase is Phase.COMPLETING_REBALANCE
+    assert bench.group.subscriptions == (b"new", b"new")
+    bench.sync_all([first, second], ("A", "B"))
+    assert bench.bench.replayed(durable_only=True).classic_groups[GROUP].subscriptions == (b"new", b"new")
+
+
+def test_phase_that_is_over_leaves_nothing_of_itself() -> None:
+    """Who succeeds whom, commits that are waited for, the initial delay: all end with what they were for."""
+    bench = ClassicBench()
+    first, _ = bench.form("A", "B")
+    state, group = bench.bench.state, bench.group
+    for over in (RebalancePrepared(GROUP, voids_assignments=False), AssignmentsHandedOut(GROUP)):
+        apply(state, HandOutHeldUp(group_id=GROUP, commit_ids=frozenset({7}), member_id=first))
+        assert (group.draining, group.succeeding) == (frozenset({7}), {first})
+        apply(state, over)
+        assert (group.draining, group.succeeding) == (frozenset(), set())
+    delay = JoinDelayChanged(GROUP, InitialDelay(remaining_ms=1, last_delay_ms=1))
+    apply(state, delay)
+    apply(state, JoinPhaseCompleted(group_id=GROUP, generation=2, protocol_name="range", leader=first))
+    assert group.delay is None
+    apply(state, delay)
+    emptied = ClassicGroupSynced(
+        group_id=GROUP, generation=3, protocol_type="consumer", protocol_name=None, leader=None, members=()
+    )
+    apply(state, emptied)
+    assert (group.delay, group.phase) == (None, Phase.EMPTY)

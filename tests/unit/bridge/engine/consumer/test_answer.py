@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from bridge.engine.consumer.answer import is_settled, pending_of
 from bridge.engine.records import CurrentAssigned, DeadlineSet
-from tests.support.engine_bench import Bench, join_request, parts
+from bridge.engine.settings import EngineSettings
+from tests.support.engine_bench import BAR, FOO, Bench, beat_request, join_request, parts
 from translators.dialects.ids import MemberId
 
 A, B = MemberId("a"), MemberId("b")
@@ -72,3 +73,18 @@ def test_leaver_is_answered_its_id_and_epoch_only() -> None:
     bench.join("a")
     reply = bench.leave("a").reply
     assert (reply.member_id, reply.member_epoch, reply.heartbeat_interval_ms, reply.assignment) == (A, -1, 0, None)
+
+
+def test_member_at_rest_that_wants_less_gives_up_the_rest_at_once() -> None:
+    """Also while no new target may be computed yet (K11.4 on 2.36); one that wants what it wanted keeps all."""
+    slow = EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_assignment_interval_ms=60_000)
+    bench = Bench(settings=slow)
+    bench.join("a", "foo", "bar")
+    bench.settle("a")
+    assert bench.assigned("a") == parts(*range(6)) | parts(*range(3), of="bar")
+    request = beat_request("a", bench.current("a").epoch, bench.assigned("a"))
+    bench.ask(replace(request, subscribed_topic_names=(FOO, BAR)))
+    assert bench.assigned("a") == parts(*range(6)) | parts(*range(3), of="bar")
+    bench.ask(replace(request, subscribed_topic_names=(BAR,)))
+    assert bench.group.epoch > bench.group.assignment_epoch
+    assert bench.assigned("a") == parts(*range(3), of="bar")

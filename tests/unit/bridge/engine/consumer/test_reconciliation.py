@@ -167,3 +167,10 @@ def test_unsubscribed_topic_is_given_up_before_the_target_is_known() -> None:
         topics=frozenset({topic_id("bar")}),
     )
     assert reconcile(holding(0), said) == Current(epoch=4, previous_epoch=4)
+
+
+def test_snapshot_that_lacks_what_was_never_told_is_not_behind() -> None:
+    """What it keeps came after its report: that it doesn't name it says nothing about what it lets go."""
+    current = Current(epoch=4, previous_epoch=3, assigned={**dict.fromkeys(parts(0), 5), **dict.fromkeys(parts(7), 2)})
+    after = reconcile(current, around(parts(0), parts(), reported_epoch=4))
+    assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0))
