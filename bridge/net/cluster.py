@@ -33,7 +33,7 @@ from bridge.wire.api_versions import (
     version_to_ask,
 )
 from bridge.wire.apis import ApiKey
-from bridge.wire.endpoints import Endpoint
+from bridge.wire.endpoints import Addresses, Endpoint
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.rewrite import brokers_in, rewrite
@@ -141,8 +141,11 @@ class UpstreamCluster:
 
     def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
         """See `broker_side.Cluster`."""
-        self.learn(brokers_in(api_key, version, frame))
-        return rewrite(api_key, version, frame, self.directory.ours)
+        return rewrite(api_key, version, frame, self._advertise)
+
+    def _advertise(self, brokers: tuple[Endpoint, ...]) -> Addresses:
+        self.learn(brokers)
+        return self.directory.ours
 
     # -------- connections
 

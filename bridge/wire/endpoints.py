@@ -45,9 +45,14 @@ class Located:
     flexible: bool
     tag: TagSpan | None = None
 
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The brokers that the answer names, in its order."""
+        return tuple(place.endpoint for place in self.places)
+
 
 class UnknownNode(Exception):
-    """An answer names nodes without a new address; the caller asks `brokers_in` first and makes addresses for all."""
+    """An answer names nodes without a new address: whoever advertises them could open no listener."""
 
     code = "EB-WIRE-002"
 

@@ -3,12 +3,17 @@
 Of an answer no more is read than lies before the last address.
 """
 
+from collections.abc import Callable
+
 from bridge.wire.apis import ApiKey, api_name, is_flexible
 from bridge.wire.cursor import Cursor
 from bridge.wire.endpoints import Addresses, Endpoint, Located, Place, read_place, replace
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, read_response_header
 from bridge.wire.node_endpoints import carries_node_endpoints, locate_node_endpoints
+
+Advertise = Callable[[tuple[Endpoint, ...]], Addresses]
+"""Makes known the brokers that an answer names, and gives where clients are told to find each."""
 
 FIRST_METADATA_VERSION_WITH_RACK = 1
 FIRST_METADATA_VERSION_WITH_THROTTLE_TIME = 3
@@ -30,15 +35,16 @@ def brokers_in(api_key: int, version: int, frame: FrameBytes) -> tuple[Endpoint,
 
     Coordinators that were not found (node -1, empty host) are not among them.
     """
-    return tuple(place.endpoint for place in _locate(api_key, version, frame).places)
+    return _locate(api_key, version, frame).endpoints
 
 
-def rewrite(api_key: int, version: int, frame: FrameBytes, addresses: Addresses) -> FrameBytes:
-    """The same answer with the hosts and ports of `addresses`; all other bytes stay, those of newer fields too.
+def rewrite(api_key: int, version: int, frame: FrameBytes, advertise: Advertise) -> FrameBytes:
+    """The same answer with the hosts and ports that `advertise` gives for the brokers in it, asked once for all.
 
-    Raises MalformedFrame, and UnknownNode for a node that `addresses` lacks: ask `brokers_in` first.
+    All other bytes stay, those of newer fields too. Raises MalformedFrame, and UnknownNode for a node without address.
     """
-    return replace(frame, _locate(api_key, version, frame), addresses)
+    located = _locate(api_key, version, frame)
+    return replace(frame, located, advertise(located.endpoints))
 
 
 def _locate(api_key: int, version: int, frame: FrameBytes) -> Located:

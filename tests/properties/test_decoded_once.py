@@ -1,4 +1,4 @@
-"""Law of the whole bridge: each request is read once on its way, and so is each subscription and assignment in it.
+"""Law of the whole bridge: what comes is read once: a request, subscriptions and assignments in it, an answer.
 
 A JoinGroup's subscription once was read seven times, by everybody who wanted to know something of it.
 """
@@ -19,10 +19,13 @@ from bridge.app.composition import serve
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.migration.route import Road
+from bridge.wire import rewrite
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec import messages, registry
+from bridge.wire.codec.messages import whole_request_frame
 from bridge.wire.codec.record import Record
 from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request
+from bridge.wire.cursor import Cursor
 from bridge.wire.frames import FrameBytes
 from tests.fuzz.broker import SpoilingBroker
 from tests.support.scripted_broker import LOOPBACK, RawClient, dial, free_port
@@ -52,7 +55,7 @@ VERSIONS = {ApiKey.JOIN_GROUP: 9, ApiKey.SYNC_GROUP: 5}
 
 @pytest.fixture
 def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
-    """How often each request's body and each blob was read."""
+    """How often each request's body, each blob in one, and each answer with addresses was read."""
     seen: Counter[bytes] = Counter()
     read_body = messages.read_request_fields
 
@@ -65,6 +68,12 @@ def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
         seen[bytes(body)] += 1
         return read_body(api_key, version, body, place)
 
+    class CountingCursor(Cursor):
+        def __init__(self, data: FrameBytes, offset: int, api: str, version: int, *, flexible: bool) -> None:
+            seen[bytes(data)] += 1
+            super().__init__(data, offset, api, version, flexible=flexible)
+
+    monkeypatch.setattr(rewrite, "Cursor", CountingCursor)
     monkeypatch.setattr(consumer_protocol, "_Reader", CountingReader)
     monkeypatch.setattr(registry, "read_request_fields", read_and_count)
     return seen
@@ -157,3 +166,16 @@ async def test_group_that_passes_is_read_once_by_whoever_follows_it(tmp_path: Pa
         await ask(client, ApiKey.JOIN_GROUP, TRANSLATED, JoinGroupReply)
         assert times_read[WANTED] == 1
         assert set(times_read.values()) == {1}
+
+
+@pytest.mark.parametrize("road", [Road.PASS, Road.EMBEDDED])
+async def test_answer_with_addresses_is_read_once_to_learn_and_replace_them(
+    road: Road, tmp_path: Path, times_read: Counter[bytes]
+) -> None:
+    """Every client asks for Metadata again and again."""
+    async with whole_bridge(road, tmp_path) as client:
+        times_read.clear()
+        asked = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+        await client.send(whole_request_frame(ApiKey.METADATA, 12, 7, "client", asked))
+        assert (await client.answer())[0] == 7
+        assert [count for frame, count in times_read.items() if frame[4:8] == (7).to_bytes(4)] == [1]

@@ -106,7 +106,7 @@ def test_any_bytes_with_addresses_are_rewritten_or_refused(api_key: ApiKey, vers
         return
     nodes = brokers_in(api_key, version, frame)
     new = {node.node_id: (f"bridge-{node.node_id}", 9000) for node in nodes}
-    after = bytes(rewrite(api_key, version, frame, new))
+    after = bytes(rewrite(api_key, version, frame, lambda _: new))
     assert [(n.node_id, (n.host, n.port)) for n in brokers_in(api_key, version, after)] == [
         (node.node_id, new[node.node_id]) for node in nodes
     ]

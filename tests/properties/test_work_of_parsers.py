@@ -236,9 +236,9 @@ BY_HAND: dict[str, Make] = {
     "brokers_in, produced": lambda n: partial(brokers_in, ApiKey.PRODUCE, 10, produced(n, tagged=False)),
     "brokers_in, tags": lambda n: partial(brokers_in, ApiKey.PRODUCE, 10, produced(n, tagged=True)),
     "rewrite": lambda n: partial(
-        rewrite, ApiKey.METADATA, 12, answer(3, 12, ("brokers",), n), new_addresses(100)
+        rewrite, ApiKey.METADATA, 12, answer(3, 12, ("brokers",), n), lambda _: new_addresses(100)
     ),
-    "rewrite, endpoints": lambda n: partial(rewrite, ApiKey.PRODUCE, 10, endpoints(n), new_addresses(n)),
+    "rewrite, endpoints": lambda n: partial(rewrite, ApiKey.PRODUCE, 10, endpoints(n), lambda _: new_addresses(n)),
     "read_handshake": lambda n: partial(
         read_handshake, response_frame(17, 1, 1, bytes(2) + pack(">i", n) + text(2) * n)
     ),
