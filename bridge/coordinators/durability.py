@@ -10,9 +10,9 @@ from bridge.coordinators import facts
 from bridge.coordinators.facts import BridgeFact, FactBook
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.pages import Page, bind
-from translators.classic_member import remainder_codec
-from translators.classic_member.remainder_codec import RemainderBook
-from translators.classic_member.resuming import Remainder, remainder
+from translators.classic_member import member_records
+from translators.classic_member.member_records import DurableMembers
+from translators.classic_member.resuming import DurableMember, durable_part
 from translators.classic_member.resuming import resume as resume_member
 from translators.dialects.ids import NOWHERE, ClientIdentity, MemberRef
 from translators.dialects.versioned import UnreadableRecord
@@ -75,12 +75,12 @@ class Scribe:
         self._recorded = recorded
         self._machines = machines
         self._pages: list[Page] = []
-        self._written: dict[MemberRef, Remainder] = {}
+        self._written: dict[MemberRef, DurableMember] = {}
         self._facts = FactBook()
         self._is_writing = False
         self._is_torn = False
 
-    def begin(self, written: dict[MemberRef, Remainder], told: FactBook) -> None:
+    def begin(self, written: dict[MemberRef, DurableMember], told: FactBook) -> None:
         """Write from now on; the journal holds the coordinator's part as it is, these members and these facts.
 
         The first journal is believed all that it tells. Later it has lost what could not be written: facts are no
@@ -136,9 +136,9 @@ class Scribe:
 
     def _write_member(self, key: MemberRef) -> Iterator[Page]:
         state = self._machines.get(key)
-        after = None if state is None else remainder(state)
-        for entry in remainder_codec.changes((key.group_id, key.member_id), self._written.get(key), after):
-            yield Page(MEMBER, remainder_codec.TABLE.encode, entry)
+        after = None if state is None else durable_part(state)
+        for entry in member_records.changes((key.group_id, key.member_id), self._written.get(key), after):
+            yield Page(MEMBER, member_records.TABLE.encode, entry)
         if after is None:
             self._written.pop(key, None)
         else:
@@ -153,9 +153,9 @@ def _nothing(_value: object) -> bytes:
     return b""
 
 
-def replay(entries: Iterable[bytes], recorded: Recorded, told: FactBook | None = None) -> RemainderBook:
+def replay(entries: Iterable[bytes], recorded: Recorded, told: FactBook | None = None) -> DurableMembers:
     """Read a journal into an empty coordinator and gather its classic members and facts; raises UnreadableRecord."""
-    book = RemainderBook()
+    book = DurableMembers()
     told = FactBook() if told is None else told
     own = recorded.kind
     for entry in entries:
@@ -163,7 +163,7 @@ def replay(entries: Iterable[bytes], recorded: Recorded, told: FactBook | None =
         if kind == own:
             recorded.apply(entry[1:])
         elif kind == MEMBER:
-            book.take(remainder_codec.decode(entry[1:]))
+            book.take(member_records.decode(entry[1:]))
         elif kind == FACT:
             told.take(facts.decode(entry[1:]))
         elif kind == ANEW:
@@ -184,7 +184,7 @@ def condense(entries: Iterable[bytes], recorded: Recorded) -> Iterator[bytes]:
     for kind, encode, value in recorded.all():
         yield kind + encode(value)
     for entry in book.entries():
-        yield MEMBER + remainder_codec.encode(entry)
+        yield MEMBER + member_records.encode(entry)
 
 
 def revive(
@@ -199,7 +199,7 @@ def revive(
     machines.clear()
     told = FactBook()
     book = replay(entries, recorded, told)
-    members = {MemberRef(*key): former for key, former in book.remainders(machines.limits).items()}
+    members = {MemberRef(*key): former for key, former in book.members(machines.limits).items()}
     scribe.begin(members, told)
     recorded.resume(now_ms)
     for key, former in members.items():

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from bridge.coordinators.machines import Machines
 from translators.classic_member.converting import (
+    ConvertedMember,
     Returner,
-    Settler,
     begin_completing,
     begin_stable,
     last_join,
@@ -123,18 +123,18 @@ class Takeovers:
 
     def _begin_member(self, taken: TakenOver, now_ms: int) -> Iterator[Feed]:
         key = taken.member
-        settler = self._settler(taken, now_ms)
+        converted = self._converted(taken, now_ms)
         self._machines.meet(key, taken.client, _via(taken))
         if taken.joining is not None:
-            self._machines.begin(key, begin_stable(settler, now_ms))
+            self._machines.begin(key, begin_stable(converted, now_ms))
             yield key, JoinReceived(taken.joining, _join(taken), key.member_id)
             return
         if taken.is_completing:
-            sync_deadline_ms = now_ms + settler.profile.rebalance_timeout_ms
-            self._machines.begin(key, begin_completing(settler, sync_deadline_ms, now_ms))
+            sync_deadline_ms = now_ms + converted.profile.rebalance_timeout_ms
+            self._machines.begin(key, begin_completing(converted, sync_deadline_ms, now_ms))
             yield key, DeadlinePassed()
         else:
-            self._machines.begin(key, begin_stable(settler, now_ms))
+            self._machines.begin(key, begin_stable(converted, now_ms))
         if taken.syncing is not None:
             self._late.append((key, SyncReceived(taken.syncing, _sync(taken))))
 
@@ -147,10 +147,10 @@ class Takeovers:
         self._machines.meet(key, taken.client, _via(taken))
         yield key, JoinReceived(taken.joining, _join(taken), key.member_id)
 
-    def _settler(self, taken: TakenOver, now_ms: int) -> Settler:
+    def _converted(self, taken: TakenOver, now_ms: int) -> ConvertedMember:
         # A session goes on as it was; one that did not run, because a request was parked, begins.
         deadline_ms = taken.session_deadline_ms
-        return Settler(
+        return ConvertedMember(
             seat=Seat(
                 group_id=taken.member.group_id,
                 member_id=taken.member.member_id,

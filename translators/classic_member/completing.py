@@ -42,7 +42,7 @@ from translators.classic_member.tenure import amend, overtake, usable
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
-from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
+from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
 
 MemberStep = Step[State, Effect]
 
@@ -170,14 +170,14 @@ def _answered(state: CompletingRebalance, event: Answered, now_ms: int) -> Membe
 
 
 def _refused(state: CompletingRebalance, answer: Refused, now_ms: int) -> MemberStep:
-    verdict = VERDICTS[answer.code]
-    match verdict:
+    reaction = REACTIONS[answer.code]
+    match reaction:
         case Retry() | Rejoin():
             return Step(replace(state, talk=Retrying(now_ms + state.membership.seat.limits.retry_ms)))
         case Fence(code) | Fail(code):
             return Step(fence(state.membership, state.tenure, Silent(), code, now_ms))
         case _:
-            assert_never(verdict)
+            assert_never(reaction)
 
 
 def _deadline_passed(state: CompletingRebalance, now_ms: int) -> MemberStep:

@@ -22,7 +22,7 @@ from translators.dialects.consumer_protocol import CONSUMER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settler:
+class ConvertedMember:
     """A member of a classic group that is translated from now on.
 
     `generation` is what its client was told last, `handed` what it was handed out in it, and `using` what it has
@@ -39,32 +39,32 @@ class Settler:
     session_deadline_ms: int
 
 
-def begin_stable(settler: Settler, now_ms: int) -> Stable:
+def begin_stable(converted: ConvertedMember, now_ms: int) -> Stable:
     """Go on as a member at work: its heartbeats and commits count as before.
 
     Its coordinator knows all of it, and calls when there is news.
     """
-    membership, tenure = _membership(settler), _tenure(settler, settler.handed)
+    membership, tenure = _membership(converted), _tenure(converted, converted.handed)
     return Stable(
         membership=membership,
         tenure=tenure,
-        call=review_call(first_call(tenure, settler.seat.limits, now_ms), membership, tenure, None, now_ms),
+        call=review_call(first_call(tenure, converted.seat.limits, now_ms), membership, tenure, None, now_ms),
         talk=Silent(),
-        session_deadline_ms=settler.session_deadline_ms,
+        session_deadline_ms=converted.session_deadline_ms,
     )
 
 
-def begin_completing(settler: Settler, sync_deadline_ms: int, now_ms: int) -> CompletingRebalance:
+def begin_completing(converted: ConvertedMember, sync_deadline_ms: int, now_ms: int) -> CompletingRebalance:
     """Go on as a member whose JoinGroup was answered and that may send SyncGroup until `sync_deadline_ms`.
 
     What it is handed out then may still change: an eager client holds nothing, a cooperative one what it kept.
     """
     return CompletingRebalance(
-        membership=_membership(settler),
-        tenure=_tenure(settler, settler.using),
-        using=settler.using,
+        membership=_membership(converted),
+        tenure=_tenure(converted, converted.using),
+        using=converted.using,
         talk=Scheduled(now_ms),
-        session_deadline_ms=settler.session_deadline_ms,
+        session_deadline_ms=converted.session_deadline_ms,
         sync_deadline_ms=sync_deadline_ms,
     )
 
@@ -123,14 +123,14 @@ def last_join(membership: Membership) -> JoinGroup:
     )
 
 
-def _membership(settler: Settler) -> Membership:
-    return Membership(seat=settler.seat, profile=settler.profile, epoch=settler.epoch, granted=settler.using)
+def _membership(converted: ConvertedMember) -> Membership:
+    return Membership(seat=converted.seat, profile=converted.profile, epoch=converted.epoch, granted=converted.using)
 
 
-def _tenure(settler: Settler, handed: Partitions) -> Tenure:
+def _tenure(converted: ConvertedMember, handed: Partitions) -> Tenure:
     return Tenure(
-        generation=settler.generation,
+        generation=converted.generation,
         handed=handed,
-        since=dict.fromkeys(settler.using, settler.generation),
-        released=handed - settler.using,
+        since=dict.fromkeys(converted.using, converted.generation),
+        released=handed - converted.using,
     )

@@ -34,7 +34,7 @@ from translators.classic_member.tenure import Tenure, Vacant, generation_of
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
-from translators.verdicts import VERDICTS, Fail, Fence, Retry
+from translators.reactions import REACTIONS, Fail, Fence, Retry
 
 MemberStep = Step[State, Effect]
 
@@ -59,8 +59,8 @@ def fence(membership: Membership, tenure: Tenure | Vacant, talk: Talk, code: Err
 
 def fencing_code(code: ErrorCode) -> ErrorCode:
     """Translate the word with which a coordinator dropped a member unasked."""
-    verdict = VERDICTS[code]
-    return verdict.code if isinstance(verdict, Fence | Fail) else ErrorCode.ILLEGAL_GENERATION
+    reaction = REACTIONS[code]
+    return reaction.code if isinstance(reaction, Fence | Fail) else ErrorCode.ILLEGAL_GENERATION
 
 
 def farewell_code(reason: DepartReason) -> ErrorCode:
@@ -111,7 +111,7 @@ def _farewell_answered(state: Leaving, event: Answered, now_ms: int) -> MemberSt
     expect_question(state, state.talk, event)
     if isinstance(state.talk, Overtaken):
         return Step(_with_talk(state, Asked()), (say_farewell(state.seat, state.reason),))
-    if isinstance(event.answer, Granted) or not isinstance(VERDICTS[event.answer.code], Retry):
+    if isinstance(event.answer, Granted) or not isinstance(REACTIONS[event.answer.code], Retry):
         return _gone(state)
     return Step(_with_talk(state, Retrying(now_ms + state.seat.limits.retry_ms)))
 

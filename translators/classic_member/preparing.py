@@ -36,7 +36,7 @@ from translators.classic_member.tenure import Tenure, Vacant, generation_of, han
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
-from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
+from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
 
 MemberStep = Step[State, Effect]
 
@@ -145,8 +145,8 @@ def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:
 
 
 def _refused(state: PreparingRebalance, answer: Refused, now_ms: int) -> MemberStep:
-    verdict = VERDICTS[answer.code]
-    match verdict:
+    reaction = REACTIONS[answer.code]
+    match reaction:
         case Retry() | Rejoin():
             return Step(replace(state, talk=Retrying(now_ms + state.membership.seat.limits.retry_ms)))
         case Fence():
@@ -154,7 +154,7 @@ def _refused(state: PreparingRebalance, answer: Refused, now_ms: int) -> MemberS
         case Fail(code):
             return _failed(replace(state, talk=Silent()), code, now_ms)
         case _:
-            assert_never(verdict)
+            assert_never(reaction)
 
 
 def _seat_lost(state: PreparingRebalance, now_ms: int) -> MemberStep:

@@ -16,29 +16,29 @@ from translators.classic_member.tenure import Tenure, prune
 
 
 @dataclass(frozen=True, slots=True)
-class Remainder:
+class DurableMember:
     """The durable part of a member: how its coordinator knows it, and what its client was handed out."""
 
     membership: Membership
     tenure: Tenure
 
 
-def remainder(state: State) -> Remainder | None:
+def durable_part(state: State) -> DurableMember | None:
     """Give the durable part of a state, None where a restart may forget the member (its client will join anew).
 
     Partitions that a parked client may have lost already are left out.
     """
     match state:
         case Stable() | CompletingRebalance():
-            return Remainder(state.membership, state.tenure)
+            return DurableMember(state.membership, state.tenure)
         case PreparingRebalance(tenure=Tenure()):
             tenure = prune(state.tenure, state.membership.granted | state.using)
-            return Remainder(state.membership, tenure) if isinstance(tenure, Tenure) else None
+            return DurableMember(state.membership, tenure) if isinstance(tenure, Tenure) else None
         case _:
             return None
 
 
-def resume(former: Remainder, now_ms: int) -> Stable:
+def resume(former: DurableMember, now_ms: int) -> Stable:
     """Begin with a member that is already at work: after a restart, or converted from a classic group.
 
     It has a full session, and asks its coordinator at once: send `DeadlinePassed` at `next_deadline`.

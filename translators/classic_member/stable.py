@@ -46,7 +46,7 @@ from translators.classic_member.tenure import usable
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
-from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry
+from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
 
 MemberStep = Step[State, Effect]
 
@@ -168,16 +168,16 @@ def _answered(state: Stable, event: Answered, now_ms: int) -> MemberStep:
 
 
 def _refused(state: Stable, answer: Refused, now_ms: int) -> MemberStep:
-    verdict = VERDICTS[answer.code]
-    match verdict:
+    reaction = REACTIONS[answer.code]
+    match reaction:
         case Retry() | Rejoin():
-            call = CallDue() if isinstance(verdict, Rejoin) and not isinstance(state.call, Called) else state.call
+            call = CallDue() if isinstance(reaction, Rejoin) and not isinstance(state.call, Called) else state.call
             retry_at_ms = now_ms + state.membership.seat.limits.retry_ms
             return Step(replace(state, call=call, talk=Retrying(retry_at_ms)))
         case Fence(code) | Fail(code):
             return Step(fence(state.membership, state.tenure, Silent(), code, now_ms))
         case _:
-            assert_never(verdict)
+            assert_never(reaction)
 
 
 def _deadline_passed(state: Stable, now_ms: int) -> MemberStep:

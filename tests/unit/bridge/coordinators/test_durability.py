@@ -12,8 +12,8 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from tests.support.snapshots import durable
-from translators.classic_member.remainder_codec import MemberKey
-from translators.classic_member.resuming import Remainder, remainder
+from translators.classic_member.member_records import MemberKey
+from translators.classic_member.resuming import DurableMember, durable_part
 from translators.classic_member.states import Stable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, Topic, TopicId
@@ -29,11 +29,11 @@ def journalled(journal: list[bytes]) -> OwnedGroup:
     return group
 
 
-def members_of(group: OwnedGroup) -> dict[MemberKey, Remainder]:
+def members_of(group: OwnedGroup) -> dict[MemberKey, DurableMember]:
     """The lasting part of every classic member."""
     machines = group.owner.machines
     found = {key: machines.get(key) for key in machines}
-    kept = {key: remainder(state) for key, state in found.items() if state is not None}
+    kept = {key: durable_part(state) for key, state in found.items() if state is not None}
     return {(key.group_id, key.member_id): former for key, former in kept.items() if former is not None}
 
 
@@ -42,7 +42,7 @@ def assert_same(journal: Iterable[bytes], live: OwnedGroup) -> None:
     shard = Shard(settings=EngineSettings(), assignors=registry)
     book = replay(journal, ShardJournal(shard, Catalog()))
     assert durable(shard) == durable(live.owner.shard)
-    assert book.remainders(live.owner.machines.limits) == members_of(live)
+    assert book.members(live.owner.machines.limits) == members_of(live)
 
 
 def history(group: OwnedGroup) -> Iterator[None]:

@@ -30,8 +30,8 @@ from tests.support.classic_members import (
     tenure,
 )
 from translators.classic_member.converting import (
+    ConvertedMember,
     Returner,
-    Settler,
     begin_completing,
     begin_stable,
     last_join,
@@ -46,7 +46,7 @@ from translators.dialects.coordinator import CoordinatorCalled, DepartReason
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicPartition
 
-SETTLER = Settler(
+CONVERTED = ConvertedMember(
     seat=SEAT,
     profile=profile(),
     generation=GENERATION,
@@ -59,7 +59,7 @@ SETTLER = Settler(
 
 def test_settled_member_notices_nothing() -> None:
     """Decision 7: generation and assignment go on, and so does the session that was running."""
-    begun = begin_stable(SETTLER, NOW)
+    begun = begin_stable(CONVERTED, NOW)
     assert (begun.membership, begun.tenure) == (membership(parts(A, B)), tenure(A, B))
     assert begun.session_deadline_ms == NOW + 1_234
     assert step(begun, beat(), NOW).effects == (beat_reply(ErrorCode.NONE),)
@@ -67,7 +67,7 @@ def test_settled_member_notices_nothing() -> None:
 
 def test_settled_member_asks_nothing_until_it_is_called() -> None:
     """Its coordinator knows all of it: thousands may be converted at once; the same assignment changes nothing."""
-    begun = begin_stable(SETTLER, NOW)
+    begun = begin_stable(CONVERTED, NOW)
     assert next_deadline(begun) == NOW + 1_234
     asked = step(begun, CoordinatorCalled(), NOW)
     answered = step(asked.state, granted(parts(A, B)), NOW).state
@@ -76,14 +76,14 @@ def test_settled_member_asks_nothing_until_it_is_called() -> None:
 
 def test_settled_member_that_loses_hears_of_it() -> None:
     """A partition of somebody else's by now."""
-    asked = step(begin_stable(SETTLER, NOW), CoordinatorCalled(), NOW)
+    asked = step(begin_stable(CONVERTED, NOW), CoordinatorCalled(), NOW)
     answered = step(asked.state, granted(parts(A)), NOW).state
     assert step(answered, beat(), NOW).effects == (beat_reply(ErrorCode.REBALANCE_IN_PROGRESS),)
 
 
 def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile() -> None:
     """An eager member holds nothing, and its SyncGroup brings it all: one stop, not two."""
-    begun = begin_completing(replace(SETTLER, using=parts()), NOW + 60_000, NOW)
+    begun = begin_completing(replace(CONVERTED, using=parts()), NOW + 60_000, NOW)
     asked = step(begun, DeadlinePassed(), NOW)
     answered = step(asked.state, granted(parts(A)), NOW)
     done = step(answered.state, synced(), NOW)
@@ -94,7 +94,7 @@ def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile
 
 def test_parked_eager_member_goes_on_with_nothing_in_a_later_generation() -> None:
     """Decision 7: it has dropped all; the same assignment is a new hand-out, so that nothing old may be committed."""
-    begun = begin_stable(replace(SETTLER, using=parts()), NOW)
+    begun = begin_stable(replace(CONVERTED, using=parts()), NOW)
     parked = step(begun, joined(), NOW)
     answered = step(parked.state, granted(parts(A, B)), NOW)
     assert answered.effects == (join_reply(GENERATION + 1),)
@@ -102,8 +102,8 @@ def test_parked_eager_member_goes_on_with_nothing_in_a_later_generation() -> Non
 
 def test_parked_cooperative_member_keeps_what_it_says_it_has() -> None:
     """Decision 7: its list and the last assignment agree, so nothing has moved."""
-    settler = replace(SETTLER, profile=profile("cooperative-sticky"))
-    parked = step(begin_stable(settler, NOW), joined("cooperative-sticky", owned=parts(A, B)), NOW)
+    converted = replace(CONVERTED, profile=profile("cooperative-sticky"))
+    parked = step(begin_stable(converted, NOW), joined("cooperative-sticky", owned=parts(A, B)), NOW)
     answered = step(parked.state, granted(parts(A, B)), NOW)
     assert answered.effects == (join_reply(GENERATION, name="cooperative-sticky"),)
 

@@ -16,7 +16,7 @@ from tests.support.classic_members import (
     stable,
     tenure,
 )
-from translators.classic_member.resuming import Remainder, profile_of, remainder, resume
+from translators.classic_member.resuming import DurableMember, durable_part, profile_of, resume
 from translators.classic_member.states import Absent, Asked, CallDue, NotCalled, Scheduled, Stable
 from translators.classic_member.tenure import Tenure, Vacant
 from translators.dialects.errors import ErrorCode
@@ -24,27 +24,27 @@ from translators.dialects.errors import ErrorCode
 
 def test_working_member_survives_whole() -> None:
     """Generation, epoch and assignment are the same after a restart."""
-    assert remainder(stable(A)) == Remainder(membership(parts(A)), tenure(A))
-    assert remainder(completing(A)) == Remainder(membership(parts(A)), tenure(A))
+    assert durable_part(stable(A)) == DurableMember(membership(parts(A)), tenure(A))
+    assert durable_part(completing(A)) == DurableMember(membership(parts(A)), tenure(A))
 
 
 def test_parked_member_survives_with_what_is_confirmed() -> None:
     """What an eager member may have lost already is left out."""
     state = preparing(Asked(), tenure(A, B), assigned=parts(A))
     kept = Tenure(generation=3, handed=parts(A, B), since={A: 3}, released=parts(B))
-    assert remainder(state) == Remainder(membership(parts(A)), kept)
+    assert durable_part(state) == DurableMember(membership(parts(A)), kept)
 
 
 def test_member_without_hand_out_is_forgotten() -> None:
     """Newcomers and fenced members join anew."""
-    assert remainder(Absent(LIMITS)) is None
-    assert remainder(preparing(Asked(), Vacant())) is None
-    assert remainder(fenced(ErrorCode.ILLEGAL_GENERATION)) is None
+    assert durable_part(Absent(LIMITS)) is None
+    assert durable_part(preparing(Asked(), Vacant())) is None
+    assert durable_part(fenced(ErrorCode.ILLEGAL_GENERATION)) is None
 
 
 def test_resumed_member_has_a_full_session_and_asks() -> None:
     """Volatile state starts anew: a full session, no question outstanding."""
-    assert resume(Remainder(membership(parts(A)), tenure(A)), NOW) == Stable(
+    assert resume(DurableMember(membership(parts(A)), tenure(A)), NOW) == Stable(
         membership=membership(parts(A)),
         tenure=tenure(A),
         call=NotCalled(),
@@ -55,7 +55,7 @@ def test_resumed_member_has_a_full_session_and_asks() -> None:
 
 def test_resumed_loser_is_called() -> None:
     """A call that the restart interrupted is made again."""
-    former = Remainder(membership(parts(A)), tenure(A, B))
+    former = DurableMember(membership(parts(A)), tenure(A, B))
     assert resume(former, NOW) == replace(resume(former, NOW), call=CallDue())
 
 

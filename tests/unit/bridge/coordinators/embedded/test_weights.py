@@ -23,8 +23,8 @@ from bridge.engine.model import Subscription
 from bridge.engine.records import MemberSubscribed
 from tests.support.embedded_world import join_request, native_join
 from tests.support.owned_group import CLIENT, GROUP
+from translators.classic_member.member_records import MemberSeated, encode
 from translators.classic_member.profile import Profile, read_profile
-from translators.classic_member.remainder_codec import MemberSeated, encode
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import Subscription as Said
 from translators.dialects.consumer_protocol import encode_subscription

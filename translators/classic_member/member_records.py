@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from translators.classic_member.profile import Profile
-from translators.classic_member.resuming import Remainder
+from translators.classic_member.resuming import DurableMember
 from translators.classic_member.states import Limits, Membership, Seat
 from translators.classic_member.tenure import Partitions, Tenure
 from translators.dialects.ids import GroupId, InstanceId, MemberId
@@ -94,7 +94,7 @@ TABLE = Table(
 )
 
 
-def changes(key: MemberKey, before: Remainder | None, after: Remainder | None) -> Iterator[Entry]:
+def changes(key: MemberKey, before: DurableMember | None, after: DurableMember | None) -> Iterator[Entry]:
     """What has to be written so that `before` becomes `after`: at most one entry a part."""
     if after is None:
         if before is not None:
@@ -119,7 +119,7 @@ def decode(data: bytes) -> Entry:
 
 
 @dataclass(slots=True)
-class RemainderBook:
+class DurableMembers:
     """Members as the entries so far leave them."""
 
     _seated: dict[MemberKey, MemberSeated] = field(default_factory=dict)
@@ -148,15 +148,15 @@ class RemainderBook:
             yield seated
             yield self._stands[key]
 
-    def remainders(self, limits: Limits) -> dict[MemberKey, Remainder]:
+    def members(self, limits: Limits) -> dict[MemberKey, DurableMember]:
         """The members in the order they came, under the limits of today; raises UnreadableRecord for half a member."""
         if self._seated.keys() != self._stands.keys():
             halves = sorted(self._seated.keys() ^ self._stands.keys())
             raise UnreadableRecord(f"of {len(halves)} members only one part was written, first of them {halves[0]!r}")
-        return {key: _remainder(seated, self._stands[key], limits) for key, seated in self._seated.items()}
+        return {key: _durable(seated, self._stands[key], limits) for key, seated in self._seated.items()}
 
 
-def _seated(former: Remainder) -> MemberSeated:
+def _seated(former: DurableMember) -> MemberSeated:
     seat = former.membership.seat
     return MemberSeated(
         group_id=seat.group_id,
@@ -166,7 +166,7 @@ def _seated(former: Remainder) -> MemberSeated:
     )
 
 
-def _stands(former: Remainder) -> MemberStands:
+def _stands(former: DurableMember) -> MemberStands:
     membership = former.membership
     return MemberStands(
         group_id=membership.seat.group_id,
@@ -178,9 +178,9 @@ def _stands(former: Remainder) -> MemberStands:
     )
 
 
-def _remainder(seated: MemberSeated, stands: MemberStands, limits: Limits) -> Remainder:
+def _durable(seated: MemberSeated, stands: MemberStands, limits: Limits) -> DurableMember:
     seat = Seat(group_id=seated.group_id, member_id=seated.member_id, instance_id=seated.instance_id, limits=limits)
     membership = Membership(
         seat=seat, profile=seated.profile, epoch=stands.epoch, granted=stands.granted, pending=stands.pending
     )
-    return Remainder(membership, stands.tenure)
+    return DurableMember(membership, stands.tenure)

@@ -29,7 +29,7 @@ class Fail:
     code: ErrorCode
 
 
-Verdict = Retry | Rejoin | Fence | Fail
+Reaction = Retry | Rejoin | Fence | Fail
 
 _RETRIED = (
     ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -82,7 +82,7 @@ _NOT_A_COORDINATORS_ANSWER = (
     ErrorCode.TRANSACTION_ABORTABLE,
 )
 
-VERDICTS: dict[ErrorCode, Verdict] = {
+REACTIONS: dict[ErrorCode, Reaction] = {
     **dict.fromkeys(_RETRIED, Retry()),
     **{code: Fail(code) for code in _SAID_AS_THEY_ARE},
     **dict.fromkeys(_NOT_A_COORDINATORS_ANSWER, Fail(ErrorCode.UNKNOWN_SERVER_ERROR)),

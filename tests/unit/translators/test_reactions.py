@@ -3,28 +3,28 @@
 import pytest
 
 from translators.dialects.errors import FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS, ErrorCode
-from translators.verdicts import VERDICTS, Fail, Fence, Rejoin, Retry, Verdict
+from translators.reactions import REACTIONS, Fail, Fence, Reaction, Rejoin, Retry
 
 
-def test_every_error_has_a_verdict() -> None:
+def test_every_error_has_a_reaction() -> None:
     """No coordinator can surprise a member."""
-    assert set(VERDICTS) == set(ErrorCode) - {ErrorCode.NONE}
+    assert set(REACTIONS) == set(ErrorCode) - {ErrorCode.NONE}
 
 
-def test_no_verdict_leaks_a_new_code() -> None:
+def test_no_reaction_leaks_a_new_code() -> None:
     """Codes from 100 on never reach a classic client (clients.md, 6)."""
-    told = {verdict.code for verdict in VERDICTS.values() if isinstance(verdict, Fence | Fail)}
+    told = {reaction.code for reaction in REACTIONS.values() if isinstance(reaction, Fence | Fail)}
     assert max(told) < FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS
 
 
 def test_no_fence_says_rebalance() -> None:
     """A fenced client must not go on processing, as it would after REBALANCE_IN_PROGRESS (decision 15)."""
-    fences = {verdict.code for verdict in VERDICTS.values() if isinstance(verdict, Fence)}
+    fences = {reaction.code for reaction in REACTIONS.values() if isinstance(reaction, Fence)}
     assert fences == {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID}
 
 
 @pytest.mark.parametrize(
-    ("code", "verdict"),
+    ("code", "reaction"),
     [
         (ErrorCode.FENCED_MEMBER_EPOCH, Fence(ErrorCode.ILLEGAL_GENERATION)),
         (ErrorCode.UNKNOWN_MEMBER_ID, Fence(ErrorCode.UNKNOWN_MEMBER_ID)),
@@ -36,6 +36,6 @@ def test_no_fence_says_rebalance() -> None:
         (ErrorCode.UNSUPPORTED_ASSIGNOR, Fail(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)),
     ],
 )
-def test_error_means_verdict(code: ErrorCode, verdict: Verdict) -> None:
+def test_error_means_reaction(code: ErrorCode, reaction: Reaction) -> None:
     """The translations that clients.md, 6 and decision 15 name."""
-    assert VERDICTS[code] == verdict
+    assert REACTIONS[code] == reaction
