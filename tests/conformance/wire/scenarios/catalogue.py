@@ -12,6 +12,7 @@ from tests.conformance.wire.scenarios import (
     natives,
     offsets,
     one_name,
+    repeated,
     returning,
     seats,
     staying,
@@ -43,6 +44,7 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "timers": timers.SCENARIOS,
     "twice": twice.SCENARIOS,
     "one_name": one_name.SCENARIOS,
+    "repeated": repeated.SCENARIOS,
 }
 
 
