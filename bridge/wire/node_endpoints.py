@@ -1,6 +1,7 @@
 """The leaders' addresses in answers about records (NodeEndpoints: KIP-951, KIP-932), found by walking over lengths."""
 
 from collections.abc import Callable
+from functools import partial
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.cursor import Cursor
@@ -108,33 +109,12 @@ def _pass_fetched(cursor: Cursor) -> None:
         cursor.skip_tags()
 
 
-def _pass_share_fetched(cursor: Cursor) -> None:
+def _pass_share(cursor: Cursor, *, has_records: bool) -> None:
+    """ShareFetch and ShareAcknowledge answer alike, but that a partition fetched has records, too."""
     cursor.int32("throttle_time_ms")
     cursor.int16("error_code")
     cursor.skip_string("error_message")
-    cursor.int32("acquisition_lock_timeout_ms")
-    for _ in range(cursor.array_length("responses")):
-        cursor.skip(_TOPIC_ID_BYTES, "topic_id")
-        for _ in range(cursor.array_length("partitions")):
-            cursor.int32("partition_index")
-            cursor.int16("error_code")
-            cursor.skip_string("error_message")
-            cursor.int16("acknowledge_error_code")
-            cursor.skip_string("acknowledge_error_message")
-            _pass_current_leader(cursor)
-            cursor.skip_bytes("records")
-            for _ in range(cursor.array_length("acquired_records")):
-                cursor.skip(_ACQUIRED_RECORDS_BYTES, "acquired_records")
-                cursor.skip_tags()
-            cursor.skip_tags()
-        cursor.skip_tags()
-
-
-def _pass_share_acknowledged(cursor: Cursor) -> None:
-    cursor.int32("throttle_time_ms")
-    cursor.int16("error_code")
-    cursor.skip_string("error_message")
-    if cursor.version >= FIRST_SHARE_ACKNOWLEDGE_VERSION_WITH_LOCK_TIMEOUT:
+    if has_records or cursor.version >= FIRST_SHARE_ACKNOWLEDGE_VERSION_WITH_LOCK_TIMEOUT:
         cursor.int32("acquisition_lock_timeout_ms")
     for _ in range(cursor.array_length("responses")):
         cursor.skip(_TOPIC_ID_BYTES, "topic_id")
@@ -142,8 +122,20 @@ def _pass_share_acknowledged(cursor: Cursor) -> None:
             cursor.int32("partition_index")
             cursor.int16("error_code")
             cursor.skip_string("error_message")
+            if has_records:
+                cursor.int16("acknowledge_error_code")
+                cursor.skip_string("acknowledge_error_message")
             _pass_current_leader(cursor)
+            if has_records:
+                _pass_acquired_records(cursor)
             cursor.skip_tags()
+        cursor.skip_tags()
+
+
+def _pass_acquired_records(cursor: Cursor) -> None:
+    cursor.skip_bytes("records")
+    for _ in range(cursor.array_length("acquired_records")):
+        cursor.skip(_ACQUIRED_RECORDS_BYTES, "acquired_records")
         cursor.skip_tags()
 
 
@@ -156,6 +148,6 @@ def _pass_current_leader(cursor: Cursor) -> None:
 _PASS: dict[int, Callable[[Cursor], None]] = {
     ApiKey.PRODUCE: _pass_produced,
     ApiKey.FETCH: _pass_fetched,
-    ApiKey.SHARE_FETCH: _pass_share_fetched,
-    ApiKey.SHARE_ACKNOWLEDGE: _pass_share_acknowledged,
+    ApiKey.SHARE_FETCH: partial(_pass_share, has_records=True),
+    ApiKey.SHARE_ACKNOWLEDGE: partial(_pass_share, has_records=False),
 }
