@@ -46,6 +46,13 @@ def kept_survivors(file: Path) -> list[Mutant]:
     return [mutant for mutant in all_mutants() if mutant.key in keys]
 
 
+def killed_again(file: Path | None) -> frozenset[tuple[str, str, str, str]]:
+    """Survivors that a run with `--survivors` killed, in every place where the sources had them by then."""
+    told = [json.loads(line) for line in file.read_text().splitlines()] if file is not None else []
+    alive = {tuple(one["key"]) for one in told if not one["killed"]}
+    return frozenset(tuple(one["key"]) for one in told) - alive
+
+
 def already_judged(file: Path | None, drawn: Sequence[Mutant]) -> dict[Mutant, Judged]:
     """What an interrupted run found of these mutants."""
     if file is None or not file.exists():
@@ -70,6 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         "--out", type=Path, help="a line of JSON for each mutant; who has one already is not judged again"
     )
     parser.add_argument("--survivors", type=Path, help="judge the survivors of an earlier --out instead of drawing")
+    parser.add_argument("--again", type=Path, help="the --out of a later run with --survivors: told beside the score")
     parser.add_argument("--page", type=Path, help="write the result page here")
     wished = parser.parse_args(arguments)
     drawn = kept_survivors(wished.survivors) if wished.survivors else draw(wished.seed, wished.mutants)
@@ -93,11 +101,11 @@ def main(arguments: Sequence[str]) -> int:
                 _tell(f"{number} after {time.monotonic() - begin:.0f} s: {dict(counts)}")
 
     os.chdir(ROOT)
-    status = Suite(ROOT, work).run()
+    status = Suite(ROOT, work).run() if len(judged) < len(drawn) else 0
     if len(judged) < len(drawn):
         print(f"pytest ended with {status} after {len(judged)} mutants")
         return 1
-    text = page(_summary(wished.seed), judged, EQUIVALENT)
+    text = page(_summary(wished.seed), judged, EQUIVALENT, killed_again(wished.again))
     print(text)
     if wished.page:
         wished.page.write_text(text, encoding="utf-8")

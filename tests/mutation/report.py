@@ -3,7 +3,7 @@
 It must not know how anything was judged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tests.mutation.operators import Mutant
 from tests.mutation.suite import EXAMPLES, Judged, Verdict
@@ -12,7 +12,10 @@ Key = tuple[str, str, str, str]
 EXCUSED_SHARE_MAX = 0.05
 """Of the mutants of a room: equivalents beyond count as survived."""
 ROOMS = ("translators", "bridge/engine", "bridge/coordinators", "bridge/wire")
-COLUMNS = ("room", "mutants", "killed", "hung", "survived", "called equivalent", "score", "target")
+COLUMNS = (
+    *("room", "mutants", "killed", "hung", "survived", "called equivalent", "score"),
+    *("killed by tests since", "score with them", "target"),
+)
 TARGETS = {"translators": 90, "bridge/engine": 90}
 
 
@@ -21,8 +24,10 @@ def room_of(mutant: Mutant) -> str:
     return next(room for room in ROOMS if mutant.path.startswith(f"{room}/"))
 
 
-def row(room: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key, str]) -> tuple[str, float]:
-    """One line of the table, and the score in per cent."""
+def row(
+    room: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key, str], since: Collection[Key] = ()
+) -> tuple[str, float]:
+    """One line of the table, and the score in per cent; `since` are survivors that newer tests killed."""
     of_room = {mutant: found for mutant, found in judged.items() if room in {"all", room_of(mutant)}}
     counts = [found.verdict for found in of_room.values()]
     killed, hung = counts.count(Verdict.KILLED), counts.count(Verdict.HUNG)
@@ -30,13 +35,17 @@ def row(room: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key, str
     called = sum(mutant.key in equivalent for mutant in alive)
     excused = min(called, int(EXCUSED_SHARE_MAX * len(of_room)))
     judged_count = len(of_room) - excused
-    score = 100 * (killed + hung) / judged_count if judged_count else 100.0
+    score, later = killed + hung, sum(mutant.key in since and mutant.key not in equivalent for mutant in alive)
+    scores = [100 * count / judged_count if judged_count else 100.0 for count in (score, score + later)]
     target = f"≥ {TARGETS[room]} %" if room in TARGETS else "–"
-    cells = (room, len(of_room), killed, hung, len(alive) - called, called, f"{score:.1f} %", target)
-    return f"| {' | '.join(map(str, cells))} |", score
+    told, told_later = (f"{one:.1f} %" for one in scores)
+    cells = (room, len(of_room), killed, hung, len(alive) - called, called, told, later, told_later, target)
+    return f"| {' | '.join(map(str, cells))} |", scores[-1]
 
 
-def page(command: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key, str]) -> str:
+def page(
+    command: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key, str], since: Collection[Key] = ()
+) -> str:
     """The whole page in Markdown."""
     alive = [mutant for mutant, found in judged.items() if found.verdict not in {Verdict.KILLED, Verdict.HUNG}]
     survivors = sorted((one for one in alive if one.key not in equivalent), key=lambda one: (one.path, one.line))
@@ -46,11 +55,15 @@ def page(command: str, judged: Mapping[Mutant, Judged], equivalent: Mapping[Key,
             *_head(command),
             f"| {' | '.join(COLUMNS)} |",
             "|--" * len(COLUMNS) + "|",
-            *(row(room, judged, equivalent)[0] for room in (*ROOMS, "all")),
+            *(row(room, judged, equivalent, since)[0] for room in (*ROOMS, "all")),
             "",
             "## Survivors",
             "",
-            *_lines(survivors, judged),
+            *_lines([one for one in survivors if one.key not in since], judged),
+            "",
+            "## Killed by tests that have landed since",
+            "",
+            *_lines([one for one in survivors if one.key in since], judged),
             "",
             "## Called equivalent",
             "",

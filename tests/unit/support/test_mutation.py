@@ -1,10 +1,12 @@
 """What may be spoiled is spoiled, one change at a time, and takes the place of the sound code."""
 
+import json
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 
+from tests.mutation.__main__ import killed_again
 from tests.mutation.operators import Mutant, mutants_of, spoiled_code
 from tests.mutation.report import page, row
 from tests.mutation.suite import Judged, Verdict, put
@@ -134,7 +136,22 @@ def test_score_leaves_out_one_equivalent_in_twenty_and_counts_the_others_as_surv
     equivalent = {mutant.key: "no one can see it" for mutant in mutants[37:]}
     line, score = row("translators", judged, equivalent)
     assert score == pytest.approx(100 * 30 / 38)
-    assert line == "| translators | 40 | 30 | 0 | 7 | 3 | 78.9 % | ≥ 90 % |"
+    assert line == "| translators | 40 | 30 | 0 | 7 | 3 | 78.9 % | 0 | 78.9 % | ≥ 90 % |"
+    since = {mutants[30].key, mutants[31].key, mutants[39].key}
+    line, score = row("translators", judged, equivalent, since)
+    assert line == "| translators | 40 | 30 | 0 | 7 | 3 | 78.9 % | 2 | 84.2 % | ≥ 90 % |"
+    assert score == pytest.approx(100 * 32 / 38)
+
     text = page("`a command`", judged, equivalent)
     assert "- `translators/a.py:30` f, constant: `30` → `x`" in text
     assert "- `translators/a.py:39` f, constant: `39` → `x`: no one can see it" in text
+
+
+def test_survivor_counts_as_killed_later_if_it_was_in_every_place(tmp_path: Path) -> None:
+    """Lines move, so that a change that stands twice in a function can't be told from itself."""
+    told = [(["a.py", "f", "constant: 0", "1"], True), (["a.py", "g", "constant: 0", "1"], True)]
+    told.append((["a.py", "f", "constant: 0", "1"], False))
+    file = tmp_path / "again"
+    file.write_text("\n".join(json.dumps({"key": key, "killed": killed}) for key, killed in told))
+    assert killed_again(file) == {("a.py", "g", "constant: 0", "1")}
+    assert killed_again(None) == frozenset()

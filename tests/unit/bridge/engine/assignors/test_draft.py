@@ -77,3 +77,6 @@ def test_member_that_never_had_a_kind_is_owed_none_of_it() -> None:
     assert (member.is_owed(A), member.is_owed(B)) == (False, False)
     member.change(A, -2)
     assert (member.is_owed(A), member.is_owed(B)) == (True, False)
+    giver_of_one = draft().touch(M2)
+    giver_of_one.change(A, -1)
+    assert giver_of_one.is_owed(A)
