@@ -1,6 +1,6 @@
 """Every task of a running bridge: what it does, what its failure ends, and how that is told and counted.
 
-It must not know any room, nor how a task does what it does. A task that is started any other way fails a test
+A task that is started any other way fails a test
 (`tests/architecture/test_supervision.py`); docs/explanation/failures.md has the table.
 """
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from enum import StrEnum
 
-from bridge.telemetry.schema.columns import KINDS, Kind
 from bridge.telemetry.schema.facts import GroupFact, MemberFact, MemberInputs
-from bridge.telemetry.schema.fields import FACT_FIELDS, SCHEMA_VERSION, STAMP_FIELDS, Field
+from bridge.telemetry.schema.fields import FACT_FIELDS, KINDS, SCHEMA_VERSION, STAMP_FIELDS, Field, Kind
 from bridge.telemetry.schema.terms import (
     Carrier,
     Cause,

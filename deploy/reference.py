@@ -15,7 +15,7 @@ from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
-from bridge.telemetry.traces import names
+from bridge.telemetry.otel import names
 from deploy.error_codes import error_pages
 from deploy.event_pages import event_pages
 from deploy.machine_diagram import draw

@@ -21,17 +21,15 @@ from bridge.session.contracts import Groups
 from bridge.session.directory import Address
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
+from bridge.telemetry.event_log.files import find_unfinished
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
 from bridge.telemetry.event_log.spool import Spool
-from bridge.telemetry.event_log.unfinished import find_unfinished
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import TopicBook
-from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, overhear
-from bridge.telemetry.overhearing import Overhearing
-from bridge.telemetry.passing import PassingLog
+from bridge.telemetry.following.topic_names import TopicBook
+from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, Observer, observe_answers
+from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
-from bridge.telemetry.request_times import TimedGroups, time_answers
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
 from translators.dialects.ids import GroupId
@@ -131,13 +129,12 @@ class EventWatch(Watch):
         self._is_wanted = trio.Event()
         topics = TopicBook()
         self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
-        self._passing = Overhearing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
+        self._observer = Observer(self._follower, figures.times, self._guard, recorder.now_us)
+        self._passing = ObservedPassing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
 
     def over_requests(self, groups: Groups) -> Groups:
         """See `Watch`."""
-        now_us, forget = self._recorder.now_us, self._passing.disconnected
-        observed = ObservedGroups(groups, self._follower, self._guard, now_us, forget)
-        return TimedGroups(observed, self.figures.times, now_us)
+        return ObservedGroups(groups, self._observer, self._passing.disconnected)
 
     def event_counts(self) -> Mapping[str, int]:
         """See `Watch`."""
@@ -158,8 +155,7 @@ class EventWatch(Watch):
 
     def over_answers(self, deliver: Deliver) -> Deliver:
         """See `Watch`."""
-        now_us = self._recorder.now_us
-        return time_answers(overhear(deliver, self._follower, self._guard, now_us), self.figures.times, now_us)
+        return observe_answers(deliver, self._observer)
 
     def begin(self) -> None:
         """See `Watch`."""

@@ -53,7 +53,7 @@ def _collectors(config: Config) -> Sequence[Taker]:
     if login is not None:
         headers = {"authorization": f"Basic {b64encode(login).decode()}", **headers}
     # Only who asks for it needs the library behind it.
-    exporting = import_module("bridge.telemetry.traces.exporting")
+    exporting = import_module("bridge.telemetry.otel.exporting")
     collector = exporting.Collector(endpoint=endpoint, protocol=settings.otel_protocol, headers=headers)
     takers: Sequence[Taker] = exporting.open_takers(collector, version("epochbridge"))
     return takers

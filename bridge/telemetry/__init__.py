@@ -1,4 +1,4 @@
 """Names and sinks of traces, metrics, logs and rebalance events.
 
-It observes steps and records, and must not decide anything.
+It observes steps and records, and must not decide anything, nor change what goes by.
 """

@@ -1,7 +1,4 @@
-"""Log lines: one glossary of keys, two ways to write them, and everything that rooms log through the standard library.
-
-It must not know payloads or secrets: keys that the glossary does not name are not written.
-"""
+"""Log lines: a glossary of keys, and two ways to write what rooms log through the standard library or structlog."""
 
 import logging
 import re

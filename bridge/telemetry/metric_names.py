@@ -1,6 +1,6 @@
 """The glossary of metrics: every name at /metrics with its kind, labels and meaning.
 
-It must not know where a figure comes from; dashboards, alert rules and the reference page are checked against it.
+Dashboards, alert rules and the reference page are checked against it.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The bridge's counters as Prometheus metrics: every name, its kind and meaning, read at the moment of a scrape.
 
-It must not know who counts or who asks; a label holds a group at most, never a member.
+A label holds a group at most, never a member.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,15 +1,17 @@
 """Listens at the seams of the bridge for the follower: requests and answers of embedded groups, and engine turns.
 
-It must not change what goes by; what goes wrong in here is counted and logged, and concerns no client.
+What goes wrong in here is counted and logged, and concerns no client.
 """
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.engine.outcome import Outcome
 from bridge.session.contracts import Groups
 from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.request_times import RequestTimes
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
@@ -74,46 +76,64 @@ class EngineWatcher:
         self._follower.departs(key.group_id, key.member_id, DEPARTURES[reason])
 
 
-class ObservedGroups:
-    """The embedded groups, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Hears requests and answers of embedded groups once: measures them, and has the follower make facts of them."""
 
-    def __init__(
-        self,
-        groups: Groups,
-        follower: Follower,
-        guard: Guard,
-        now_us: Callable[[], int],
-        forget: Callable[[int], None],
-    ) -> None:
+    follower: Follower
+    times: RequestTimes
+    guard: Guard
+    now_us: Callable[[], int]
+
+    def asked(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
+        """A request came."""
+        now_us = self.now_us()
+        self.times.asked(ref, type(request).__name__, now_us)
+        self.guard.run(lambda: self._ask(ref, client, request, now_us))
+
+    def answered(self, ref: RequestRef, reply: Reply) -> None:
+        """A request is answered."""
+        now_us = self.now_us()
+        self.times.answered(ref, now_us)
+        self.guard.run(lambda: self.follower.answered(ref, reply, now_us))
+
+    def lost(self, connection: int) -> None:
+        """A client connection is gone."""
+        self.times.lost(connection)
+        self.guard.run(lambda: self.follower.lost(connection, self.now_us()))
+
+    def _ask(self, ref: RequestRef, client: ClientIdentity, request: Request, now_us: int) -> None:
+        self.follower.asked(ref, client, request, Road.EMBEDDED, now_us)
+
+
+class ObservedGroups:
+    """The embedded groups, observed (`session.contracts.Groups`); repeated heartbeats go by unheard."""
+
+    def __init__(self, groups: Groups, observer: Observer, forget: Callable[[int], None]) -> None:
         """`forget` hears of every connection that is gone, too."""
         self._groups = groups
-        self._follower = follower
-        self._guard = guard
-        self._now_us = now_us
+        self._observer = observer
         self._forget = forget
         # Not even a call: this is the one thing that happens thousands of times a second.
         self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """See `session.contracts.Groups`."""
-        self._guard.run(lambda: self._hear(ref, client, request))
+        self._observer.asked(ref, client, request)
         self._groups.submit(ref, client, via, request)
 
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""
         self._groups.disconnected(connection)
         self._forget(connection)
-        self._guard.run(lambda: self._follower.lost(connection, self._now_us()))
-
-    def _hear(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
-        self._follower.asked(ref, client, request, Road.EMBEDDED, self._now_us())
+        self._observer.lost(connection)
 
 
-def overhear(deliver: Deliver, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> Deliver:
-    """Answers of embedded groups on their way to the clients, overheard."""
+def observe_answers(deliver: Deliver, observer: Observer) -> Deliver:
+    """Answers of embedded groups on their way to the clients, observed."""
 
-    def deliver_overheard(ref: RequestRef, reply: Reply) -> None:
-        guard.run(lambda: follower.answered(ref, reply, now_us()))
+    def deliver_observed(ref: RequestRef, reply: Reply) -> None:
+        observer.answered(ref, reply)
         deliver(ref, reply)
 
-    return deliver_overheard
+    return deliver_observed

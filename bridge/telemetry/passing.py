@@ -1,12 +1,26 @@
-"""What is noticed of groups that go through untouched: which there are, and how often each kind of request passed.
+"""What is noticed of groups that go through untouched: counted always, and followed where an event log is written.
 
-It must not know who shows the counts; what is read of the requests themselves is `overhearing`'s.
+A heartbeat like the last one with an answer like the last one is not even decoded.
 """
 
+import logging
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from bridge.session.contracts import Hear
-from bridge.wire.frames import RequestHeader
+from bridge.session.limits import ELEMENTS_MAX
+from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.following.topic_names import TopicBook
+from bridge.telemetry.observing import Guard
+from bridge.telemetry.schema.terms import Road
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply, decode_reply, decode_request
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.fetch import read_fetch
+from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 GROUPS_MAX = 10_000
@@ -45,3 +59,174 @@ class PassingLog:
 
     def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
         """Nobody reads it."""
+
+
+LOG = logging.getLogger("epochbridge.telemetry")
+FOLLOWED_APIS = frozenset(
+    (
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.OFFSET_COMMIT,
+    )
+)
+BEATS = frozenset((ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT))
+WAITING_MAX = 1_000
+"""How many heartbeats may wait for the names of topics; further ones are told with ids."""
+_CORRELATION_BYTES = 4
+_ASKED = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
+_ANSWERED = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The last heartbeat of a connection and its answer, without their correlation ids."""
+
+    request: bytes
+    answer: bytes
+
+
+NOTHING_SAID = Beat(b"", b"")
+"""Of a connection whose first heartbeat is not answered yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it came: one whole frame, who sent it to which broker, and when (monotonic microseconds)."""
+
+    frame: bytes
+    client: ClientIdentity
+    broker_id: int | None
+    at_us: int
+
+
+class ObservedPassing(PassingLog):
+    """Counts what passes, and follows it."""
+
+    def __init__(
+        self,
+        follower: Follower,
+        guard: Guard,
+        topics: TopicBook,
+        now_us: Callable[[], int],
+        learn: Callable[[], None],
+    ) -> None:
+        """`learn` asks for a look at the cluster's topics, which ends with `learned`."""
+        super().__init__()
+        self._follower = follower
+        self._guard = guard
+        self._topics = topics
+        self._now_us = now_us
+        self.unread = 0
+        """Requests and answers that could not be read."""
+        self._learn = learn
+        self._beats: dict[int, Beat] = {}
+        self._waiting: list[Callable[[], None]] = []
+
+    def overhear(
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
+    ) -> Hear | None:
+        """See `session.contracts.Passing`."""
+        if header.api_key not in FOLLOWED_APIS:
+            return None
+        frame = bytes(data)
+        if header.api_key in BEATS:
+            self._beats.setdefault(ref.connection, NOTHING_SAID)
+            return partial(self._hear_beat, ref, header, Sent(frame, client, broker_id, self._now_us()))
+        sent = Sent(frame, client, broker_id, self._now_us())
+        is_followed: list[bool] = []
+        self._read(lambda: is_followed.append(self._ask(ref, header, sent)))
+        return partial(self._hear, ref, header, broker_id) if is_followed and is_followed[0] else None
+
+    def awaits_fetch(self, client: ClientIdentity) -> bool:
+        """See `session.contracts.Passing`."""
+        awaiting = self._follower.writer.awaiting
+        return bool(awaiting) and (client.client_id, client.client_host) in awaiting
+
+    def fetched(self, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        """See `session.contracts.Passing`."""
+        self._read(lambda: self._read_fetch(header, bytes(data), client))
+
+    def disconnected(self, connection: int) -> None:
+        """A client connection is gone."""
+        self._beats.pop(connection, None)
+
+    def _read(self, work: Callable[[], None]) -> None:
+        """What can't be read is for the broker to judge, or for the client: it passes all the same."""
+
+        def try_to_read() -> None:
+            try:
+                work()
+            except MalformedFrame as problem:
+                if not self.unread:
+                    LOG.warning(
+                        "EB-EVENTS-015: a request or answer that passed could not be read for the event log: %s; "
+                        "further ones are counted (epochbridge_events_missed_total)",
+                        problem,
+                    )
+                self.unread += 1
+
+        self._guard.run(try_to_read)
+
+    def _ask(self, ref: RequestRef, header: RequestHeader, sent: Sent) -> bool:
+        start = header.body_offset
+        request = decode_request(
+            header.api_key, header.api_version, memoryview(sent.frame)[start:], start, ELEMENTS_MAX
+        )
+        return self._follower.asked(ref, sent.client, request, Road.PASSING, sent.at_us)
+
+    def _hear(self, ref: RequestRef, header: RequestHeader, broker_id: int | None, answer: bytes) -> None:
+        self._read(lambda: self._answer(ref, self._read_answer(header, answer), broker_id, self._now_us()))
+
+    def _read_answer(self, header: RequestHeader, answer: bytes) -> Reply:
+        _, reply = decode_reply(header.api_key, header.api_version, memoryview(answer)[LENGTH_BYTES:])
+        return reply
+
+    def _answer(self, ref: RequestRef, reply: Reply, broker_id: int | None, at_us: int) -> None:
+        if broker_id is not None:
+            self._follower.served(ref, reply, broker_id, at_us)
+        self._follower.answered(ref, reply, at_us)
+
+    def _hear_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
+        """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
+        frame = sent.frame
+        beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
+        # An answer may come when its connection is gone: nothing is kept for that one any more.
+        known = self._beats.get(ref.connection)
+        if known != beat:
+            if known is not None:
+                self._beats[ref.connection] = beat
+            self._read(lambda: self._read_beat(ref, header, sent, answer))
+
+    def _read_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
+        reply, now_us = self._read_answer(header, answer), self._now_us()
+        is_unnamed = isinstance(reply, ConsumerGroupHeartbeatReply) and not self._topics.knows(reply.assignment or ())
+        read = partial(self._tell_beat, ref, header, sent, reply, now_us)
+        if (is_unnamed or self._waiting) and len(self._waiting) < WAITING_MAX:
+            self._waiting.append(read)
+            self._learn()
+        else:
+            read()
+
+    def _tell_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, reply: Reply, at_us: int) -> None:
+        self._ask(ref, header, sent)
+        self._answer(ref, reply, sent.broker_id, at_us)
+
+    def learned(self) -> None:
+        """The topics have been looked at: whatever waited for a name is told now, in order, with its own time."""
+        waiting, self._waiting = self._waiting, []
+        for read in waiting:
+            self._read(read)
+
+    def _read_fetch(self, header: RequestHeader, frame: bytes, client: ClientIdentity) -> None:
+        named = read_fetch(header.api_version, frame, header.body_offset)
+        if named is not None:
+            partitions = named.by_name | self._topics(named.by_id)
+            self._follower.fetched(client, partitions, named.is_incremental, self._now_us())

@@ -1,6 +1,6 @@
 """Adds rebalances up for Prometheus: histograms with an example's trace, counters, and the last epochs.
 
-It must not know who asks; a label holds a group at most, and of very many groups only the first.
+A label holds a group at most, and of very many groups only the first.
 """
 
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from bridge.telemetry import metric_names as names
 from bridge.telemetry.metric_names import BUCKETS_S, MetricName
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.otel.spans import root_id
+from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.terms import Cause, Outcome, Protocol
-from bridge.telemetry.traces.plans import root_id
 
 GROUPS_MAX = 500
 OTHERS = "(others)"

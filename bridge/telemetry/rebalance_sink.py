@@ -1,6 +1,6 @@
 """Hands ended rebalances to those who trace and measure them, in the thread of the event log.
 
-It must not know what they do with it; one that fails is logged and costs the others nothing.
+One that fails is logged and costs the others nothing.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from bridge.telemetry.event_log.sinks import Fate, Line
 from bridge.telemetry.rebalances.gathering import Gatherer
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.rebalances.rebalance import Rebalance
 
 LOG = logging.getLogger("epochbridge.telemetry")
 FAILURES_LOGGED_MAX = 10

@@ -1,18 +1,13 @@
 """Measures group requests from their arrival to their answer, and counts those that wait.
 
-It must not know what a request says, nor clocks; repeated heartbeats go by unmeasured.
+Repeated heartbeats go by unmeasured.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bridge.session.contracts import Groups
-from bridge.telemetry.observing import Deliver
-from bridge.wire.codec.registry import Reply, Request
-from translators.dialects.classic import Heartbeat
-from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef, Via
+from translators.dialects.ids import RequestRef
 
 BOUNDS_US = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 60_000_000)
 WAITING_MAX = 200_000
@@ -71,34 +66,3 @@ class RequestTimes:
     def lost(self, connection: int) -> None:
         """A connection is gone, and with it the answers that were to come."""
         self._held -= len(self._waiting.pop(connection, ()))
-
-
-class TimedGroups:
-    """The embedded groups, measured (`session.contracts.Groups`)."""
-
-    def __init__(self, groups: Groups, times: RequestTimes, now_us: Callable[[], int]) -> None:
-        self._groups = groups
-        self._times = times
-        self._now_us = now_us
-        self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
-        """See `session.contracts.Groups`; at no cost."""
-
-    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
-        """See `session.contracts.Groups`."""
-        self._times.asked(ref, type(request).__name__, self._now_us())
-        self._groups.submit(ref, client, via, request)
-
-    def disconnected(self, connection: int) -> None:
-        """See `session.contracts.Groups`."""
-        self._times.lost(connection)
-        self._groups.disconnected(connection)
-
-
-def time_answers(deliver: Deliver, times: RequestTimes, now_us: Callable[[], int]) -> Deliver:
-    """Answers of embedded groups on their way to the clients, measured."""
-
-    def deliver_timed(ref: RequestRef, reply: Reply) -> None:
-        times.answered(ref, now_us())
-        deliver(ref, reply)
-
-    return deliver_timed

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.history import Unknown, read_history
 from bridge.whatif.links import link

@@ -23,9 +23,8 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import TopicBook
-from bridge.telemetry.schema.facts import Fact
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.following.topic_names import TopicBook
+from bridge.telemetry.schema.facts import Event, Fact, Stamp
 from bridge.telemetry.schema.terms import Road
 from translators.dialects.classic import ClassicReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply

@@ -10,10 +10,8 @@ from enum import StrEnum
 from types import NoneType, UnionType
 from typing import NamedTuple, Protocol, cast, get_args, get_origin, get_type_hints
 
-from bridge.telemetry.schema.columns import KINDS
-from bridge.telemetry.schema.facts import Fact
-from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import Event, Fact, Stamp
+from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
 
 Convert = Callable[[object], object]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median_low
 
 from bridge.telemetry.schema.facts import (
+    Event,
     GroupConverted,
     GroupCreated,
     GroupRevived,
@@ -19,7 +20,6 @@ from bridge.telemetry.schema.facts import (
     RebalanceBegan,
     RebalanceExplained,
 )
-from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Phase, Protocol
 from bridge.whatif.inputs import (
     Came,

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bridge.telemetry.cause.limits import METADATA_AGE_US
+from bridge.telemetry.cause.context import METADATA_AGE_US
 from bridge.telemetry.schema.terms import Cause
 from bridge.whatif.inputs import History, Input, Recorded, TopicsBecame
 from bridge.whatif.play import Prediction

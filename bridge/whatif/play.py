@@ -7,8 +7,7 @@ from typing import Protocol as Interface
 from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed, RebalanceBegun
 from bridge.engine.records import TargetEpochReached
 from bridge.engine.settings import EngineSettings, MigrationPolicy
-from bridge.telemetry.schema.facts import RebalanceBegan, TopicsSeen
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, RebalanceBegan, TopicsSeen
 from bridge.telemetry.schema.terms import Protocol as Spoken
 from bridge.whatif.classic_client import ClassicClient, ClassicClientSettings
 from bridge.whatif.configuration import INT_MAX, Configuration

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bridge.telemetry.schema.facts import Fact, MemberFact, MemberInputs, MemberJoined
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, Fact, MemberFact, MemberInputs, MemberJoined
 from translators.dialects.ids import MemberId
 
 

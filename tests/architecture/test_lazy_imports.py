@@ -31,7 +31,7 @@ DOORS: Mapping[str, str] = {
     "bridge/config/configuration.py": "start-up time: the YAML library, where there is a file",
     "bridge/demo/command.py": "optional extra: the client libraries",
     "bridge/demo/kafka_java.py": "optional: a Java from a wheel",
-    "bridge/telemetry/traces/exporting.py": "optional extra: one of OpenTelemetry's two exporters",
+    "bridge/telemetry/otel/exporting.py": "optional extra: one of OpenTelemetry's two exporters",
 }
 """Files that may import by string, and what for."""
 IMPORTERS = {"import_module", "__import__"}

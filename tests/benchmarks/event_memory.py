@@ -17,7 +17,7 @@ from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink
 from bridge.telemetry.schema.terms import Road

@@ -19,13 +19,13 @@ from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.observing import Guard
-from bridge.telemetry.overhearing import Overhearing
+from bridge.telemetry.otel.exporting import HTTP, Collector, open_takers
+from bridge.telemetry.passing import ObservedPassing
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
 from bridge.telemetry.schema.terms import Road
-from bridge.telemetry.traces.exporting import HTTP, Collector, open_takers
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_reply, encode_request
 from bridge.wire.frames import read_request_header
@@ -182,7 +182,7 @@ def _generation(names: list[str], generation: int) -> list[Step]:
 def _overheard_beat_us(folder: Path) -> float:
     """A heartbeat like the last one, with an answer like the last one."""
     recorder, topics = _recorder(folder), TopicBook()
-    passing = Overhearing(_follower(recorder, topics), Guard(), topics, recorder.now_us, lambda: None)
+    passing = ObservedPassing(_follower(recorder, topics), Guard(), topics, recorder.now_us, lambda: None)
     frame = encode_request(ApiKey.HEARTBEAT, 4, 1, CLIENT.client_id, beat("a", 1))
     answer = encode_reply(ApiKey.HEARTBEAT, 4, 1, beaten())
     header, ref = read_request_header(frame, len(frame)), RequestRef(0, 1, 1)

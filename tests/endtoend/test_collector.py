@@ -7,7 +7,7 @@ import trio
 from bridge.demo.cluster import create_topics
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, Target
-from bridge.telemetry.traces import names
+from bridge.telemetry.otel import names
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.kafka import KafkaUnderTest
 from tests.support.otlp_collector import http_collector

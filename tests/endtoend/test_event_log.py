@@ -17,6 +17,7 @@ from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
+    Event,
     GroupRevived,
     MemberJoined,
     MemberLeft,
@@ -25,7 +26,6 @@ from bridge.telemetry.schema.facts import (
     RebalanceBegan,
     RebalanceEnded,
 )
-from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Departure, Outcome, Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.logged_events import read_events

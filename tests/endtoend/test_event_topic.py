@@ -13,12 +13,11 @@ from confluent_kafka import Consumer
 from bridge.demo.cluster import create_topics
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from bridge.telemetry.event_log.decoding import decode_line
+from bridge.telemetry.event_log.codec import decode_line
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.event_log.topic_sink import open_topic
-from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, GroupDeleted
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, Event, GroupDeleted
 from bridge.telemetry.schema.terms import Road
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 import trio
 
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 from bridge.whatif.comparison import Comparison, compare
 from bridge.whatif.configuration import configure
 from bridge.whatif.measures import Measured, measure

@@ -6,8 +6,7 @@ from typing import Self, TypedDict
 
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.schema import facts
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Fact
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event, Fact, Stamp
 from bridge.telemetry.schema.terms import (
     Carrier,
     Departure,

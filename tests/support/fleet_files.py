@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from tests.support.fleet_log import FleetLog, FleetPlan, Truth
 
 BOOT = "b0000000"

@@ -8,13 +8,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.facts import (
+    Event,
     Fact,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceExplained,
+    Stamp,
     TargetComputed,
 )
-from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import Cause, News, Outcome, Phase, Protocol, Road
 from tests.support.fleet_words import AboutGroup, MemberWords
 

@@ -10,10 +10,11 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.observing import EngineWatcher, Guard
 from bridge.telemetry.schema.facts import (
     CommitPassed,
+    Event,
     Fact,
     MemberFact,
     MemberLeft,
@@ -25,8 +26,8 @@ from bridge.telemetry.schema.facts import (
     PhaseBegan,
     PhaseEnded,
     RebalanceEnded,
+    Stamp,
 )
-from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import Road
 from tests.support.owned_group import CLIENT, OwnedGroup
 from translators.dialects.ids import ClientIdentity, RequestRef

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bridge.telemetry.event_log.files import read_log
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 
 
 def read_events(path: Path) -> list[Event]:

@@ -7,8 +7,14 @@ from pathlib import Path
 
 from bridge.demo.events import Assigned, Lost, Partition, Revoked
 from bridge.demo.judge_evidence import ClientLog
-from bridge.telemetry.schema.facts import MemberInputs, PartitionsAssigned, PartitionsReleased, PhaseBegan, PhaseEnded
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import (
+    Event,
+    MemberInputs,
+    PartitionsAssigned,
+    PartitionsReleased,
+    PhaseBegan,
+    PhaseEnded,
+)
 from tests.support.logged_events import read_events
 
 

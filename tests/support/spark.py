@@ -15,9 +15,8 @@ from bridge.analytics.intake.reading import LINE, SOURCE, accepted, parsed
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.event_log.encoding import encode_event
-from bridge.telemetry.schema.facts import Fact
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.event_log.codec import encode_event
+from bridge.telemetry.schema.facts import Event, Fact, Stamp
 
 TEST_SETTINGS = {
     "spark.driver.memory": "2g",

@@ -15,7 +15,7 @@ from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, Target
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 from bridge.whatif.event_lines import read_event
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from bridge.telemetry.event_log.encoding import encode_event
-from bridge.telemetry.schema.facts import RebalanceExplained, TopicsChanged, TopicsSeen
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.event_log.codec import encode_event
+from bridge.telemetry.schema.facts import Event, RebalanceExplained, TopicsChanged, TopicsSeen
 from bridge.whatif.configuration import configure
 from bridge.whatif.play import predict
 from tests.support.whatif_history import came, grown, history, left, silent

@@ -17,8 +17,7 @@ import pyarrow.parquet
 
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
 from bridge.analytics.tables.definitions import DAY_US, is_often_new
-from bridge.telemetry.schema.columns import COLUMNS, KINDS
-from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS, FieldType
+from bridge.telemetry.schema.fields import COLUMNS, KINDS, SCHEMA_VERSION, STAMP_FIELDS, FieldType
 
 BLOCK_BYTES = 8 * 2**20
 """Read at once; what Arrow makes of it is twice that."""

@@ -8,8 +8,7 @@ from pyspark.sql.types import ArrayType
 
 from bridge.analytics.spark.column_types import conform, log_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, REJECTED
-from bridge.telemetry.schema.columns import KINDS
-from bridge.telemetry.schema.fields import SCHEMA_VERSION, STAMP_FIELDS
+from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
 
 LINE, SOURCE = "value", "source"
 """The two columns that a reader gets: the text, and what it came from."""

@@ -13,7 +13,7 @@ from bridge.analytics.intake.reading import LINE, REASON, utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import REPLAYS
 from bridge.telemetry.schema import facts
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 from bridge.whatif.comparison import Became, compare
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.event_lines import read_event

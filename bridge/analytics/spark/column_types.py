@@ -17,7 +17,7 @@ from pyspark.sql.types import (
 )
 
 from bridge.analytics.tables.definitions import TYPE_OF_FIELD, ColumnType, Table
-from bridge.telemetry.schema.columns import COLUMNS
+from bridge.telemetry.schema.fields import COLUMNS
 
 SPARK_TYPES: Mapping[ColumnType, DataType] = {
     ColumnType.TEXT: StringType(),

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bridge.telemetry.schema.columns import COLUMNS
-from bridge.telemetry.schema.fields import FieldType
+from bridge.telemetry.schema.fields import COLUMNS, FieldType
 
 
 class ColumnType(StrEnum):

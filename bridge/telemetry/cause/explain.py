@@ -1,17 +1,12 @@
-"""The one door: events of one rebalance, and those shortly before, become its explanation.
-
-It must not know where events come from.
-"""
+"""The one door: events of one rebalance, and those shortly before, become its explanation."""
 
 from collections.abc import Iterable, Sequence
 
+from bridge.telemetry.cause.context import context_of
 from bridge.telemetry.cause.rules import find_cause, members_behind
-from bridge.telemetry.cause.scene import set_scene
-from bridge.telemetry.cause.sentences import tell
+from bridge.telemetry.cause.sentences import Introduced, tell
 from bridge.telemetry.cause.waits import find_critical
-from bridge.telemetry.cause.words import Introduced
-from bridge.telemetry.schema.facts import MemberInputs, RebalanceExplained
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, MemberInputs, RebalanceExplained
 from bridge.telemetry.schema.terms import Cause
 
 
@@ -26,24 +21,24 @@ def explain(events: Sequence[Event], introduced: Introduced = nobody) -> Rebalan
     no group, such as changed topics, among them), then those of the rebalance. `introduced` says what members told
     about themselves that is not in the events.
     """
-    scene = set_scene(events)
-    if scene is None:
+    context = context_of(events)
+    if context is None:
         return None
     told = introductions(events)
-    finding, fact = find_cause(scene), scene.fact
-    critical = find_critical(scene, members_behind(finding) if finding.cause is Cause.SESSION_EXPIRED else ())
+    finding, fact = find_cause(context), context.fact
+    critical = find_critical(context, members_behind(finding) if finding.cause is Cause.SESSION_EXPIRED else ())
     return RebalanceExplained(
         group_id=fact.group_id,
         road=fact.road,
         rebalance_id=fact.rebalance_id,
-        group_epoch=scene.group_epoch,
+        group_epoch=context.group_epoch,
         cause=finding.cause,
         caused_by=members_behind(finding),
         evidence=tuple(event.stamp.event_id for event in finding.evidence),
         critical_member="" if critical is None else critical.member_id,
         critical_phase=None if critical is None else critical.phase,
         waited_us=0 if critical is None else critical.waited_us,
-        sentence=tell(scene, finding, critical, lambda member_id: told.get(member_id) or introduced(member_id)),
+        sentence=tell(context, finding, critical, lambda member_id: told.get(member_id) or introduced(member_id)),
     )
 
 

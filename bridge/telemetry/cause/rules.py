@@ -1,16 +1,13 @@
-"""The rules that name a rebalance's cause, in order: the first that finds evidence holds.
-
-It must not know how a cause is told to people.
-"""
+"""The rules that name a rebalance's cause, in order: the first that finds evidence holds."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bridge.telemetry.cause.limits import MOVED_US, SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US
-from bridge.telemetry.cause.scene import Scene, set_scene
+from bridge.telemetry.cause.context import MOVED_US, SAME_TURN_US, WAVE_CHANGES_MIN, WAVE_WINDOW_US, Context, context_of
 from bridge.telemetry.cause.topics import find_movers, find_topics
 from bridge.telemetry.schema.facts import (
     CoordinatorMoved,
+    Event,
     Fact,
     GroupConverted,
     GroupCreated,
@@ -30,12 +27,11 @@ from bridge.telemetry.schema.facts import (
     TargetComputed,
     TopicsChanged,
 )
-from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Cause, Conversion, Departure, Outcome, Phase, Road
 
 Events = Sequence[Event]
-Find = Callable[[Scene, Events], tuple[Event, ...]]
-"""Takes the scene and the events that may have caused the rebalance; gives those that show the cause, none if none."""
+Find = Callable[[Context, Events], tuple[Event, ...]]
+"""Takes the context and the events that may have caused the rebalance; gives those that show the cause."""
 
 CLEAN = frozenset((Departure.LEFT, Departure.REPLACED, Departure.FENCED, Departure.GROUP_FULL))
 EXPIRED = frozenset((Departure.SESSION_EXPIRED, Departure.CONNECTION_LOST, Departure.VANISHED))
@@ -63,65 +59,65 @@ class Finding:
     is_again: bool = False
 
 
-def find_cause(scene: Scene) -> Finding:
+def find_cause(context: Context) -> Finding:
     """What caused the rebalance; what happened before it counts first, then what came while members met."""
     return (
-        _apply(CHANGES, scene, _still_open(scene))
-        or _find_round(scene)
-        or _apply(NOTICES, scene, scene.at_first)
-        or _apply((*CHANGES, *NOTICES), scene, scene.later)
-        or _find_seat_expired(scene)
-        or _find_dropped(scene)
-        or _find_together(scene)
+        _apply(CHANGES, context, _still_open(context))
+        or _find_round(context)
+        or _apply(NOTICES, context, context.at_first)
+        or _apply((*CHANGES, *NOTICES), context, context.later)
+        or _find_seat_expired(context)
+        or _find_dropped(context)
+        or _find_together(context)
         or Finding(Cause.UNKNOWN, ())
     )
 
 
-def _still_open(scene: Scene) -> Events:
+def _still_open(context: Context) -> Events:
     """What happened until it began, without departures that were noticed only after they had made a rebalance."""
-    late = [event for event in scene.at_first if _left(event) in EXPIRED | TIMED_OUT]
-    former = set_scene(scene.past) if late and not scene.is_barrier else None
+    late = [event for event in context.at_first if _left(event) in EXPIRED | TIMED_OUT]
+    former = context_of(context.past) if late and not context.is_barrier else None
     dealt_with = () if former is None else find_cause(former).evidence
-    return tuple(event for event in scene.at_first if event not in late or event not in dealt_with)
+    return tuple(event for event in context.at_first if event not in late or event not in dealt_with)
 
 
-def _apply(rules: Sequence["Rule"], scene: Scene, candidates: Events) -> Finding | None:
+def _apply(rules: Sequence["Rule"], context: Context, candidates: Events) -> Finding | None:
     for rule in rules:
-        evidence = rule.find(scene, candidates)
+        evidence = rule.find(context, candidates)
         if evidence:
-            together = (*evidence, *_joined_meanwhile(scene, rule.cause, evidence))
+            together = (*evidence, *_joined_meanwhile(context, rule.cause, evidence))
             return Finding(rule.cause, tuple(sorted(together, key=lambda event: event.stamp.mono_us)))
     return None
 
 
-def _joined_meanwhile(scene: Scene, cause: Cause, evidence: Events) -> Iterator[Event]:
+def _joined_meanwhile(context: Context, cause: Cause, evidence: Events) -> Iterator[Event]:
     """Those who came while the others were still meeting because somebody had come."""
     if cause in (Cause.JOIN, Cause.FIRST_JOIN):
-        yield from (event for event in scene.later if isinstance(event.fact, MemberJoined) and event not in evidence)
+        yield from (event for event in context.later if isinstance(event.fact, MemberJoined) and event not in evidence)
 
 
-def _find_round(scene: Scene) -> Finding | None:
+def _find_round(context: Context) -> Finding | None:
     """A cooperative member gave up what it lost in a rebalance and joins again, so that others get it (KIP-429)."""
-    movers = {member_of(event) for event in find_movers(scene, scene.own)} if scene.is_barrier else set[str]()
-    if not any(_gave_up_before(scene, event) and member_of(event) in movers for event in scene.own):
+    movers = {member_of(event) for event in find_movers(context, context.own)} if context.is_barrier else set[str]()
+    if not any(_gave_up_before(context, event) and member_of(event) in movers for event in context.own):
         return None
-    former = set_scene(scene.past)
+    former = context_of(context.past)
     found = None if former is None else find_cause(former)
     if found is None or found.cause is Cause.UNKNOWN:
         return None
-    more = tuple(_joined_meanwhile(scene, found.cause, found.evidence))
+    more = tuple(_joined_meanwhile(context, found.cause, found.evidence))
     return replace(found, evidence=(*found.evidence, *more), is_again=True)
 
 
-def _gave_up_before(scene: Scene, event: Event) -> bool:
+def _gave_up_before(context: Context, event: Event) -> bool:
     """Whether a member ends what an earlier rebalance told it to give up."""
     fact = event.fact
     is_revoking = isinstance(fact, PhaseEnded) and fact.phase is Phase.REVOKING
-    return is_revoking and event.stamp.mono_us <= scene.begin_us and _is_earlier(scene, fact)
+    return is_revoking and event.stamp.mono_us <= context.begin_us and _is_earlier(context, fact)
 
 
-def _is_earlier(scene: Scene, fact: Fact) -> bool:
-    return isinstance(fact, PhaseEnded) and fact.rebalance_id not in ("", scene.fact.rebalance_id)
+def _is_earlier(context: Context, fact: Fact) -> bool:
+    return isinstance(fact, PhaseEnded) and fact.rebalance_id not in ("", context.fact.rebalance_id)
 
 
 def _of(kind: type[object]) -> Find:
@@ -139,7 +135,7 @@ def _left(event: Event) -> Departure | None:
 # ---------------------------------------------------------------------------------------------- one finder per cause
 
 
-def _find_operator(_: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_operator(_: Context, candidates: Events) -> tuple[Event, ...]:
     return tuple(event for event in candidates if _is_operators(event))
 
 
@@ -150,25 +146,25 @@ def _is_operators(event: Event) -> bool:
     return isinstance(fact, OperatorActed) or _left(event) is Departure.REMOVED
 
 
-def _find_restart(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_restart(context: Context, candidates: Events) -> tuple[Event, ...]:
     """A group that goes on after a restart, and nothing has happened to it since."""
     revivals = [place for place, event in enumerate(candidates) if isinstance(event.fact, GroupRevived)]
     if not revivals:
-        return () if any(_is_change(event) for event in candidates) else _left_open(scene)
+        return () if any(_is_change(event) for event in candidates) else _left_open(context)
     return () if any(_is_change(event) for event in candidates[revivals[-1] :]) else (candidates[revivals[-1]],)
 
 
-def _left_open(scene: Scene) -> tuple[Event, ...]:
+def _left_open(context: Context) -> tuple[Event, ...]:
     """On road `pass`: the run before ended in the middle of a rebalance, and this is the first one of this run."""
-    run = [event for event in scene.past if event.stamp.boot == scene.opening.stamp.boot]
-    if scene.fact.road is Road.EMBEDDED or any(isinstance(event.fact, RebalanceBegan) for event in run):
+    run = [event for event in context.past if event.stamp.boot == context.opening.stamp.boot]
+    if context.fact.road is Road.EMBEDDED or any(isinstance(event.fact, RebalanceBegan) for event in run):
         return ()
-    return tuple(event for event in run if _is_interruption(scene, event))
+    return tuple(event for event in run if _is_interruption(context, event))
 
 
-def _is_interruption(scene: Scene, event: Event) -> bool:
+def _is_interruption(context: Context, event: Event) -> bool:
     fact = event.fact
-    if not isinstance(fact, RebalanceEnded) or fact.group_id != scene.fact.group_id:
+    if not isinstance(fact, RebalanceEnded) or fact.group_id != context.fact.group_id:
         return False
     return fact.outcome is Outcome.INTERRUPTED
 
@@ -177,38 +173,38 @@ def _is_change(event: Event) -> bool:
     return isinstance(event.fact, MemberJoined | MemberLeft | MemberSubscribed | TopicsChanged)
 
 
-def _find_first_join(scene: Scene, candidates: Events) -> tuple[Event, ...]:
-    joins = _of(MemberJoined)(scene, candidates)
-    return joins if joins and _was_empty(scene, joins) else ()
+def _find_first_join(context: Context, candidates: Events) -> tuple[Event, ...]:
+    joins = _of(MemberJoined)(context, candidates)
+    return joins if joins and _was_empty(context, joins) else ()
 
 
-def _was_empty(scene: Scene, joins: Events) -> bool:
+def _was_empty(context: Context, joins: Events) -> bool:
     """Whether the newcomers are all that there is: by the target's count, the group's past, or nobody else showing."""
-    counts = [event.fact.member_count for event in scene.own if isinstance(event.fact, TargetComputed)]
+    counts = [event.fact.member_count for event in context.own if isinstance(event.fact, TargetComputed)]
     if counts:
-        newcomers = {member_of(event) for event in (*joins, *_of(MemberJoined)(scene, scene.own))}
-        return counts[0] == len(newcomers) and not any(_left(event) for event in scene.at_first)
-    if any(isinstance(event.fact, GroupCreated) for event in scene.at_first):
+        newcomers = {member_of(event) for event in (*joins, *_of(MemberJoined)(context, context.own))}
+        return counts[0] == len(newcomers) and not any(_left(event) for event in context.at_first)
+    if any(isinstance(event.fact, GroupCreated) for event in context.at_first):
         return True
-    endings = [event.fact.outcome for event in scene.past if isinstance(event.fact, RebalanceEnded)]
+    endings = [event.fact.outcome for event in context.past if isinstance(event.fact, RebalanceEnded)]
     if endings:
         return endings[-1] is Outcome.EMPTIED
-    is_new = 0 <= scene.fact.group_epoch <= FIRST_EPOCH_MAX or scene.is_barrier
-    return is_new and not _residents(scene, joins)
+    is_new = 0 <= context.fact.group_epoch <= FIRST_EPOCH_MAX or context.is_barrier
+    return is_new and not _residents(context, joins)
 
 
-def _residents(scene: Scene, joins: Events) -> set[str]:
-    known = scene.own if scene.is_barrier else (*scene.past, *scene.own)
+def _residents(context: Context, joins: Events) -> set[str]:
+    known = context.own if context.is_barrier else (*context.past, *context.own)
     members = {member_of(event) for event in known} - {member_of(event) for event in joins}
-    return members - {member_of(event) for event in scene.own if isinstance(event.fact, MemberJoined)} - {""}
+    return members - {member_of(event) for event in context.own if isinstance(event.fact, MemberJoined)} - {""}
 
 
-def _find_wave(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_wave(context: Context, candidates: Events) -> tuple[Event, ...]:
     """Members leave and others come, one after the other; it begins with the first that leaves."""
-    if not any(_is_deployed(event) for event in candidates) or _is_left_empty(scene):
+    if not any(_is_deployed(event) for event in candidates) or _is_left_empty(context):
         return ()
-    since_us, boot = scene.begin_us - WAVE_WINDOW_US, scene.opening.stamp.boot
-    known = {event.stamp.number: event for event in (*scene.past, *scene.at_first, *scene.later)}
+    since_us, boot = context.begin_us - WAVE_WINDOW_US, context.opening.stamp.boot
+    known = {event.stamp.number: event for event in (*context.past, *context.at_first, *context.later)}
     recent = [event for event in known.values() if event.stamp.boot == boot and event.stamp.mono_us >= since_us]
     changes = sorted((event for event in recent if _is_deployed(event)), key=lambda event: event.stamp.mono_us)
     first = next((place for place, event in enumerate(changes) if _left(event)), len(changes))
@@ -217,9 +213,9 @@ def _find_wave(scene: Scene, candidates: Events) -> tuple[Event, ...]:
     return tuple(wave) if len(wave) >= WAVE_CHANGES_MIN and joins else ()
 
 
-def _is_left_empty(scene: Scene) -> bool:
-    counts = [event.fact.member_count for event in scene.own if isinstance(event.fact, TargetComputed)]
-    emptied = any(isinstance(e.fact, RebalanceEnded) and e.fact.outcome is Outcome.EMPTIED for e in scene.own)
+def _is_left_empty(context: Context) -> bool:
+    counts = [event.fact.member_count for event in context.own if isinstance(event.fact, TargetComputed)]
+    emptied = any(isinstance(e.fact, RebalanceEnded) and e.fact.outcome is Outcome.EMPTIED for e in context.own)
     return emptied or counts[:1] == [0]
 
 
@@ -227,13 +223,13 @@ def _is_deployed(event: Event) -> bool:
     return isinstance(event.fact, MemberJoined) or _left(event) is Departure.LEFT
 
 
-def _find_static_return(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_static_return(context: Context, candidates: Events) -> tuple[Event, ...]:
     """A static member that came back and was not simply let in again: its seat had expired."""
     evidence: list[Event] = []
     for event in candidates:
         fact = event.fact
         if isinstance(fact, MemberJoined) and fact.instance_id is not None:
-            departures = _departures_of(scene.past, fact.instance_id)
+            departures = _departures_of(context.past, fact.instance_id)
             last = departures[-1] if departures else None
             if fact.is_return or (last is not None and _left(last) in EXPIRED | TIMED_OUT | {Departure.STATIC_LEFT}):
                 evidence += (event,) if last is None else (last, event)
@@ -244,70 +240,70 @@ def _departures_of(events: Iterable[Event], instance_id: str) -> list[Event]:
     return [event for event in events if isinstance(event.fact, MemberLeft) and event.fact.instance_id == instance_id]
 
 
-def _find_moved(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_moved(context: Context, candidates: Events) -> tuple[Event, ...]:
     """The coordinator moved since the rebalance before began; members join again at the new one."""
-    opening = scene.opening.stamp.number
-    former = max((event.stamp.number for event in scene.past if _is_former(scene, event)), default=-1)
-    since_us = scene.begin_us - max(scene.reach_us, MOVED_US)
+    opening = context.opening.stamp.number
+    former = max((event.stamp.number for event in context.past if _is_former(context, event)), default=-1)
+    since_us = context.begin_us - max(context.reach_us, MOVED_US)
     found = tuple(
         event
-        for event in dict.fromkeys((*scene.past, *candidates))
+        for event in dict.fromkeys((*context.past, *candidates))
         if isinstance(event.fact, CoordinatorMoved)
-        and event.stamp.boot == scene.opening.stamp.boot
+        and event.stamp.boot == context.opening.stamp.boot
         and (former < event.stamp.number < opening or event in candidates)
         and event.stamp.mono_us >= since_us
     )
-    return found or _find_moved_before(scene)
+    return found or _find_moved_before(context)
 
 
-def _find_forgotten(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_forgotten(context: Context, candidates: Events) -> tuple[Event, ...]:
     """The new coordinator has not heard of the last generation: members that were in it only are newcomers there."""
-    is_passing = scene.fact.road is Road.PASSING
+    is_passing = context.fact.road is Road.PASSING
     is_forgotten = any(_left(event) is Departure.VANISHED for event in candidates)
-    return _find_moved(scene, candidates) if is_passing and is_forgotten else ()
+    return _find_moved(context, candidates) if is_passing and is_forgotten else ()
 
 
-def _find_moved_before(scene: Scene) -> tuple[Event, ...]:
+def _find_moved_before(context: Context) -> tuple[Event, ...]:
     """Another member was at the new coordinator sooner, and this rebalance cuts short the one that it opened."""
-    former = _superseded(scene)
+    former = _superseded(context)
     finding = None if former is None else find_cause(former)
     return finding.evidence if finding is not None and finding.cause is Cause.COORDINATOR_MOVED else ()
 
 
-def _superseded(scene: Scene) -> Scene | None:
+def _superseded(context: Context) -> Context | None:
     """The rebalance that this one cut short, if it did."""
-    began = scene.opening.fact
-    former = set_scene(scene.past) if isinstance(began, RebalanceBegan) and began.supersedes else None
+    began = context.opening.fact
+    former = context_of(context.past) if isinstance(began, RebalanceBegan) and began.supersedes else None
     is_it = former is not None and isinstance(began, RebalanceBegan) and former.fact.rebalance_id == began.supersedes
     return former if is_it else None
 
 
-def _find_together(scene: Scene) -> Finding | None:
+def _find_together(context: Context) -> Finding | None:
     """Requests that came together made two epochs one after the other: what led to both was told before the first."""
-    former = _superseded(scene)
-    if former is None or scene.fact.road is not Road.EMBEDDED or scene.begin_us - former.begin_us > SAME_TURN_US:
+    former = _superseded(context)
+    if former is None or context.fact.road is not Road.EMBEDDED or context.begin_us - former.begin_us > SAME_TURN_US:
         return None
     found = find_cause(former)
     return None if found.cause is Cause.UNKNOWN else replace(found, is_again=True)
 
 
-def _is_former(scene: Scene, event: Event) -> bool:
-    return isinstance(event.fact, RebalanceBegan) and event.stamp.boot == scene.opening.stamp.boot
+def _is_former(context: Context, event: Event) -> bool:
+    return isinstance(event.fact, RebalanceBegan) and event.stamp.boot == context.opening.stamp.boot
 
 
-def _find_leader(scene: Scene, candidates: Events) -> tuple[Event, ...]:
+def _find_leader(context: Context, candidates: Events) -> tuple[Event, ...]:
     """The leader of a classic group joined again before anybody was called."""
-    return tuple(event for event in find_movers(scene, candidates) if _is_leaders(event))
+    return tuple(event for event in find_movers(context, candidates) if _is_leaders(event))
 
 
 def _is_leaders(event: Event) -> bool:
     return isinstance(event.fact, MemberRejoined) and event.fact.is_leader
 
 
-def _find_seat_expired(scene: Scene) -> Finding | None:
+def _find_seat_expired(context: Context) -> Finding | None:
     """A static member went away for a while, did not come back, and nothing else happened."""
     away: dict[str, Event] = {}
-    for event in scene.past:
+    for event in context.past:
         fact = event.fact
         if isinstance(fact, MemberLeft) and fact.departure is Departure.STATIC_LEFT and fact.instance_id is not None:
             away[fact.instance_id] = event
@@ -316,32 +312,32 @@ def _find_seat_expired(scene: Scene) -> Finding | None:
     return Finding(Cause.SESSION_EXPIRED, tuple(away.values())) if away else None
 
 
-def _find_dropped(scene: Scene) -> Finding | None:
+def _find_dropped(context: Context) -> Finding | None:
     """On road `pass` nobody tells of a consumer member that has expired; but others get what it never released."""
     had: dict[str, Event] = {}
-    for event in scene.past:
+    for event in context.past:
         fact = event.fact
         if isinstance(fact, PartitionsAssigned):
             had.update(dict.fromkeys(fact.partitions, event))
         elif isinstance(fact, PartitionsReleased):
             for partition in fact.partitions:
                 had.pop(partition, None)
-    left = {member_of(event): event for event in scene.own if _left(event) in EXPIRED | TIMED_OUT}
-    alive = {member_of(event) for event in scene.own} - left.keys()
+    left = {member_of(event): event for event in context.own if _left(event) in EXPIRED | TIMED_OUT}
+    alive = {member_of(event) for event in context.own} - left.keys()
     taken = [
-        name for event in scene.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
+        name for event in context.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
     ]
     owners = {member_of(had[name]): had[name] for name in taken if name in had}
     lost = {member_id: left.get(member_id, event) for member_id, event in owners.items() if member_id not in alive}
     if not lost:
-        return _find_late(scene, tuple(left.values()))
-    was_called = lost.keys() <= _giving_up(scene.past)
+        return _find_late(context, tuple(left.values()))
+    was_called = lost.keys() <= _giving_up(context.past)
     return Finding(Cause.REBALANCE_TIMED_OUT if was_called else Cause.SESSION_EXPIRED, tuple(lost.values()))
 
 
-def _find_late(scene: Scene, left: Events) -> Finding | None:
+def _find_late(context: Context, left: Events) -> Finding | None:
     """A member heard that it was out after others had heard of the epoch without it."""
-    if scene.is_barrier or scene.fact.road is Road.EMBEDDED or not left:
+    if context.is_barrier or context.fact.road is Road.EMBEDDED or not left:
         return None
     is_late = all(_left(event) in TIMED_OUT for event in left)
     return Finding(Cause.REBALANCE_TIMED_OUT if is_late else Cause.SESSION_EXPIRED, tuple(left))

@@ -1,7 +1,4 @@
-"""Events in files: one is written at a time, a new one begins when it is big or old, and the oldest are deleted.
-
-It must not know what is in a line.
-"""
+"""Events in files: one is written at a time, a new one begins when it is big or old, and the oldest are deleted."""
 
 import logging
 import os

@@ -1,7 +1,4 @@
-"""The files of the event log: their names, their order, and the lines in them.
-
-It must not know who writes them, nor what an event means.
-"""
+"""The files of the event log: names, rights and order, the lines in them, and what the last run left open there."""
 
 import os
 import re
@@ -10,8 +7,8 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from bridge.telemetry.event_log.decoding import Flaw, Rejected, decode_line
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.event_log.codec import Flaw, Rejected, decode_line
+from bridge.telemetry.schema.facts import Event, RebalanceBegan, RebalanceEnded
 
 NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
 LINE_BYTES_MAX = 16_777_216
@@ -85,3 +82,35 @@ def read_log(path: Path) -> Iterator[Event | Rejected]:
 def _skip_line(file: BufferedReader) -> None:
     while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
         pass
+
+
+FILES_MAX = 2
+"""How many files are looked at, from the last on."""
+_MARK = b'"kind":"rebalance-'
+
+
+def find_unfinished(folder: Path, boot: str) -> list[RebalanceBegan]:
+    """The rebalances that the last run before `boot` began and did not end; raises OSError."""
+    known = [(log_file(path.name), path) for path in event_files(folder)]
+    former = [(file, path) for file, path in known if file is not None and file.boot != boot]
+    if not former:
+        return []
+    last_boot = former[-1][0].boot
+    found: dict[str, RebalanceBegan] = {}
+    for file, path in former[-FILES_MAX:]:
+        if file.boot == last_boot:
+            _read(path, found)
+    return list(found.values())
+
+
+def _read(path: Path, found: dict[str, RebalanceBegan]) -> None:
+    with path.open("rb") as lines:
+        while line := lines.readline(LINE_BYTES_MAX):
+            # Most lines are something else, and decoding is what takes time.
+            event = decode_line(line) if _MARK in line else None
+            if not isinstance(event, Event):
+                continue
+            if isinstance(event.fact, RebalanceBegan):
+                found[event.fact.rebalance_id] = event.fact
+            elif isinstance(event.fact, RebalanceEnded):
+                found.pop(event.fact.rebalance_id, None)

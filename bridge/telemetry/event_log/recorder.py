@@ -1,6 +1,6 @@
 """Takes facts where they happen, stamps them, and lets a thread of its own write them.
 
-It must not know what a fact means or where it is written; a slow or failing place costs events, never traffic.
+A slow or failing place costs events, never traffic.
 """
 
 import logging
@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line, Sink
-from bridge.telemetry.schema.facts import Fact
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import Event, Fact, Stamp
 
 LOG = logging.getLogger("epochbridge.telemetry")
 LINGER_S = 0.05

@@ -1,13 +1,10 @@
-"""What a place that events are written to has to offer, and why one can't be used.
-
-It must not know any such place.
-"""
+"""What a place that events are written to has to offer, and why one can't be used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event
 
 
 class Line(NamedTuple):

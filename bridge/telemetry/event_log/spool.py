@@ -1,6 +1,6 @@
 """Lines on disk until somebody has taken them for good: appended at one end, read at the other, bounded.
 
-It must not know where lines go. A line that was not settled before the end of the process is read again by the next.
+A line that was not settled before the end of the process is read again by the next.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Events to a Kafka topic: kept on disk first, sent by an idempotent producer, given up only when acknowledged.
 
-It must not know what is in a line but its group, which is the key. After a crash some are sent again: readers know
+After a crash some are sent again: readers know
 them by their event ids.
 """
 

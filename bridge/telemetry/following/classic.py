@@ -1,14 +1,14 @@
 """Follows the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers, on every road.
 
-It must not know who answers; where the engine tells of epochs (`is_led`) generations say nothing about rebalances.
+Where the engine tells of epochs (`is_led`) generations say nothing about rebalances.
 """
 
 from collections.abc import Mapping
 
-from bridge.telemetry.following.phrases import group_words, input_words, member_words
+from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
+from bridge.telemetry.following.fact_writer import FactWriter
 from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import compare_shares
-from bridge.telemetry.following.telling import Teller
 from bridge.telemetry.following.tracks import GroupTrack, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
@@ -35,8 +35,8 @@ _AT_REST = frozenset((None, Phase.STABLE, Phase.AWAITING_RELEASE))
 class ClassicFollower:
     """Classic members of groups."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, writer: FactWriter) -> None:
+        self._writer = writer
 
     # ------------------------------------------------------------------ JoinGroup
 
@@ -64,7 +64,7 @@ class ClassicFollower:
 
     def tell_join(self, group: GroupTrack, join: Join, member_id: MemberId) -> MemberTrack:
         """A join is this member's."""
-        teller, at_us = self._teller, join.at_us
+        writer, at_us = self._writer, join.at_us
         member = group.members.get(member_id)
         if member is None:
             member = MemberTrack(
@@ -75,20 +75,20 @@ class ClassicFollower:
                 joined_by_id=bool(join.member_id),
             )
             if self._was_there(group, member):
-                teller.revive(group, member, at_us)
+                writer.revive(group, member, at_us)
             else:
-                teller.join(group, member, self._replace(group, member, at_us), at_us)
+                writer.join(group, member, self._replace(group, member, at_us), at_us)
         else:
-            before = teller.learn(group, member, join.inputs)
-            words = member_words(group, member)
-            fact = MemberRejoined(**words, **input_words(join.inputs), is_leader=group.leader == member_id)
-            teller.tell(group, fact, at_us)
+            before = writer.learn(group, member, join.inputs)
+            words = member_fields(group, member)
+            fact = MemberRejoined(**words, **input_fields(join.inputs), is_leader=group.leader == member_id)
+            writer.tell(group, fact, at_us)
             if join.inputs.differs_from(before):
-                teller.tell(group, MemberSubscribed(**words, **input_words(join.inputs)), at_us)
-            teller.end_phase(group, member, at_us)
+                writer.tell(group, MemberSubscribed(**words, **input_fields(join.inputs)), at_us)
+            writer.end_phase(group, member, at_us)
             member.rejoin()
-            teller.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
-        teller.begin_phase(group, member, Phase.JOINING, at_us)
+            writer.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
+        writer.begin_phase(group, member, Phase.JOINING, at_us)
         group.settled.discard(member_id)
         return member
 
@@ -104,12 +104,12 @@ class ClassicFollower:
         """Who had the newcomer's static seat, "" for nobody; one that is still there is replaced."""
         former_id = None if newcomer.instance_id is None else group.seats.get(newcomer.instance_id)
         if former_id is not None:
-            self._teller.replace_away(group, former_id, at_us)
+            self._writer.replace_away(group, former_id, at_us)
         if former_id is None or former_id == newcomer.member_id:
             return ""
         former = group.members.get(former_id)
         if former is not None:
-            self._teller.leave(group, former, Departure.REPLACED, at_us)
+            self._writer.leave(group, former, Departure.REPLACED, at_us)
         return former_id
 
     def join_answered(self, group: GroupTrack, ref: object, reply: JoinGroupReply, at_us: int) -> None:
@@ -125,7 +125,7 @@ class ClassicFollower:
             member = group.members.get(join.member_id)
         if member is not None and reply.error is not ErrorCode.MEMBER_ID_REQUIRED:
             self.refused(group, member, reply.error, Carrier.JOIN_GROUP, at_us)
-        self._teller.look(group, at_us)
+        self._writer.look(group, at_us)
 
     def _joined(self, group: GroupTrack, join: Join | None, reply: JoinGroupReply, at_us: int) -> None:
         if not group.is_led:
@@ -137,12 +137,12 @@ class ClassicFollower:
             return
         member.enter_generation(reply.generation)
         group.leader, group.assignor = reply.leader, reply.protocol_name or ""
-        self._teller.begin_phase(group, member, Phase.SYNCING, at_us)
+        self._writer.begin_phase(group, member, Phase.SYNCING, at_us)
         if reply.members and not group.is_led:
-            self._teller.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
+            self._writer.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
             self._tell_listed_joins(group, {one.member_id for one in reply.members})
             self._reconcile(group, {one.member_id for one in reply.members}, at_us)
-        self._teller.settle(group, member, at_us)
+        self._writer.settle(group, member, at_us)
 
     def _tell_listed_joins(self, group: GroupTrack, member_ids: set[MemberId]) -> None:
         """Newcomers that the leader was told of are in, though their own answers are still on their way."""
@@ -171,14 +171,14 @@ class ClassicFollower:
     def _begin(self, group: GroupTrack, seen_us: int, generation: int | None = None) -> None:
         """A rebalance began when the first of those came who are not answered yet."""
         began_us = min((seen_us, *(join.at_us for join in group.joins.values())))
-        self._teller.begin_rebalance(group, began_us, generation)
+        self._writer.begin_rebalance(group, began_us, generation)
 
     def _reconcile(self, group: GroupTrack, member_ids: set[MemberId], at_us: int) -> None:
         """The leader was told who is in the generation: whoever is not was dropped by the coordinator."""
         for member in tuple(group.members.values()):
             if member.member_id not in member_ids:
                 departure = departure_of(ErrorCode.UNKNOWN_MEMBER_ID, member)
-                self._teller.leave(group, member, _forgotten_or(departure, group, member), at_us)
+                self._writer.leave(group, member, _forgotten_or(departure, group, member), at_us)
 
     # ------------------------------------------------------------------ SyncGroup
 
@@ -199,14 +199,14 @@ class ClassicFollower:
         kept = {part: holder for part, holder in group.last_holders.items() if _has(group, holder, part)}
         group.last_holders = kept | owned
         fact = TargetComputed(
-            **group_words(group),
+            **group_fields(group),
             assignor=assignor,
             moved=moves.moved,
             forced_minimum=moves.forced_minimum,
             member_count=len(shares),
             partition_count=len(owned),
         )
-        self._teller.tell(group, fact, at_us)
+        self._writer.tell(group, fact, at_us)
 
     def sync_answered(self, group: GroupTrack, request: SyncGroup, reply: SyncGroupReply, at_us: int) -> None:
         """A SyncGroup was answered."""
@@ -219,18 +219,18 @@ class ClassicFollower:
         if not group.is_led:
             member.reach(request.generation)
         member.enter_generation(request.generation)
-        teller = self._teller
-        teller.end_phase(group, member, at_us)
+        writer = self._writer
+        writer.end_phase(group, member, at_us)
         assigned = _read_handed_out(group, member.member_id, reply.assignment)
         if assigned is not None:
             if assigned - member.assigned:
-                teller.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
-            if teller.swap(group, member, assigned, at_us):
-                teller.inform(group, member, News.REVOKE, Carrier.SYNC_GROUP, at_us)
-                teller.begin_phase(group, member, Phase.REVOKING, at_us)
-                teller.settle(group, member, at_us)
+                writer.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
+            if writer.swap(group, member, assigned, at_us):
+                writer.inform(group, member, News.REVOKE, Carrier.SYNC_GROUP, at_us)
+                writer.begin_phase(group, member, Phase.REVOKING, at_us)
+                writer.settle(group, member, at_us)
                 return
-        teller.rest(group, member, at_us)
+        writer.rest(group, member, at_us)
 
     # ------------------------------------------------------------------ Heartbeat and LeaveGroup
 
@@ -240,23 +240,23 @@ class ClassicFollower:
             if carrier is not Carrier.HEARTBEAT or member.phase in _AT_REST:
                 self._call(group, member, carrier, at_us)
         elif error in GONE:
-            self._teller.inform(group, member, News.FENCED, carrier, at_us)
+            self._writer.inform(group, member, News.FENCED, carrier, at_us)
             self._part(group, member, _forgotten_or(departure_of(error, member), group, member), at_us)
-            self._teller.look(group, at_us)
+            self._writer.look(group, at_us)
         elif error is ErrorCode.ILLEGAL_GENERATION:
-            self._teller.inform(group, member, News.FENCED, carrier, at_us)
+            self._writer.inform(group, member, News.FENCED, carrier, at_us)
 
     def _call(self, group: GroupTrack, member: MemberTrack, carrier: Carrier, at_us: int) -> None:
-        teller = self._teller
+        writer = self._writer
         # In a consumer group a classic member is called to join for the epoch that is (K4.12), and begins none.
         is_first = group.rebalance is None or group.rebalance.is_joined
         if is_first and not group.is_led and not group.natives:
             self._begin(group, at_us)
             self.tell_known_joins(group)
         gives_up = member.assigned if member.is_eager else frozenset()
-        teller.inform(group, member, News.REVOKE if gives_up else News.REJOIN, carrier, at_us)
-        teller.demand(group, member, gives_up, at_us)
-        teller.begin_phase(group, member, Phase.REVOKING, at_us)
+        writer.inform(group, member, News.REVOKE if gives_up else News.REJOIN, carrier, at_us)
+        writer.demand(group, member, gives_up, at_us)
+        writer.begin_phase(group, member, Phase.REVOKING, at_us)
         group.settled.discard(member.member_id)
 
     def leave_came(self, group: GroupTrack, request: LeaveGroup, client: ClientIdentity) -> None:
@@ -276,14 +276,14 @@ class ClassicFollower:
             member = _leaver(group, entry)
             if member is not None and (entry.member_id, entry.instance_id) not in refused:
                 self._part(group, member, Departure.REMOVED if member.is_removed else Departure.LEFT, at_us)
-        self._teller.look(group, at_us)
+        self._writer.look(group, at_us)
 
     def _part(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
         """A client is out; the engine drops its member when it can, and that makes an epoch: so it is told then."""
         if not group.is_led:
-            self._teller.leave(group, member, departure, at_us)
+            self._writer.leave(group, member, departure, at_us)
             return
-        self._teller.end_phase(group, member, at_us)
+        self._writer.end_phase(group, member, at_us)
         member.begin_leaving(departure, at_us)
         group.settled.discard(member.member_id)
 

@@ -1,16 +1,16 @@
 """Follows the consumer protocol: ConsumerGroupHeartbeat and its answer, on every road.
 
-It must not know who answers; where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
+Where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
 """
 
 from collections.abc import Callable
 
 from bridge.telemetry.following.classic import ClassicFollower, departure_of
-from bridge.telemetry.following.naming import TopicBook
-from bridge.telemetry.following.phrases import input_words, member_words
+from bridge.telemetry.following.connections import SilenceFollower
+from bridge.telemetry.following.fact_fields import input_fields, member_fields
+from bridge.telemetry.following.fact_writer import FactWriter
 from bridge.telemetry.following.reading import read_report
-from bridge.telemetry.following.silence import SilenceFollower
-from bridge.telemetry.following.telling import Teller
+from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
 from bridge.telemetry.schema.facts import MemberSubscribed
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
@@ -31,14 +31,14 @@ class ConsumerFollower:
 
     def __init__(
         self,
-        teller: Teller,
+        writer: FactWriter,
         classic: ClassicFollower,
         topics: TopicBook,
         session_ms: Callable[[GroupTrack], int],
         silence: SilenceFollower,
     ) -> None:
         """`session_ms` tells the session timeout of a group's members, -1 where only the broker knows it."""
-        self._teller = teller
+        self._writer = writer
         self._classic = classic
         self._topics = topics
         self._session_ms = session_ms
@@ -64,14 +64,14 @@ class ConsumerFollower:
             self._hear(group, member, inputs, at_us)
 
     def _hear(self, group: GroupTrack, member: MemberTrack, inputs: Inputs, at_us: int) -> None:
-        before = self._teller.learn(group, member, inputs)
+        before = self._writer.learn(group, member, inputs)
         if inputs.differs_from(before):
-            fact = MemberSubscribed(**member_words(group, member), **input_words(inputs))
-            self._teller.tell(group, fact, at_us)
+            fact = MemberSubscribed(**member_fields(group, member), **input_fields(inputs))
+            self._writer.tell(group, fact, at_us)
         if inputs.owned is not None and member.told:
-            self._teller.release(group, member, member.told - inputs.owned, at_us)
+            self._writer.release(group, member, member.told - inputs.owned, at_us)
             if not member.told and member.phase is Phase.REVOKING:
-                self._teller.rest(group, member, at_us)
+                self._writer.rest(group, member, at_us)
 
     def report_answered(
         self,
@@ -90,10 +90,10 @@ class ConsumerFollower:
         elif request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             if member is not None:
                 is_back = request.member_epoch == STATIC_LEAVE_EPOCH
-                self._teller.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
+                self._writer.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
         else:
             self._lives(group, join, request, reply, at_us)
-        self._teller.look(group, at_us)
+        self._writer.look(group, at_us)
 
     def _lives(
         self,
@@ -103,43 +103,43 @@ class ConsumerFollower:
         reply: ConsumerGroupHeartbeatReply,
         at_us: int,
     ) -> None:
-        teller = self._teller
+        writer = self._writer
         if not group.is_led and reply.member_epoch > group.epoch:
             began_us = at_us if join is None else join.at_us
-            teller.begin_rebalance(group, began_us, reply.member_epoch)
+            writer.begin_rebalance(group, began_us, reply.member_epoch)
         member_id = reply.member_id or request.member_id
         member = group.members.get(member_id)
-        teller.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
+        writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
         if join is not None:
             member = self._classic.tell_join(group, join, member_id)
         if member is None:
             return
         member.speak_consumer()
         group.natives.add(member_id)
-        teller.advance(group, member, reply.member_epoch, at_us)
+        writer.advance(group, member, reply.member_epoch, at_us)
         member.enter_epoch(reply.member_epoch)
         if not group.is_led:
             member.reach(reply.member_epoch)
         if reply.assignment is not None:
             self._assign(group, member, self._topics(reply.assignment), at_us)
         if member.phase is not Phase.REVOKING:
-            teller.rest(group, member, at_us)
+            writer.rest(group, member, at_us)
         else:
-            teller.settle(group, member, at_us)
+            writer.settle(group, member, at_us)
 
     def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
-        teller = self._teller
+        writer = self._writer
         if assigned - member.assigned:
             self._silence.taken(group, member, assigned - member.assigned, at_us)
-            teller.inform(group, member, News.ASSIGN, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+            writer.inform(group, member, News.ASSIGN, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
         had_told = member.told
-        lost = teller.swap(group, member, assigned, at_us)
+        lost = writer.swap(group, member, assigned, at_us)
         if lost - had_told:
-            teller.inform(group, member, News.REVOKE, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
-            teller.begin_phase(group, member, Phase.REVOKING, at_us)
+            writer.inform(group, member, News.REVOKE, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+            writer.begin_phase(group, member, Phase.REVOKING, at_us)
 
     def _fence(self, group: GroupTrack, member: MemberTrack, error: ErrorCode, at_us: int) -> None:
-        self._teller.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+        self._writer.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
         is_fenced = error is not ErrorCode.UNKNOWN_MEMBER_ID and not member.is_removed
         departure = Departure.FENCED if is_fenced else departure_of(error, member)
-        self._teller.leave(group, member, departure, at_us)
+        self._writer.leave(group, member, departure, at_us)

@@ -1,6 +1,6 @@
 """The one door to all that is followed: requests and answers of groups on every road, and the engine's turns.
 
-It must not know how an observation reaches it; time comes in with each, in microseconds that never go back.
+Time comes in with each, in microseconds that never go back.
 """
 
 import logging
@@ -12,14 +12,13 @@ from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
 from bridge.log_lines import LogFields
 from bridge.telemetry.following.classic import ClassicFollower
-from bridge.telemetry.following.commits import CommitFollower
+from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
-from bridge.telemetry.following.engine_side import EngineFollower
-from bridge.telemetry.following.fetches import FetchFollower
-from bridge.telemetry.following.naming import TopicBook
+from bridge.telemetry.following.engine import EngineFollower
+from bridge.telemetry.following.fact_writer import Explain, FactWriter, Log
+from bridge.telemetry.following.partition_use import CommitFollower, FetchFollower
 from bridge.telemetry.following.reading import read_client
-from bridge.telemetry.following.silence import SilenceFollower
-from bridge.telemetry.following.telling import Explain, Log, Teller
+from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import UNTOLD_MS, GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
@@ -66,7 +65,7 @@ class Follower:
     """Everything that is remembered of groups, and who makes facts of it."""
 
     def __init__(self, boot: str, log: Log, explain: Explain, topics: TopicBook, shard: Shard) -> None:
-        self.teller = Teller(boot, log, explain)
+        self.writer = FactWriter(boot, log, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
         self.unfollowed = 0
         """Requests of groups that are not followed."""
@@ -75,12 +74,12 @@ class Follower:
         self._topics = topics
         self._settings = shard.settings
         self._open: dict[int, dict[RequestRef, Opened]] = {}
-        self._classic = ClassicFollower(self.teller)
-        self._silence = SilenceFollower(self.teller, self.groups)
-        self._consumer = ConsumerFollower(self.teller, self._classic, topics, self._session_ms, self._silence)
-        self._commits = CommitFollower(self.teller)
-        self._fetches = FetchFollower(self.teller)
-        self.engine = EngineFollower(self.teller, self._classic, shard, topics, self.groups)
+        self._classic = ClassicFollower(self.writer)
+        self._silence = SilenceFollower(self.writer, self.groups)
+        self._consumer = ConsumerFollower(self.writer, self._classic, topics, self._session_ms, self._silence)
+        self._commits = CommitFollower(self.writer)
+        self._fetches = FetchFollower(self.writer)
+        self.engine = EngineFollower(self.writer, self._classic, shard, topics, self.groups)
 
     # ------------------------------------------------------------------ requests and answers
 
@@ -143,7 +142,7 @@ class Follower:
         former, group.broker_id = group.broker_id, broker_id
         if former not in (None, broker_id):
             fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
-            self.teller.tell(group, fact, at_us)
+            self.writer.tell(group, fact, at_us)
             group.move()
 
     def lost(self, connection: int, at_us: int) -> None:
@@ -151,13 +150,13 @@ class Follower:
         self._silence.lost(connection, at_us)
         for ref, opened in self._open.pop(connection, {}).items():
             if opened.group.joins.pop(ref, None) is not None:
-                self.teller.look(opened.group, at_us)
+                self.writer.look(opened.group, at_us)
                 self._tidy(opened.group)
 
     def fetched(
         self, client: ClientIdentity, partitions: Iterable[TopicPartition], is_incremental: bool, at_us: int
     ) -> None:
-        """A Fetch of a client passes; it matters while `teller.awaiting` names its client id and host."""
+        """A Fetch of a client passes; it matters while `writer.awaiting` names its client id and host."""
         self._fetches.fetched(client, frozenset(partitions), is_incremental, at_us)
 
     def _hear(
@@ -200,7 +199,7 @@ class Follower:
         )
         if group.epoch == UNKNOWN_EPOCH:
             group.epoch = epoch
-        self.teller.revive(group, member, at_us)
+        self.writer.revive(group, member, at_us)
 
     # ------------------------------------------------------------------ the engine
 
@@ -226,7 +225,7 @@ class Follower:
                 group_epoch=began.group_epoch,
                 outcome=Outcome.INTERRUPTED,
             )
-            self.teller.tell(None, fact, at_us)
+            self.writer.tell(None, fact, at_us)
             self.engine.interrupted[began.group_id] = began.rebalance_id
 
     def revived(self, at_us: int) -> None:
@@ -241,7 +240,7 @@ class Follower:
             wanted = {one.member_id for one in present.values() if {one.member_id, one.instance_id} & set(members)}
             self.engine.removing = {(group_id, member_id) for member_id in (wanted if members else present)}
         fact = OperatorActed(group_id=group_id, action=action, members=tuple(members))
-        self.teller.tell(self.groups.get(group_id), fact, at_us)
+        self.writer.tell(self.groups.get(group_id), fact, at_us)
 
     def expire(self, at_us: int) -> None:
         """Time passes: members of road `pass` whose connection is gone for a session are gone too."""
@@ -251,7 +250,7 @@ class Follower:
     def stopped(self, at_us: int) -> None:
         """The bridge ends: what is under way goes on without it."""
         for group in self.groups.values():
-            self.teller.end_rebalance(group, Outcome.INTERRUPTED, at_us)
+            self.writer.end_rebalance(group, Outcome.INTERRUPTED, at_us)
 
     # ------------------------------------------------------------------ groups
 

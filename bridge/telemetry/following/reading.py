@@ -1,7 +1,4 @@
-"""What requests say of a member, read out of them: never payloads, user data or anything secret.
-
-It must not know groups or what was said before.
-"""
+"""What requests say of a member, read out of them: never payloads, user data or anything secret."""
 
 from bridge.telemetry.following.tracks import Inputs, Partitions
 from translators.dialects.classic import JoinGroup

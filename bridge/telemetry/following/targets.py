@@ -1,6 +1,6 @@
 """Compares each target of a group with the one before: how many partitions moved, and how many had to.
 
-It must not know who computed it. What it costs depends on what changed, not on the size of the group.
+What it costs depends on what changed, not on the size of the group.
 """
 
 from collections import Counter

@@ -1,15 +1,10 @@
-"""What is remembered of a group and its members between one observation and the next.
-
-It must not know what is observed, nor how facts are made of it.
-"""
+"""What is remembered of a group and its members between one observation and the next."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH
-from bridge.telemetry.schema.making import unguarded
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event, unguarded
 from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
 

@@ -1,19 +1,19 @@
 """Events of a log become rebalances, whatever the log lacks: beginnings, ends, or the run that went on.
 
-It must not know files; monotonic times are compared within one run of the bridge only.
+Monotonic times are compared within one run of the bridge only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from bridge.telemetry.cause.background import keep_past
+from bridge.telemetry.cause.context import context_of, keep_past
 from bridge.telemetry.cause.explain import explain
-from bridge.telemetry.cause.scene import set_scene
-from bridge.telemetry.cause.spans import Span, pair_spans
-from bridge.telemetry.rebalances.members import tell_member
-from bridge.telemetry.rebalances.stories import UNKNOWN_COUNT, MemberStory, Rebalance
+from bridge.telemetry.cause.waits import Span, pair_spans
+from bridge.telemetry.rebalances.rebalance import UNKNOWN_COUNT, MemberStory, Rebalance, Stretch
 from bridge.telemetry.schema.facts import (
+    UNKNOWN_EPOCH,
     CommitPassed,
+    Event,
     GroupFact,
     MemberAdvanced,
     MemberFact,
@@ -24,13 +24,105 @@ from bridge.telemetry.schema.facts import (
     MemberTold,
     PartitionsAssigned,
     PartitionsFetched,
+    PartitionsReleased,
+    PartitionsTold,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceExplained,
     TargetComputed,
 )
-from bridge.telemetry.schema.stamps import Event
-from bridge.telemetry.schema.terms import Cause, Phase
+from bridge.telemetry.schema.terms import Cause, Departure, Phase
+
+
+@dataclass(slots=True, kw_only=True)
+class _MemberDraft:
+    """What has been read so far; `before` and `after` say of each partition that came or went whether it was there."""
+
+    before: dict[str, bool] = field(default_factory=dict)
+    after: dict[str, bool] = field(default_factory=dict)
+    departure: Departure | None = None
+    is_newcomer: bool = False
+    told_us: int | None = None
+    first_fetch_us: int | None = None
+    first_commit_us: int | None = None
+    commit_on_revoke_us: int | None = None
+    member_epoch: int = UNKNOWN_EPOCH
+    generation: int = UNKNOWN_EPOCH
+
+
+def tell_member(
+    facts: Sequence[Event], spans: Sequence[Span], inputs: MemberInputs | None, origin_us: int
+) -> MemberStory:
+    """The story of the member that all these are about; `facts` are not empty and in the order they were told.
+
+    A partition that is given back to the one that released it has neither been gained nor lost, however often.
+    """
+    first = facts[0].fact
+    assert isinstance(first, MemberFact)
+    draft = _MemberDraft()
+    for event in facts:
+        _read(draft, event, event.stamp.mono_us - origin_us)
+    gained = tuple(name for name, has in draft.after.items() if has and not draft.before[name])
+    lost = tuple(name for name, has in draft.after.items() if not has and draft.before[name])
+    return MemberStory(
+        member_id=first.member_id,
+        instance_id=first.instance_id,
+        protocol=first.protocol,
+        client_id="" if inputs is None else inputs.client_id,
+        client_host="" if inputs is None else inputs.client_host,
+        library="" if inputs is None else inputs.library,
+        library_version="" if inputs is None else inputs.library_version,
+        member_epoch=draft.member_epoch,
+        generation=draft.generation,
+        stretches=tuple(sorted((Stretch.of(span, origin_us) for span in spans), key=lambda one: one.begin_us)),
+        gained=gained,
+        lost=lost,
+        is_newcomer=draft.is_newcomer,
+        is_disturbed=any(draft.before.values()) and not (draft.is_newcomer or gained or lost),
+        departure=draft.departure,
+        told_us=draft.told_us,
+        first_fetch_us=draft.first_fetch_us,
+        first_commit_us=draft.first_commit_us,
+        commit_on_revoke_us=draft.commit_on_revoke_us,
+    )
+
+
+def _read(draft: _MemberDraft, event: Event, at_us: int) -> None:
+    fact = event.fact
+    if isinstance(fact, MemberFact):
+        draft.member_epoch = max(draft.member_epoch, fact.member_epoch)
+        draft.generation = max(draft.generation, fact.generation)
+    match fact:
+        case MemberJoined():
+            draft.is_newcomer = True
+        case MemberLeft():
+            draft.departure = fact.departure
+        case MemberTold():
+            draft.told_us = at_us if draft.told_us is None else draft.told_us
+        case PartitionsTold() | PartitionsReleased():
+            _note_partitions(draft, fact.partitions, is_gain=False)
+        case PartitionsAssigned():
+            _note_partitions(draft, fact.partitions, is_gain=True)
+        case PartitionsFetched():
+            draft.first_fetch_us = at_us if draft.first_fetch_us is None else draft.first_fetch_us
+        case CommitPassed():
+            _note_commit(draft, at_us, is_on_revoke=fact.is_on_revoke)
+        case _:
+            pass
+
+
+def _note_partitions(draft: _MemberDraft, partitions: Iterable[str], *, is_gain: bool) -> None:
+    for name in partitions:
+        draft.before.setdefault(name, not is_gain)
+        draft.after[name] = is_gain
+
+
+def _note_commit(draft: _MemberDraft, at_us: int, *, is_on_revoke: bool) -> None:
+    if is_on_revoke:
+        draft.commit_on_revoke_us = at_us if draft.commit_on_revoke_us is None else draft.commit_on_revoke_us
+    elif draft.first_commit_us is None:
+        draft.first_commit_us = at_us
+
 
 CAUSES = MemberJoined | MemberLeft | MemberSubscribed
 OWED = MemberTold | PartitionsAssigned | PartitionsFetched | CommitPassed
@@ -199,8 +291,8 @@ def _members(draft: _Draft, introduced: dict[str, MemberInputs], begin_us: int, 
     """Stories of all members that have a fact in it, or caused it, in the order in which they were busy."""
     boot = draft.own[0].stamp.boot
     past = [event for event in draft.past if event.stamp.boot == boot]
-    scene = set_scene((*past, *draft.own))
-    leading = () if scene is None else tuple(event for event in scene.at_first if isinstance(event.fact, CAUSES))
+    context = context_of((*past, *draft.own))
+    leading = () if context is None else tuple(event for event in context.at_first if isinstance(event.fact, CAUSES))
     number = draft.own[0].stamp.number
     facts: dict[str, list[Event]] = {}
     for event in (*(event for event in leading if event.stamp.number < number), *_part_of_it(draft)):

@@ -1,17 +1,18 @@
 """Gathers the events of a running bridge into rebalances, and gives each out once everything about it has happened.
 
-It must not know who takes them; the clock comes in with events and calls, and everything it keeps has a limit.
+The clock comes in with events and calls, and everything it keeps has a limit.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from bridge.telemetry.cause.background import keep_past
+from bridge.telemetry.cause.context import keep_past
 from bridge.telemetry.rebalances.assembling import assemble
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.facts import (
     CommitPassed,
+    Event,
     GroupDeleted,
     GroupFact,
     MemberAdvanced,
@@ -24,7 +25,6 @@ from bridge.telemetry.schema.facts import (
     RebalanceBegan,
     RebalanceExplained,
 )
-from bridge.telemetry.schema.stamps import Event
 from bridge.telemetry.schema.terms import Phase
 
 LINGER_US = 15_000_000

@@ -1,11 +1,12 @@
-"""What can be known of groups and their members, one frozen value per fact.
+"""What can be known of groups and their members, one frozen value per fact, and the stamp that each gets.
 
-It must not know time, ids of events, or how a fact was observed; `fields` says what each name means.
+`fields` says what each name means.
 """
 
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar, dataclass_transform
 
-from bridge.telemetry.schema.making import unguarded
 from bridge.telemetry.schema.terms import (
     Carrier,
     Cause,
@@ -18,6 +19,19 @@ from bridge.telemetry.schema.terms import (
     Protocol,
     Road,
 )
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def unguarded(*, kw_only: bool = False) -> Callable[[type[ValueT]], type[ValueT]]:
+    """A dataclass with slots, frozen for the type checker but without a guard at run time.
+
+    The guard has to be evaded for each field of each new value: 2 µs of a fact's 4 µs, 18 times a moved member. All
+    else is as in a frozen one: fields, equality, hash, `replace`. It inherits from none but its like.
+    """
+    return dataclass(slots=True, unsafe_hash=True, kw_only=kw_only)
+
 
 Names = tuple[str, ...]
 UNKNOWN_EPOCH = -1
@@ -361,3 +375,26 @@ Fact = (
     | CommitPassed
 )
 FACTS: tuple[type[Fact], ...] = Fact.__args__
+
+
+@unguarded()
+class Stamp:
+    """One event's name and times: the run of the bridge, the position in it, wall and monotonic microseconds."""
+
+    boot: str
+    number: int
+    wall_us: int
+    mono_us: int
+
+    @property
+    def event_id(self) -> str:
+        """The unique name of the event."""
+        return f"{self.boot}-{self.number}"
+
+
+@unguarded()
+class Event:
+    """A fact with its stamp."""
+
+    stamp: Stamp
+    fact: Fact

@@ -1,10 +1,9 @@
-"""What each field of the event log means, its type and since when it is there: one meaning per name.
+"""What each field of the event log means, its type and since when it is there, and which kinds of facts carry it."""
 
-It must not know which facts carry a field; `columns` derives that.
-"""
-
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+
+from bridge.telemetry.schema.facts import FACTS, Fact
 
 
 class FieldType(StrEnum):
@@ -107,3 +106,25 @@ FACT_FIELDS = {
     "bridge_version": Field(_TEXT, "version of the bridge"),
     "is_revived": Field(_FLAG, "it goes on with what a journal held"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of event: the name it is written under, what it says, its fields in order, and its type."""
+
+    name: str
+    meaning: str
+    field_names: tuple[str, ...]
+    fact: type[Fact]
+
+
+def kind_of(fact: type[Fact]) -> Kind:
+    """The kind of a type of fact."""
+    return Kind(fact.kind, fact.__doc__ or "", tuple(field.name for field in fields(fact)), fact)
+
+
+KINDS: dict[str, Kind] = {fact.kind: kind_of(fact) for fact in FACTS}
+"""Every kind by its name."""
+
+COLUMNS: dict[str, Field] = STAMP_FIELDS | FACT_FIELDS
+"""Every column of the one wide table of events, in order; a column that a kind lacks is null there."""

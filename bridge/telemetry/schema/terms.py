@@ -1,7 +1,4 @@
-"""The closed vocabularies of the event log: roads, protocols, phases, departures, news, outcomes.
-
-It must not know the facts that use them.
-"""
+"""The closed vocabularies of the event log: roads, protocols, phases, departures, news, outcomes."""
 
 from enum import StrEnum
 

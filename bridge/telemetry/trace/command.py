@@ -1,7 +1,4 @@
-"""The command `trace`: its options, and where each drawing goes.
-
-It must not know how a rebalance is found or drawn.
-"""
+"""The command `trace`: its options, and where each drawing goes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +7,11 @@ from typing import TypedDict, Unpack
 import click
 from rich.console import Console
 
-from bridge.telemetry.rebalances.stories import Rebalance
-from bridge.telemetry.trace.documents import rebalances_document
+from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.trace.exports import perfetto_trace, rebalances_document
 from bridge.telemetry.trace.page import draw_page
-from bridge.telemetry.trace.perfetto import perfetto_trace
-from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_rebalances, parse_duration
+from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_folder, find_rebalances, parse_duration
 from bridge.telemetry.trace.waterfall import draw
-from bridge.telemetry.trace.whereabouts import find_folder
 
 PLAIN_COLUMNS = 160
 """How wide a drawing is that goes into a file or a pipe."""

@@ -1,6 +1,6 @@
 """A rebalance drawn in the terminal: a line for each member that it touched, a letter for each phase.
 
-It must not know how the rebalance was put together; ids of strangers are shown, never obeyed.
+Ids of strangers are shown, never obeyed.
 """
 
 import re
@@ -9,13 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bridge.telemetry.cause.words import shorten, tell_duration
-from bridge.telemetry.rebalances.stories import MemberStory, Rebalance
+from bridge.telemetry.cause.sentences import shorten, tell_duration
+from bridge.telemetry.rebalances.rebalance import MemberStory, Rebalance
 from bridge.telemetry.schema.terms import Phase
-from bridge.telemetry.trace.scale import Axis, axis_of, ticks_of
-from bridge.telemetry.trace.wording import (
+from bridge.telemetry.trace.drawing import (
     CAUSE_WORDS,
     PHASE_WORDS,
+    Axis,
+    axis_of,
     tell_client,
     tell_moved,
     tell_name,
@@ -23,6 +24,7 @@ from bridge.telemetry.trace.wording import (
     tell_roles,
     tell_time,
     tell_waited,
+    ticks_of,
 )
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.terms import Cause, Outcome, Phase
 from tests.support.causes.players import Case, Name
 from tests.support.causes.running import Told

@@ -14,7 +14,7 @@ from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import Target
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.page import draw_page
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcessError, bridge_process
 from tests.support.causes.players import Case

@@ -14,7 +14,7 @@ from bridge.demo.cluster import create_topics, grow_topic
 from bridge.demo.events import Partition
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
-from bridge.telemetry.rebalances.stories import Rebalance
+from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
 from tests.support.bridge_process import BridgeProcess
 from tests.support.causes.acting_member import __name__ as program

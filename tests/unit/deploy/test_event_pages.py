@@ -1,6 +1,6 @@
 """The reference names everything that the schema has."""
 
-from bridge.telemetry.schema.columns import COLUMNS, KINDS
+from bridge.telemetry.schema.fields import COLUMNS, KINDS
 from deploy.event_pages import VOCABULARIES, event_pages
 
 

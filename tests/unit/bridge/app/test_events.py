@@ -11,20 +11,21 @@ from bridge.app.events import EventWatch, Watch, events_folder, file_limits, wat
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import SinkUnusable
+from bridge.telemetry.observing import ObservedGroups
 from bridge.telemetry.passing import PassingLog
-from bridge.telemetry.request_times import TimedGroups
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
     BridgeStopped,
+    Event,
     Fact,
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
+    Stamp,
     TopicsSeen,
 )
-from bridge.telemetry.schema.stamps import Event, Stamp
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
 from tests.support.embedded_world import embedded_world
 from tests.support.logged_events import read_events
@@ -137,7 +138,7 @@ def test_rebalances_are_measured_without_a_place_for_events(tmp_path: Path) -> N
     config = Config()
     with watched(config, _owner(config)) as watch:
         assert type(watch) is EventWatch
-        assert type(watch.over_requests(NoGroups())) is TimedGroups
+        assert type(watch.over_requests(NoGroups())) is ObservedGroups
         assert watch.event_counts().keys() == {"written", "dropped", "lost"}
     assert list(tmp_path.iterdir()) == []
 

@@ -19,11 +19,11 @@ from bridge.telemetry.metrics import (
     PrometheusMetrics,
     Readings,
 )
+from bridge.telemetry.otel.spans import root_id
 from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.request_times import RequestTimes
-from bridge.telemetry.traces.plans import root_id
 from tests.support.event_stories import cooperative_handover
 from translators.dialects.ids import GroupId, RequestRef
 

@@ -3,7 +3,16 @@
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import Outcome
 from bridge.engine.records import DeadlineCleared
-from bridge.telemetry.observing import BUGS_LOGGED_MAX, DEPARTURES, EngineWatcher, Guard, ObservedGroups, overhear
+from bridge.telemetry.observing import (
+    BUGS_LOGGED_MAX,
+    DEPARTURES,
+    EngineWatcher,
+    Guard,
+    ObservedGroups,
+    Observer,
+    observe_answers,
+)
+from bridge.telemetry.request_times import RequestTimes
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
@@ -46,14 +55,19 @@ def test_bug_is_counted_and_goes_no_further() -> None:
 def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
     """And are heard on the way."""
     ears, groups, delivered = Ears(), Groups(), list[tuple[RequestRef, Reply]]()
-    forgotten: list[int] = []
-    observed = ObservedGroups(groups, ears.follower, Guard(), lambda: 5, forgotten.append)
+    forgotten, now_us = list[int](), [5]
+    observer = Observer(ears.follower, RequestTimes(), Guard(), lambda: now_us[0])
+    observed = ObservedGroups(groups, observer, forgotten.append)
     request, reply = join("a"), joined("a", 1)
     observed.submit(REF, CLIENT, NOWHERE, request)
-    deliver = overhear(lambda ref, reply: delivered.append((ref, reply)), ears.follower, Guard(), lambda: 6)
-    deliver(REF, reply)
+    assert observer.times.held == 1
+    now_us[0] = 45
+    observe_answers(lambda ref, reply: delivered.append((ref, reply)), observer)(REF, reply)
+    assert (observer.times.held, observer.times.tallies["JoinGroup"].total_us) == (0, 40)
+    observed.submit(REF, CLIENT, NOWHERE, request)
     observed.disconnected(3)
-    assert (groups.submitted, delivered, groups.gone, forgotten) == ([request], [(REF, reply)], [3], [3])
+    assert observer.times.held == 0
+    assert (groups.submitted, delivered, groups.gone, forgotten) == ([request] * 2, [(REF, reply)], [3], [3])
     assert "member-joined" in ears.log.lines()
     assert (observed.beat(CLIENT, beat("a", 1)), observed.beat(CLIENT, beat("a", 2))) == (True, False)
 

@@ -1,10 +1,10 @@
 """Rebalances handed to several takers."""
 
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line
 from bridge.telemetry.rebalance_sink import RebalanceSink
-from bridge.telemetry.rebalances.stories import Rebalance
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.schema.facts import Event
 from tests.support.event_stories import Story
 
 

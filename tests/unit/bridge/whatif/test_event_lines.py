@@ -2,8 +2,8 @@
 
 import json
 
-from bridge.telemetry.event_log.encoding import encode_event
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.event_log.codec import encode_event
+from bridge.telemetry.schema.facts import Event, Stamp
 from bridge.whatif.event_lines import read_event, write_event
 from tests.support.sample_facts import sample_facts
 

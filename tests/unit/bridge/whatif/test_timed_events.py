@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.telemetry.schema.facts import MemberRevived
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, MemberRevived
 from bridge.telemetry.schema.terms import Phase
 from bridge.whatif.timed_events import first_known, introductions, last_mentions, older_members, on_one_timeline
 from tests.support.event_stories import MS_US, START_WALL_US, Story, renumbered

@@ -5,7 +5,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from bridge.analytics.spark.column_types import conform, log_schema, table_schema
 from bridge.analytics.tables.definitions import STORMS, TABLES
-from bridge.telemetry.schema.columns import COLUMNS
+from bridge.telemetry.schema.fields import COLUMNS
 
 
 def test_log_schema_has_every_field() -> None:

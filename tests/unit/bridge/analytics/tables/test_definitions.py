@@ -1,7 +1,7 @@
 """The definitions of the tables, without Spark."""
 
 from bridge.analytics.tables.definitions import DATE, EVENTS, REJECTED, TABLES, flag, logged, number, spell, text
-from bridge.telemetry.schema.columns import COLUMNS
+from bridge.telemetry.schema.fields import COLUMNS
 
 
 def test_events_hold_every_column_of_the_log() -> None:

@@ -6,8 +6,7 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.tables.disturbance import chained, disturbances
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.schema.facts import Fact, MemberLeft
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, Fact, MemberLeft
 from bridge.telemetry.schema.terms import Departure, News, Protocol, Road
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import python_nodes, stamped, taken

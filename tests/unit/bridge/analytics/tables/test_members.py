@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from bridge.analytics.tables.members import members
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.schema.facts import MemberLeft
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, MemberLeft
 from bridge.telemetry.schema.terms import Departure, Protocol, Road
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, python_nodes, stamped, taken

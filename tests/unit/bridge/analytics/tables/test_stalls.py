@@ -10,8 +10,7 @@ from bridge.analytics.intake.reading import accepted, parsed
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.stalls import partition_rows, stalls
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.schema.facts import Fact
-from bridge.telemetry.schema.stamps import Event
+from bridge.telemetry.schema.facts import Event, Fact
 from bridge.telemetry.schema.terms import Protocol
 from bridge.whatif.measures import measure
 from bridge.whatif.timed_events import on_one_timeline

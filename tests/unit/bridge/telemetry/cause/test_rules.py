@@ -1,7 +1,7 @@
 """Which rule holds where several could."""
 
+from bridge.telemetry.cause.context import context_of
 from bridge.telemetry.cause.rules import find_cause, members_behind
-from bridge.telemetry.cause.scene import set_scene
 from bridge.telemetry.schema.facts import CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded, TopicsChanged
 from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Outcome, Phase, Protocol, Road
 from tests.support.event_stories import Story, eager_meeting
@@ -9,9 +9,9 @@ from tests.support.event_stories import Story, eager_meeting
 
 def cause_of(story: Story) -> tuple[Cause, tuple[str, ...]]:
     """The finding of the story's last rebalance."""
-    scene = set_scene(story.events)
-    assert scene is not None
-    finding = find_cause(scene)
+    context = context_of(story.events)
+    assert context is not None
+    finding = find_cause(context)
     return finding.cause, members_behind(finding)
 
 
@@ -167,9 +167,9 @@ def test_second_round_of_cooperative_members_has_the_cause_of_the_first() -> Non
     story.at(1_500).began(5).rejoined("c1", is_leader=True)
     story.rebalance_id = first.rebalance_id
     story.leaves("c1", Phase.REVOKING)
-    scene = set_scene(story.events)
-    assert scene is not None
-    finding = find_cause(scene)
+    context = context_of(story.events)
+    assert context is not None
+    finding = find_cause(context)
     assert (finding.cause, members_behind(finding), finding.is_again) == (Cause.JOIN, ("c9",), True)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.telemetry.cause.scene import set_scene
+from bridge.telemetry.cause.context import context_of
 from bridge.telemetry.cause.topics import find_movers, find_topics
 from bridge.telemetry.schema.facts import MemberTold, TopicsChanged, TopicsSeen
 from bridge.telemetry.schema.terms import Carrier, News, Protocol, Road
@@ -11,9 +11,9 @@ from tests.support.event_stories import Story
 
 def found(story: Story) -> list[tuple[str, ...]]:
     """The evidence in short: kinds, members, topics."""
-    scene = set_scene(story.events)
-    assert scene is not None
-    facts = [event.fact for event in find_topics(scene, scene.at_first)]
+    context = context_of(story.events)
+    assert context is not None
+    facts = [event.fact for event in find_topics(context, context.at_first)]
     return [
         (fact.kind, *fact.topics) if isinstance(fact, TopicsChanged) else (fact.kind, getattr(fact, "member_id", ""))
         for fact in facts
@@ -114,9 +114,9 @@ def test_members_that_were_called_first_moved_nothing() -> None:
     """Rejoining is what members do when they are called."""
     story = classic().began(1).told("c1", News.REVOKE)
     story.at(40_200).rejoined("c1", is_leader=True)
-    scene = set_scene(story.events)
-    assert scene is not None
-    assert find_movers(scene, scene.own) == ()
+    context = context_of(story.events)
+    assert context is not None
+    assert find_movers(context, context.own) == ()
 
 
 def test_more_partitions_after_a_cooperative_round_show_nothing() -> None:

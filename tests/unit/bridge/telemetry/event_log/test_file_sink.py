@@ -8,8 +8,7 @@ import pytest
 
 from bridge.telemetry.event_log.file_sink import SYNC_US, FileLimits, FileSink
 from bridge.telemetry.event_log.sinks import Line, SinkUnusable
-from bridge.telemetry.schema.facts import BridgeStopped
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import BridgeStopped, Event, Stamp
 
 EVENT = Event(Stamp("7f", 1, 2, 3), BridgeStopped(reason="test"))
 LINES = [Line(EVENT, b'{"a":1}\n'), Line(EVENT, b'{"a":2}\n')]

@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Sequence
 
-from bridge.telemetry.event_log.decoding import decode_line
+from bridge.telemetry.event_log.codec import decode_line
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Fate, Line
-from bridge.telemetry.schema.facts import BridgeStopped, GroupDeleted
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, Stamp
 from bridge.telemetry.schema.terms import Road
 
 CLOCKS = Clocks(mono_us=lambda: 1_000, wall_us=lambda: 5_000_000)

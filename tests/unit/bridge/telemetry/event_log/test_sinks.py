@@ -1,8 +1,7 @@
 """A line knows which group it is about."""
 
 from bridge.telemetry.event_log.sinks import Line
-from bridge.telemetry.schema.facts import BridgeStopped, GroupDeleted
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, Stamp
 from bridge.telemetry.schema.terms import Road
 
 

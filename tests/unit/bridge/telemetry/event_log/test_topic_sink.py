@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from bridge.telemetry.event_log import topic_sink
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.event_log.topic_sink import open_topic
-from bridge.telemetry.schema.facts import BridgeStopped, GroupDeleted
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, Stamp
 from bridge.telemetry.schema.terms import Road
 
 

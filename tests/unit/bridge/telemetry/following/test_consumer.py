@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.telemetry.following.silence import CONSUMER_SESSION_MS
+from bridge.telemetry.following.connections import CONSUMER_SESSION_MS
 from bridge.telemetry.schema.facts import (
     GroupConverted,
     MemberAdvanced,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.telemetry.event_log.encoding import encode_event
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.following import follower as following
 from bridge.telemetry.schema.facts import MemberRevived, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Departure, OperatorAction, Outcome, Road

@@ -9,7 +9,7 @@ from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.rebalances import gathering
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.gathering import LINGER_US, OPEN_MAX, Gatherer
-from bridge.telemetry.schema.stamps import Event, Stamp
+from bridge.telemetry.schema.facts import Event, Stamp
 from bridge.telemetry.schema.terms import News, Phase
 from tests.support.event_stories import Story, cooperative_handover
 

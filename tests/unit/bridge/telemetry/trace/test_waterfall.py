@@ -5,8 +5,8 @@ from io import StringIO
 from rich.console import Console
 
 from bridge.telemetry.rebalances.assembling import assemble
-from bridge.telemetry.rebalances.stories import Rebalance
-from bridge.telemetry.trace.scale import Axis
+from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.trace.drawing import Axis
 from bridge.telemetry.trace.waterfall import TRACK_CELLS, draw, printable, ruler, track
 from tests.support.event_stories import Story, cooperative_handover
 

@@ -1,0 +1,100 @@
+"""Members whose connection is gone: they use nothing from then on, and some day nobody counts on them any more."""
+
+from collections.abc import Mapping
+
+from bridge.telemetry.following.fact_writer import US_PER_MS, FactWriter
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, Partitions
+from bridge.telemetry.schema.terms import Departure, Road
+from translators.dialects.ids import GroupId, MemberId
+
+CONSUMER_SESSION_MS = 45_000
+"""Kafka's default of `group.consumer.session.timeout.ms`: on road `pass` no answer tells it."""
+SPOKEN_FOR_MAX = 64
+"""When a connection has spoken for so many members, those that are gone are forgotten, and again at twice the rest."""
+
+Key = tuple[GroupId, MemberId]
+
+
+class SilenceFollower:
+    """Which connection speaks for which members, and whose is lost."""
+
+    def __init__(self, writer: FactWriter, groups: Mapping[GroupId, GroupTrack]) -> None:
+        self._writer = writer
+        self._groups = groups
+        self._spoken_for: dict[int, set[Key]] = {}
+        self._full_at: dict[int, int] = {}
+        self._silent: set[Key] = set()
+
+    def heard(self, connection: int, group: GroupTrack, member_id: MemberId) -> None:
+        """A request of a member came over this connection."""
+        member = group.members.get(member_id)
+        # A heartbeat is heard with its answer, which may come when its connection is gone: that is no sign of life.
+        if member is None or member.connection == connection:
+            return
+        key = (group.group_id, member_id)
+        if member.connection is not None:
+            self._spoken_for.get(member.connection, set()).discard(key)
+        member.be_heard(connection)
+        self._silent.discard(key)
+        spoken_for = self._spoken_for.setdefault(connection, set())
+        spoken_for.add(key)
+        if len(spoken_for) > self._full_at.get(connection, SPOKEN_FOR_MAX):
+            known = {one for one in spoken_for if self._member(one) is not None}
+            self._spoken_for[connection] = known
+            self._full_at[connection] = max(SPOKEN_FOR_MAX, 2 * len(known))
+
+    def spoken_for(self, connection: int) -> int:
+        """How many members a connection is known to have spoken for."""
+        return len(self._spoken_for.get(connection, ()))
+
+    def lost(self, connection: int, at_us: int) -> None:
+        """A connection is gone; whoever spoke over it may come back over another one."""
+        self._full_at.pop(connection, None)
+        for key in self._spoken_for.pop(connection, ()):
+            member = self._member(key)
+            if member is not None and member.fall_silent(connection, at_us):
+                self._silent.add(key)
+
+    def taken(self, group: GroupTrack, taker: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """The coordinator gives these to a member: a silent one that still had some is none any more, an away one won't
+        find them again.
+        """
+        if group.road is not Road.PASSING:
+            return
+        for away in [one for one in group.away.values() if one.assigned & partitions]:
+            self._writer.replace_away(group, away.member_id, at_us)
+        for key in [one for one in self._silent if one[0] == group.group_id and one[1] != taker.member_id]:
+            member = self._member(key)
+            if member is not None and member.assigned & partitions:
+                self._close(key, group, member, at_us)
+
+    def expire(self, at_us: int) -> tuple[GroupTrack, ...]:
+        """Members of road `pass` that were gone or away for a session are no more; gives their groups."""
+        touched: dict[GroupId, GroupTrack] = {}
+        for key in tuple(self._silent):
+            group, member = self._groups.get(key[0]), self._member(key)
+            since_us = None if member is None else member.unheard_since_us
+            if group is None or member is None or since_us is None:
+                self._silent.discard(key)
+            elif group.road is Road.PASSING and at_us - since_us >= _session_us(member):
+                self._close(key, group, member, at_us)
+                touched[group.group_id] = group
+        for group in [one for one in self._groups.values() if one.away and one.road is Road.PASSING]:
+            for away in [one for one in group.away.values() if at_us - (one.unheard_since_us or 0) >= _session_us(one)]:
+                self._writer.replace_away(group, away.member_id, at_us)
+                touched[group.group_id] = group
+        return tuple(touched.values())
+
+    def _close(self, key: Key, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        self._silent.discard(key)
+        self._writer.leave(group, member, Departure.SESSION_EXPIRED, at_us)
+        self._writer.look(group, at_us)
+
+    def _member(self, key: Key) -> MemberTrack | None:
+        group = self._groups.get(key[0])
+        return None if group is None else group.members.get(key[1])
+
+
+def _session_us(member: MemberTrack) -> int:
+    told_ms = member.inputs.session_timeout_ms
+    return (told_ms if told_ms > 0 else CONSUMER_SESSION_MS) * US_PER_MS

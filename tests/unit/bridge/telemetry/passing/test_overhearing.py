@@ -1,0 +1,158 @@
+"""What passes is read from its bytes, only as far as somebody cares, and never held back by what can't be read."""
+
+import struct
+
+import pytest
+from kafka.protocol.consumer.fetch import FetchRequest
+
+from bridge.session.contracts import Hear
+from bridge.telemetry import passing
+from bridge.telemetry.observing import Guard
+from bridge.telemetry.passing import ObservedPassing
+from bridge.telemetry.schema.facts import CoordinatorMoved, PartitionsAssigned
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_reply, encode_request
+from bridge.wire.frames import RequestHeader, read_request_header
+from tests.support.heard import Ears
+from tests.support.oracle_frames import request_bytes
+from tests.support.owned_group import CLIENT
+from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import RequestRef, Topic, TopicName
+from translators.dialects.messages import GroupReply, GroupRequest
+
+VERSIONS = {
+    ApiKey.JOIN_GROUP: 7,
+    ApiKey.SYNC_GROUP: 5,
+    ApiKey.HEARTBEAT: 4,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: 1,
+    ApiKey.DESCRIBE_GROUPS: 5,
+}
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.ears = Ears()
+        self.guard = Guard()
+        self.looks = 0
+        self.passing = ObservedPassing(self.ears.follower, self.guard, self.ears.topics, lambda: 7, self._look)
+
+    def _look(self) -> None:
+        self.looks += 1
+
+    def hear(
+        self, api_key: ApiKey, request: GroupRequest, correlation_id: int = 1, broker_id: int | None = None
+    ) -> Hear | None:
+        frame = encode_request(api_key, VERSIONS[api_key], correlation_id, CLIENT.client_id, request)
+        return self.passing.overhear(RequestRef(0, 1, correlation_id), _header(frame), frame, CLIENT, broker_id)
+
+    def pass_by(self, api_key: ApiKey, request: GroupRequest, reply: GroupReply, correlation_id: int = 1) -> None:
+        hear = self.hear(api_key, request, correlation_id)
+        assert hear is not None
+        hear(encode_reply(api_key, VERSIONS[api_key], correlation_id, reply))
+
+
+def _header(frame: bytes) -> RequestHeader:
+    header = read_request_header(frame, 1_000_000)
+    assert header is not None
+    return header
+
+
+def _joined() -> Listener:
+    listener = Listener()
+    listener.pass_by(ApiKey.JOIN_GROUP, join("a"), joined("a", 1, leader="a", members=("a",)))
+    listener.pass_by(ApiKey.SYNC_GROUP, sync("a", 1, {"a": (0,)}), synced(0))
+    return listener
+
+
+def test_requests_and_answers_are_followed_from_their_bytes() -> None:
+    """From the frame of the request to the facts."""
+    listener = _joined()
+    assert listener.guard.bugs == 0
+    assert listener.ears.log.lines()[-2:] == ["rebalance-ended completed", "rebalance-explained"]
+
+
+def test_heartbeat_like_the_last_one_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ordinary heartbeat differs in its correlation id and nothing else."""
+    listener = _joined()
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+    monkeypatch.setattr(passing, "decode_request", None)
+    for number in range(5):
+        listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), number)
+    assert listener.guard.bugs == 0
+    listener.passing.disconnected(1)
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 100)
+    assert listener.guard.bugs == 1
+
+
+def test_answer_after_its_connection_is_gone_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would ever throw it away."""
+    listener = _joined()
+    hear = listener.hear(ApiKey.HEARTBEAT, beat("a", 1))
+    assert hear is not None
+    listener.passing.disconnected(1)
+    hear(encode_reply(ApiKey.HEARTBEAT, 4, 1, beaten()))
+    monkeypatch.setattr(passing, "decode_request", None)
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+    assert listener.guard.bugs == 1
+
+
+def test_other_group_requests_are_relayed_unread() -> None:
+    """Admins' views have no place in the log."""
+    listener = Listener()
+    frame = b"\x00" * 40
+    header = _header(request_bytes(FetchRequest(version=4, topics=[])))
+    assert listener.passing.overhear(RequestRef(0, 1, 1), header, frame, CLIENT, None) is None
+
+
+def test_what_cannot_be_read_is_counted_and_relayed() -> None:
+    """The broker is to judge it, not the log."""
+    listener = Listener()
+    frame = encode_request(ApiKey.JOIN_GROUP, 7, 1, "c", join("a"))
+    cut = frame[:-9]
+    cut = struct.pack(">i", len(cut) - 4) + cut[4:]
+    assert listener.passing.overhear(RequestRef(0, 1, 1), _header(cut), cut, CLIENT, None) is None
+    hear = listener.hear(ApiKey.JOIN_GROUP, join("a"))
+    assert hear is not None
+    hear(b"\x00\x00\x00\x04\x00\x00\x00\x01")
+    assert (listener.passing.unread, listener.guard.bugs) == (2, 0)
+
+
+def test_heartbeats_wait_for_the_names_of_topics() -> None:
+    """KIP-848 names topics by id; whoever knows the names is asked first, and nothing changes its order or time."""
+    listener = Listener()
+    api = ApiKey.CONSUMER_GROUP_HEARTBEAT
+    listener.pass_by(api, report("a", 0), reported(1, (0,)), 1)
+    listener.pass_by(api, report("b", 0), reported(2, ()), 2)
+    assert (listener.ears.log.lines(), listener.looks) == ([], 2)
+    listener.ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 1)], ())
+    listener.passing.learned()
+    (assigned,) = listener.ears.log.of(PartitionsAssigned)
+    assert isinstance(assigned, PartitionsAssigned)
+    assert (assigned.member_id, assigned.partitions) == ("a", ("t-0",))
+    assert listener.ears.log.lines("b")[0] == "member-joined"
+
+
+def test_fetch_is_read_while_its_client_is_waited_for() -> None:
+    """And not a moment longer."""
+    listener = _joined()
+    topic = FetchRequest.FetchTopic
+    partition = topic.FetchPartition(version=4, partition=0, fetch_offset=0, partition_max_bytes=1)
+    frame = request_bytes(FetchRequest(version=4, topics=[topic(version=4, topic="t", partitions=[partition])]))
+    assert listener.passing.awaits_fetch(CLIENT)
+    listener.passing.fetched(_header(frame), frame, CLIENT)
+    assert listener.ears.log.lines()[-2:] == ["partitions-fetched t-0", "ends fetching"]
+    assert not listener.passing.awaits_fetch(CLIENT)
+
+
+def test_other_broker_that_answers_for_a_group_is_its_coordinator_now() -> None:
+    """Not one that says that it is not, or not yet."""
+    listener = _joined()
+    answers = [(1, ErrorCode.NONE), (2, ErrorCode.NOT_COORDINATOR), (1, ErrorCode.NONE), (2, ErrorCode.NONE)]
+    for number, (broker_id, error) in enumerate(answers):
+        hear = listener.hear(ApiKey.HEARTBEAT, beat("a", 1), number, broker_id)
+        assert hear is not None
+        listener.passing.disconnected(1)
+        hear(encode_reply(ApiKey.HEARTBEAT, 4, number, beaten(error)))
+    moved = [fact.broker for fact in listener.ears.log.of(CoordinatorMoved) if isinstance(fact, CoordinatorMoved)]
+    assert moved == ["2"]
