@@ -21,7 +21,7 @@ LIBRARIES = {"confluent-kafka": "confluent_kafka", "kafka-python": "kafka"}
 Run = Callable[[DemoOptions, TextIO | None], int]
 
 
-class More(TypedDict):
+class StoryOptions(TypedDict):
     """How much, and under which name."""
 
     members: int
@@ -82,7 +82,7 @@ def demo(  # the options are the parameters
     bootstrap: str | None,
     kafka: str | None,
     events: str | None,
-    **more: Unpack[More],
+    **more: Unpack[StoryOptions],
 ) -> None:
     """Roll a fleet of real consumers to the new group protocol and back, and measure what they notice.
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from bridge.demo.events import Assigned, Consumed, Partition, Started
 from bridge.demo.judge_evidence import ClientLog, Evidence, Step
-from bridge.demo.judge_ownership import Overlap, Stall, overlaps_in, owned_at, stalls_in, stretches_of
+from bridge.demo.judge_ownership import Overlap, Stall, overlaps_in, owned_at, ownerships_of, stalls_in
 from bridge.demo.judge_records import CommitMismatch, commit_mismatches, count_records
 
 
@@ -125,18 +125,18 @@ def judge(evidence: Evidence) -> Verdict:
     members = evidence.members
     until_ns = evidence.measured_until_ns
     horizon_ns = max([until_ns, *(event.at_ns for log in members for event in log.events)])
-    stretches = [stretch for log in members for stretch in stretches_of(log, horizon_ns)]
+    ownerships = [ownership for log in members for ownership in ownerships_of(log, horizon_ns)]
     consumed = (event for log in members for event in log.events if isinstance(event, Consumed))
     records = count_records(evidence.produced(), consumed)
     return Verdict(
         records_produced=records.produced,
         records_lost=records.lost,
         records_duplicated=records.duplicated,
-        double_ownership=overlaps_in(stretches),
+        double_ownership=overlaps_in(ownerships),
         rebalances=sum(map(rebalances_in, members)),
         rolls=rolls_in(members),
         disturbances=disturbances_in(members, evidence.steps),
-        longest_stall=max(stalls_in(stretches, until_ns), key=_length_and_place, default=None),
+        longest_stall=max(stalls_in(ownerships, until_ns), key=_length_and_place, default=None),
         protocols_seen=tuple(sorted({protocol for log in members if (protocol := _protocol_of_owner(log))})),
         commit_mismatches=commit_mismatches(members, evidence.offsets),
         silent_clients=tuple(log.who for log in (*evidence.producers, *members) if log.started is None),

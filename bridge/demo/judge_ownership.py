@@ -14,7 +14,7 @@ Owned = frozenset[Partition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class Ownership:
     """`who` owned `partition` from `began_ns` (included) to `until_ns` (not included)."""
 
     who: str
@@ -68,38 +68,38 @@ def owned_at(log: ClientLog, at_ns: int) -> Owned:
     return owned
 
 
-def stretches_of(log: ClientLog, horizon_ns: int) -> tuple[Stretch, ...]:
-    """Every stretch of ownership of one process; one that runs on ends at its death or at `horizon_ns`."""
+def ownerships_of(log: ClientLog, horizon_ns: int) -> tuple[Ownership, ...]:
+    """Every time of ownership of one process; one that runs on ends at its death or at `horizon_ns`."""
     began: dict[Partition, int] = {}
-    stretches: list[Stretch] = []
+    ownerships: list[Ownership] = []
     owned: Owned = frozenset()
     for event in log.rebalances():
         after = owned_after(owned, event)
-        stretches += [_stretch(log, partition, began.pop(partition), event.at_ns) for partition in owned - after]
+        ownerships += [_ownership(log, partition, began.pop(partition), event.at_ns) for partition in owned - after]
         began.update(dict.fromkeys(after - owned, event.at_ns))
         owned = after
     end_ns = horizon_ns if log.died_ns is None else log.died_ns
-    stretches += [_stretch(log, partition, at_ns, max(at_ns, end_ns)) for partition, at_ns in began.items()]
-    return tuple(stretches)
+    ownerships += [_ownership(log, partition, at_ns, max(at_ns, end_ns)) for partition, at_ns in began.items()]
+    return tuple(ownerships)
 
 
-def _stretch(log: ClientLog, partition: Partition, began_ns: int, until_ns: int) -> Stretch:
-    return Stretch(who=log.who, partition=partition, began_ns=began_ns, until_ns=until_ns)
+def _ownership(log: ClientLog, partition: Partition, began_ns: int, until_ns: int) -> Ownership:
+    return Ownership(who=log.who, partition=partition, began_ns=began_ns, until_ns=until_ns)
 
 
-def by_partition(stretches: Iterable[Stretch]) -> Mapping[Partition, Sequence[Stretch]]:
-    """The stretches of each partition in order of their begin."""
-    found: dict[Partition, list[Stretch]] = defaultdict(list)
-    for stretch in sorted(stretches, key=lambda one: (one.partition, one.began_ns, one.until_ns)):
-        found[stretch.partition].append(stretch)
+def by_partition(ownerships: Iterable[Ownership]) -> Mapping[Partition, Sequence[Ownership]]:
+    """The ownerships of each partition in order of their begin."""
+    found: dict[Partition, list[Ownership]] = defaultdict(list)
+    for ownership in sorted(ownerships, key=lambda one: (one.partition, one.began_ns, one.until_ns)):
+        found[ownership.partition].append(ownership)
     return found
 
 
-def overlaps_in(stretches: Iterable[Stretch]) -> tuple[Overlap, ...]:
-    """Every pair of stretches of one partition that share an instant, in order of partition and begin."""
+def overlaps_in(ownerships: Iterable[Ownership]) -> tuple[Overlap, ...]:
+    """Every pair of ownerships of one partition that share an instant, in order of partition and begin."""
     overlaps: list[Overlap] = []
-    for partition, ordered in by_partition(stretches).items():
-        running: list[Stretch] = []
+    for partition, ordered in by_partition(ownerships).items():
+        running: list[Ownership] = []
         for later in ordered:
             running = [earlier for earlier in running if earlier.until_ns > later.began_ns]
             overlaps += [
@@ -117,14 +117,14 @@ def overlaps_in(stretches: Iterable[Stretch]) -> tuple[Overlap, ...]:
     return tuple(overlaps)
 
 
-def stalls_in(stretches: Iterable[Stretch], until_ns: int) -> tuple[Stall, ...]:
+def stalls_in(ownerships: Iterable[Ownership], until_ns: int) -> tuple[Stall, ...]:
     """Every gap in a partition's ownership between its first owner and `until_ns`."""
     stalls: list[Stall] = []
-    for partition, ordered in by_partition(stretches).items():
+    for partition, ordered in by_partition(ownerships).items():
         covered_ns = ordered[0].began_ns
-        for stretch in ordered:
-            stalls += _gap(partition, covered_ns, min(stretch.began_ns, until_ns))
-            covered_ns = max(covered_ns, stretch.until_ns)
+        for ownership in ordered:
+            stalls += _gap(partition, covered_ns, min(ownership.began_ns, until_ns))
+            covered_ns = max(covered_ns, ownership.until_ns)
         stalls += _gap(partition, covered_ns, until_ns)
     return tuple(stalls)
 

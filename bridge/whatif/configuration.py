@@ -18,7 +18,7 @@ class Unplayable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class Setting:
     """A setting that may be asked for: least value, greatest value, what it is."""
 
     minimum: int
@@ -26,18 +26,18 @@ class Knob:
     text: str
 
 
-KNOBS: Mapping[str, Knob] = {
-    "group.consumer.session.timeout.ms": Knob(1, INT_MAX, "session timeout of consumer members"),
-    "group.consumer.heartbeat.interval.ms": Knob(1, INT_MAX, "heartbeat interval of consumer members"),
-    "group.consumer.max.size": Knob(1, INT_MAX, "most members of a consumer group"),
-    "group.consumer.assignment.interval.ms": Knob(0, INT_MAX, "least time between two target assignments"),
-    "group.initial.rebalance.delay.ms": Knob(0, INT_MAX, "how long an empty classic group waits for more members"),
-    "group.max.size": Knob(1, INT_MAX, "most members of a classic group"),
-    "departure.wait.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for whoever comes"),
-    "replacement.grace.ms": Knob(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
-    "heartbeat.interval.ms": Knob(1, INT_MAX, "of the classic clients themselves: their heartbeat interval"),
-    "session.timeout.ms": Knob(1, INT_MAX, "of the classic clients themselves: their session timeout"),
-    "metadata.max.age.ms": Knob(1, INT_MAX, "of the classic clients themselves: how often they look for partitions"),
+SETTINGS: Mapping[str, Setting] = {
+    "group.consumer.session.timeout.ms": Setting(1, INT_MAX, "session timeout of consumer members"),
+    "group.consumer.heartbeat.interval.ms": Setting(1, INT_MAX, "heartbeat interval of consumer members"),
+    "group.consumer.max.size": Setting(1, INT_MAX, "most members of a consumer group"),
+    "group.consumer.assignment.interval.ms": Setting(0, INT_MAX, "least time between two target assignments"),
+    "group.initial.rebalance.delay.ms": Setting(0, INT_MAX, "how long an empty classic group waits for more members"),
+    "group.max.size": Setting(1, INT_MAX, "most members of a classic group"),
+    "departure.wait.ms": Setting(0, INT_MAX, "how long the share of a member that left waits for whoever comes"),
+    "replacement.grace.ms": Setting(0, INT_MAX, "how long the share of a member that left waits for its replacement"),
+    "heartbeat.interval.ms": Setting(1, INT_MAX, "of the classic clients themselves: their heartbeat interval"),
+    "session.timeout.ms": Setting(1, INT_MAX, "of the classic clients themselves: their session timeout"),
+    "metadata.max.age.ms": Setting(1, INT_MAX, "of the classic clients themselves: how often they look for partitions"),
 }
 """Settings by their names; those of clients are theirs, all others are the bridge's for one group."""
 CLASSIC_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -89,16 +89,18 @@ def _require_assignor(protocol: str | None, assignor: str) -> None:
 
 def _read_pair(pair: str) -> tuple[str, int]:
     name, equals, text = pair.partition("=")
-    knob = KNOBS.get(name)
-    if not equals or knob is None:
+    setting = SETTINGS.get(name)
+    if not equals or setting is None:
         raise Unplayable(f"{NO_SETTING}: {pair!r} is no KEY=VALUE that a replay knows; --setting takes {_names()}")
-    if not text.isascii() or not text.isdecimal() or not knob.minimum <= int(text) <= knob.maximum:
-        raise Unplayable(f"{NO_VALUE}: {name} is {text!r}, but takes a number from {knob.minimum} to {knob.maximum}")
+    if not text.isascii() or not text.isdecimal() or not setting.minimum <= int(text) <= setting.maximum:
+        raise Unplayable(
+            f"{NO_VALUE}: {name} is {text!r}, but takes a number from {setting.minimum} to {setting.maximum}"
+        )
     return name, int(text)
 
 
 def _names() -> str:
-    return ", ".join(KNOBS)
+    return ", ".join(SETTINGS)
 
 
 class _MakeSettings(Callback):

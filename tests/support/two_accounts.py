@@ -12,7 +12,7 @@ from bridge.analytics.tables.definitions import EVENTS, MEMBERS, REBALANCES, STA
 from bridge.analytics.tables.store import Store
 from bridge.demo.judge import disturbances_in
 from bridge.demo.judge_evidence import Evidence, Step
-from bridge.demo.judge_ownership import Stretch, by_partition, stretches_of
+from bridge.demo.judge_ownership import Ownership, by_partition, ownerships_of
 
 FOREVER_NS = 10**18
 NS_PER_US = 1_000
@@ -75,8 +75,8 @@ def _ordered(account: Account) -> list[Halt]:
 
 def told_by_clients(evidence: Evidence) -> Account:
     """From callbacks alone: owned from the end of an assigned one to the start of a revoked one, or to death."""
-    stretches = [stretch for log in evidence.members for stretch in stretches_of(log, FOREVER_NS)]
-    handed = [pair for ordered in by_partition(stretches).values() for pair in pairwise(ordered)]
+    ownerships = [ownership for log in evidence.members for ownership in ownerships_of(log, FOREVER_NS)]
+    handed = [pair for ordered in by_partition(ownerships).values() for pair in pairwise(ordered)]
     disturbed: defaultdict[str, set[str]] = defaultdict(set)
     for one in disturbances_in(evidence.members, evidence.steps):
         disturbed[one.step].add(_seat(one.who))
@@ -88,7 +88,7 @@ def told_by_clients(evidence: Evidence) -> Account:
     )
 
 
-def _halt(earlier: Stretch, later: Stretch) -> Halt:
+def _halt(earlier: Ownership, later: Ownership) -> Halt:
     partition = f"{earlier.partition.topic}-{earlier.partition.partition}"
     began_us, ended_us = earlier.until_ns // NS_PER_US, later.began_ns // NS_PER_US
     return Halt(began_us, ended_us, partition, _seat(earlier.who), _seat(later.who))

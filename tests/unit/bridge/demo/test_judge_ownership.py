@@ -3,21 +3,21 @@
 from bridge.demo.events import Mode
 from bridge.demo.judge_ownership import (
     Overlap,
+    Ownership,
     Stall,
-    Stretch,
     by_partition,
     overlaps_in,
     owned_after,
     owned_at,
+    ownerships_of,
     stalls_in,
-    stretches_of,
 )
 from tests.support.fleet import MS, assigned, log, lost, partition, revoked
 
 
-def stretch(who: str, index: int, began_ms: int, until_ms: int) -> Stretch:
-    """A stretch of ownership, in milliseconds."""
-    return Stretch(who=who, partition=partition(index), began_ns=began_ms * MS, until_ns=until_ms * MS)
+def ownership(who: str, index: int, began_ms: int, until_ms: int) -> Ownership:
+    """A time of ownership, in milliseconds."""
+    return Ownership(who=who, partition=partition(index), began_ns=began_ms * MS, until_ns=until_ms * MS)
 
 
 def overlap(index: int, first: str, second: str, began_ms: int, until_ms: int) -> Overlap:
@@ -47,44 +47,44 @@ def test_owned_at_counts_callbacks_up_to_the_instant_and_ends_with_death() -> No
 
 
 def test_stretches_end_at_revoke_lost_death_or_horizon() -> None:
-    """Each way to stop owning ends a stretch."""
+    """Each way to stop owning ends an ownership."""
     dead = log("a", assigned(10, 0, 1, 2), revoked(20, 0), lost(30, 1), died_ms=40)
-    assert set(stretches_of(dead, 99 * MS)) == {
-        stretch("a#1", 0, 10, 20),
-        stretch("a#1", 1, 10, 30),
-        stretch("a#1", 2, 10, 40),
+    assert set(ownerships_of(dead, 99 * MS)) == {
+        ownership("a#1", 0, 10, 20),
+        ownership("a#1", 1, 10, 30),
+        ownership("a#1", 2, 10, 40),
     }
-    assert stretches_of(log("b", assigned(10, 0)), 99 * MS) == (stretch("b#1", 0, 10, 99),)
+    assert ownerships_of(log("b", assigned(10, 0)), 99 * MS) == (ownership("b#1", 0, 10, 99),)
 
 
 def test_stretch_of_a_partition_kept_by_an_eager_assignment_goes_on() -> None:
     """An eager assignment without a revoked callback before it does not interrupt what stays."""
     member = log("a", assigned(10, 0, 1, mode=Mode.EAGER), assigned(20, 0, mode=Mode.EAGER))
-    assert set(stretches_of(member, 30 * MS)) == {stretch("a#1", 1, 10, 20), stretch("a#1", 0, 10, 30)}
+    assert set(ownerships_of(member, 30 * MS)) == {ownership("a#1", 1, 10, 20), ownership("a#1", 0, 10, 30)}
 
 
 def test_by_partition_orders_by_begin() -> None:
     """The sweep for overlaps and stalls needs the order."""
-    late, early, other = stretch("a", 0, 5, 6), stretch("b", 0, 1, 2), stretch("a", 1, 0, 9)
+    late, early, other = ownership("a", 0, 5, 6), ownership("b", 0, 1, 2), ownership("a", 1, 0, 9)
     assert dict(by_partition([late, other, early])) == {partition(0): [early, late], partition(1): [other]}
 
 
 def test_overlap_of_one_millisecond_is_found_with_both_owners() -> None:
     """No partition is ever owned twice: who, where and when."""
-    stretches = [stretch("a", 0, 10, 21), stretch("b", 0, 20, 30), stretch("b", 1, 0, 30)]
-    assert overlaps_in(stretches) == (overlap(0, "a", "b", 20, 21),)
+    ownerships = [ownership("a", 0, 10, 21), ownership("b", 0, 20, 30), ownership("b", 1, 0, 30)]
+    assert overlaps_in(ownerships) == (overlap(0, "a", "b", 20, 21),)
 
 
 def test_handover_without_overlap_is_clean() -> None:
     """A new owner from the very instant of the revoke is no second owner, nor is one that owned for no time."""
-    assert overlaps_in([stretch("a", 0, 10, 20), stretch("b", 0, 20, 30)]) == ()
-    assert overlaps_in([stretch("a", 0, 10, 20), stretch("b", 0, 15, 15)]) == ()
+    assert overlaps_in([ownership("a", 0, 10, 20), ownership("b", 0, 20, 30)]) == ()
+    assert overlaps_in([ownership("a", 0, 10, 20), ownership("b", 0, 15, 15)]) == ()
 
 
 def test_three_owners_at_once_are_three_pairs() -> None:
     """A long owner is compared with all that come within its time."""
-    stretches = [stretch("a", 0, 0, 50), stretch("b", 0, 10, 30), stretch("c", 0, 20, 40)]
-    assert overlaps_in(stretches) == (
+    ownerships = [ownership("a", 0, 0, 50), ownership("b", 0, 10, 30), ownership("c", 0, 20, 40)]
+    assert overlaps_in(ownerships) == (
         overlap(0, "a", "b", 10, 30),
         overlap(0, "a", "c", 20, 40),
         overlap(0, "b", "c", 20, 30),
@@ -93,8 +93,8 @@ def test_three_owners_at_once_are_three_pairs() -> None:
 
 def test_stalls_are_gaps_between_first_owner_and_end() -> None:
     """A partition owned by nobody, in the middle and at the end, but not before its first owner."""
-    stretches = [stretch("a", 0, 10, 20), stretch("b", 0, 25, 40), stretch("a", 1, 0, 50)]
-    assert stalls_in(stretches, 50 * MS) == (
+    ownerships = [ownership("a", 0, 10, 20), ownership("b", 0, 25, 40), ownership("a", 1, 0, 50)]
+    assert stalls_in(ownerships, 50 * MS) == (
         Stall(partition=partition(0), began_ns=20 * MS, until_ns=25 * MS),
         Stall(partition=partition(0), began_ns=40 * MS, until_ns=50 * MS),
     )
@@ -102,11 +102,11 @@ def test_stalls_are_gaps_between_first_owner_and_end() -> None:
 
 def test_stall_is_cut_at_the_end_of_measuring() -> None:
     """What happens after the last step is not measured, also when an owner comes later."""
-    (stall,) = stalls_in([stretch("a", 0, 10, 20), stretch("b", 0, 90, 95)], 50 * MS)
+    (stall,) = stalls_in([ownership("a", 0, 10, 20), ownership("b", 0, 90, 95)], 50 * MS)
     assert stall.length_ms == 30
-    assert stalls_in([stretch("a", 0, 60, 70), stretch("b", 0, 90, 95)], 50 * MS) == ()
+    assert stalls_in([ownership("a", 0, 60, 70), ownership("b", 0, 90, 95)], 50 * MS) == ()
 
 
 def test_stall_inside_another_owners_time_is_none() -> None:
     """A short owner within a long one's time leaves no gap."""
-    assert stalls_in([stretch("a", 0, 0, 50), stretch("b", 0, 10, 20)], 50 * MS) == ()
+    assert stalls_in([ownership("a", 0, 0, 50), ownership("b", 0, 10, 20)], 50 * MS) == ()

@@ -5,7 +5,7 @@ import pytest
 from bridge.config.keys import KEYS
 from bridge.engine.settings import EngineSettings
 from bridge.telemetry.schema.terms import Protocol
-from bridge.whatif.configuration import KNOBS, Configuration, Unplayable, configure
+from bridge.whatif.configuration import SETTINGS, Configuration, Unplayable, configure
 
 OF_CLIENTS = {"heartbeat.interval.ms", "session.timeout.ms", "metadata.max.age.ms"}
 
@@ -50,7 +50,7 @@ def test_assignors_of_classic_clients_are_known_for_classic_groups_only() -> Non
 
 def test_settings_are_the_bridge_s_own_within_their_bounds() -> None:
     """A replay promises nothing that the bridge would refuse."""
-    ours = {name: knob for name, knob in KNOBS.items() if name not in OF_CLIENTS}
+    ours = {name: setting for name, setting in SETTINGS.items() if name not in OF_CLIENTS}
     bounds = {key.name: (key.minimum, key.maximum) for key in KEYS.values() if key.name in ours}
     assert bounds.keys() == ours.keys()
     outside = [
