@@ -7,8 +7,8 @@ from hashlib import sha256
 import trio
 
 from bridge.config.configuration import Config
+from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.groups import EmbeddedGroups
-from bridge.coordinators.meeting import Place
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId
 

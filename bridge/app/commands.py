@@ -9,9 +9,8 @@ from bridge.admin.contracts import (
     RemovedSeat,
 )
 from bridge.app.classic_views import by_topic
-from bridge.coordinators.operators import Conversion as Done
-from bridge.coordinators.operators import Operators
-from bridge.coordinators.outlook import MemberOutlook
+from bridge.coordinators.embedded.operators import Conversion as Done
+from bridge.coordinators.embedded.operators import MemberPreview, Operators
 from bridge.engine.commands import GroupType
 from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode
@@ -51,7 +50,7 @@ def _converted(conversion: Conversion, done: Done) -> ConversionResult:
     )
 
 
-def _member(member: MemberOutlook, *, disturbs_all: bool) -> ConvertedMember:
+def _member(member: MemberPreview, *, disturbs_all: bool) -> ConvertedMember:
     return ConvertedMember(
         member_id=member.member_id,
         instance_id=member.instance_id,

@@ -26,12 +26,12 @@ from bridge.app.views import AppSnapshots
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
 from bridge.coordinators.admission import FreshIds
-from bridge.coordinators.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.assignor_plugins import PluginUnusable, load_assignors
 from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
+from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.operators import Operators
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.migration.route import Road

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bridge.config.configuration import Config
 from bridge.config.sources import state_folder
-from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.turns import RestingCollector
 from bridge.journal.refusals import JournalForeign, JournalRefused
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings

@@ -7,7 +7,7 @@ import trio
 from bridge.app.composition import AppError
 from bridge.app.settings import proxy_settings
 from bridge.config.configuration import Config
-from bridge.coordinators.regular_expressions import Resolution, resolve
+from bridge.coordinators.embedded.regular_expressions import Resolution, resolve
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.own_questions import OwnQuestions
 from bridge.ports import BrokerUnreachable, ClusterTopics

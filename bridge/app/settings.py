@@ -9,8 +9,8 @@ from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.secrets import without_login
+from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import ShareLimits
-from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy

@@ -46,7 +46,7 @@ class AppSnapshots:
         known = [self._summary(snapshot) for snapshot in self._snapshots()]
         known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
         served = {summary.group_id for summary in known}
-        bypassed = self._groups.gate.bypassed
+        bypassed = self._groups.join_checks.bypassed
         refused = [_refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in served]
         return sorted(known + refused, key=attrgetter("group_id"))
 
@@ -61,7 +61,7 @@ class AppSnapshots:
         if classic is not None:
             members = member_views(classic_snapshot(classic))
             return GroupView(summary=self._classic_summary(classic), members=members)
-        reason = self._groups.gate.bypassed.get(group_id)
+        reason = self._groups.join_checks.bypassed.get(group_id)
         return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
 
     def readiness(self) -> Sequence[str]:
@@ -100,7 +100,7 @@ class AppSnapshots:
     def _reason(self, group_id: GroupId) -> str | None:
         groups = self._groups
         told = None if groups.bridges is None else groups.bridges.told_of(group_id)
-        return groups.gate.bypassed.get(group_id) or told or groups.offsets.told.get(group_id)
+        return groups.join_checks.bypassed.get(group_id) or told or groups.offsets.told.get(group_id)
 
     def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
         return GroupSummary(

@@ -1,18 +1,26 @@
 """Whether a JoinGroup may come before a member's machine at all, and under which id: the front door of a classic
 client's join.
-
-It must not know machines, or what becomes of a join that may come in.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
+from bridge.coordinators.offset_requests import Commit
 from bridge.engine.consumer.membership import has_room
 from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.engine.state import Shard
+from translators.classic_member.commits import admit_commit
+from translators.classic_member.states import (
+    CompletingRebalance,
+    Fenced,
+    PreparingRebalance,
+    Stable,
+    State,
+)
+from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import NO_MEMBER_ID, MemberId
+from translators.dialects.ids import NO_MEMBER_ID, MemberId, TopicPartition
 
 STRING_BYTES_MAX = 32_767
 """What fits into a string of the classic protocol."""
@@ -77,3 +85,33 @@ def refuse_join(request: JoinGroup, code: ErrorCode) -> JoinGroupReply:
     """The answer to a refused join; the front door echoes the member id, what lies behind it does not (K1.6, K4.6)."""
     echoes = code in (ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT)
     return JoinGroupReply(error=code, member_id=request.member_id if echoes else NO_MEMBER_ID)
+
+
+def translate_commit(state: State, request: Commit, partitions: Iterable[TopicPartition]) -> Commit | ErrorCode:
+    """The commit under the member's epoch, which is what the engine knows it by, or the code that refuses it.
+
+    A machine knows its generations: an older one is good for what was the member's own ever since (decision 3).
+    """
+    code = admit_commit(state, request.generation, partitions)
+    if code is not ErrorCode.NONE:
+        return code
+    assert isinstance(state, PreparingRebalance | CompletingRebalance | Stable), "no other state admits a commit"
+    return replace(request, generation=state.membership.epoch)
+
+
+def judge_fetch(state: State, generation: int) -> ErrorCode:
+    """Whether a classic member that names itself may fetch offsets under `generation` (K5.20).
+
+    One that tells none knows nothing of epochs: @platformatic/kafka 2 names its member id only. Kafka refuses it in a
+    consumer group, and so it reads nothing during a roll.
+    """
+    if generation < 0 and isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+        return ErrorCode.NONE
+    match state:
+        case PreparingRebalance() | CompletingRebalance() | Stable():
+            is_current = isinstance(state.tenure, Tenure) and generation == state.tenure.generation
+            return ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION
+        case Fenced() if state.code is not ErrorCode.FENCED_INSTANCE_ID:
+            return state.code
+        case _:
+            return ErrorCode.UNKNOWN_MEMBER_ID

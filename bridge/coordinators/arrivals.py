@@ -1,7 +1,4 @@
-"""What reaches the owner of groups from outside, as values, and the order in which one turn takes it.
-
-It must not know who sends them or what becomes of them.
-"""
+"""What reaches the owner of groups from outside, as values, and the order in which one turn takes it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""The topics of the cluster as the coordinators see them: names to ids and back, and what changed since the last look.
-
-It must not know how the cluster is asked or who subscribes to what.
-"""
+"""The topics of the cluster as coordinators see them: names to ids and back, and what changed since the last look."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""Which of many keys has to be looked at next, when most deadlines only ever move later; and the wait for that.
-
-It must not know what a deadline is for.
-"""
+"""Which of many keys has to be looked at next, when most deadlines only ever move later; and the wait for that."""
 
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
@@ -67,7 +64,7 @@ class Alarm:
         """There is something to do."""
         self._rung.set()
 
-    def hurry(self) -> None:
+    def due_changed(self) -> None:
         """Something may be due earlier than the task meant to wake."""
         if self._next_due_ms() < self._sleeps_until_ms:
             self._rung.set()

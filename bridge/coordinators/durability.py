@@ -1,21 +1,82 @@
-"""What of a turn goes into the journal, and how a journal becomes an owner's state again.
+"""What of a turn goes into the journal, and how a journal becomes an owner's state again."""
 
-It must not know where entries are kept, tasks, or when answers are released.
-"""
-
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from bridge.coordinators import facts
-from bridge.coordinators.facts import BridgeFact, FactBook
+from bridge.coordinators.journal_entries import Entry, encode_entries
 from bridge.coordinators.machines import Machines
-from bridge.coordinators.pages import Page, bind
 from translators.classic_member import member_records
 from translators.classic_member.member_records import DurableMembers
 from translators.classic_member.resuming import DurableMember, durable_part
 from translators.classic_member.resuming import resume as resume_member
 from translators.dialects.ids import NOWHERE, ClientIdentity, MemberRef
-from translators.dialects.versioned import UnreadableRecord
+from translators.dialects.plain import TEXT, structure
+from translators.dialects.versioned import Row, Table, UnreadableRecord
+
+FORGOTTEN = ""
+"""The text of a fact that does not hold any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeFact:
+    """Something about the bridge that has to survive a restart: which versions its brokers spoke, who it is."""
+
+    name: str
+    text: str
+
+
+_FACTS = Table((Row(tag="fact", record=BridgeFact, form=structure(BridgeFact, name=TEXT, text=TEXT)),))
+
+
+def encode_fact(fact: BridgeFact) -> bytes:
+    """A fact as bytes."""
+    return _FACTS.encode(fact)
+
+
+def decode_fact(data: bytes) -> BridgeFact:
+    """The fact that was encoded, by this release or an older one; raises `versioned.UnreadableRecord`."""
+    fact = _FACTS.decode(data)
+    assert isinstance(fact, BridgeFact)
+    return fact
+
+
+@dataclass(slots=True)
+class FactBook:
+    """Facts by their names, as those that came so far leave them."""
+
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str) -> str | None:
+        """The text under this name, None where there is none."""
+        return self._texts.get(name)
+
+    def take(self, fact: BridgeFact) -> bool:
+        """Let one count from now on; whether that changes anything."""
+        if self._texts.get(fact.name, FORGOTTEN) == fact.text:
+            return False
+        if fact.text == FORGOTTEN:
+            del self._texts[fact.name]
+        else:
+            self._texts[fact.name] = fact.text
+        return True
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._texts.clear()
+
+    def facts(self) -> Iterator[BridgeFact]:
+        """The fewest facts that leave the same book."""
+        return (BridgeFact(name, text) for name, text in self._texts.items())
+
+    def since(self, written: "FactBook") -> Iterator[BridgeFact]:
+        """What has to be written so that `written` becomes this book."""
+        mine: Mapping[str, str] = self._texts
+        for name, text in mine.items():
+            if written.get(name) != text:
+                yield BridgeFact(name, text)
+        yield from (BridgeFact(fact.name, FORGOTTEN) for fact in written.facts() if fact.name not in mine)
+
 
 MEMBER, FACT, ANEW = b"M", b"F", b"A"
 """The first byte of an entry: a part of a classic member, a fact about the bridge, or "what was before is void"; an
@@ -35,11 +96,11 @@ class Recorded(Protocol):
         """Keep what is to be written from now on; the journal holds everything as it is."""
         ...
 
-    def take(self) -> list[Page]:
+    def take(self) -> list[Entry]:
         """What has to be written since the last call."""
         ...
 
-    def all(self) -> Iterable[Page]:
+    def all(self) -> Iterable[Entry]:
         """The fewest entries from which the same state is read."""
         ...
 
@@ -68,13 +129,13 @@ class Recorded(Protocol):
         ...
 
 
-class Scribe:
+class JournalWriter:
     """Collects what has changed durably since it was asked last; silent until `begin`."""
 
     def __init__(self, recorded: Recorded, machines: Machines) -> None:
         self._recorded = recorded
         self._machines = machines
-        self._pages: list[Page] = []
+        self._entries: list[Entry] = []
         self._written: dict[MemberRef, DurableMember] = {}
         self._facts = FactBook()
         self._is_writing = False
@@ -93,7 +154,7 @@ class Scribe:
             for fact in told.facts():
                 if self._facts.get(fact.name) is None:
                     self._facts.take(fact)
-        self._pages = [_fact_page(fact) for fact in self._facts.since(told)]
+        self._entries = [_fact_entry(fact) for fact in self._facts.since(told)]
         self._is_writing, self._is_torn = True, False
 
     def fact(self, name: str) -> str | None:
@@ -103,7 +164,7 @@ class Scribe:
     def keep_fact(self, fact: BridgeFact) -> None:
         """Keep this of the bridge from now on; written only where it says something else than before."""
         if self._facts.take(fact) and self._is_writing:
-            self._pages.append(_fact_page(fact))
+            self._entries.append(_fact_entry(fact))
 
     def tear(self) -> None:
         """A turn failed, so that records of it may be unknown: what is true now is written in full."""
@@ -117,36 +178,36 @@ class Scribe:
         if self._is_torn:
             return self._take_all()
         changed = self._machines.take_changed()
-        if not changed and not self._pages and not recorded:
+        if not changed and not self._entries and not recorded:
             return ()
-        pages, self._pages = self._pages, []
-        pages += recorded
+        entries, self._entries = self._entries, []
+        entries += recorded
         for key in changed:
-            pages += self._write_member(key)
-        return bind(pages)
+            entries += self._write_member(key)
+        return encode_entries(entries)
 
     def _take_all(self) -> Collection[bytes]:
-        self._is_torn, self._pages, self._written = False, [], {}
+        self._is_torn, self._entries, self._written = False, [], {}
         self._machines.take_changed()
-        pages = [Page(ANEW, _nothing, None), *self._recorded.all()]
-        pages += map(_fact_page, self._facts.facts())
+        entries = [Entry(ANEW, _nothing, None), *self._recorded.all()]
+        entries += map(_fact_entry, self._facts.facts())
         for key in self._machines:
-            pages += self._write_member(key)
-        return bind(pages)
+            entries += self._write_member(key)
+        return encode_entries(entries)
 
-    def _write_member(self, key: MemberRef) -> Iterator[Page]:
+    def _write_member(self, key: MemberRef) -> Iterator[Entry]:
         state = self._machines.get(key)
         after = None if state is None else durable_part(state)
         for entry in member_records.changes((key.group_id, key.member_id), self._written.get(key), after):
-            yield Page(MEMBER, member_records.TABLE.encode, entry)
+            yield Entry(MEMBER, member_records.TABLE.encode, entry)
         if after is None:
             self._written.pop(key, None)
         else:
             self._written[key] = after
 
 
-def _fact_page(fact: BridgeFact) -> Page:
-    return Page(FACT, facts.TABLE.encode, fact)
+def _fact_entry(fact: BridgeFact) -> Entry:
+    return Entry(FACT, _FACTS.encode, fact)
 
 
 def _nothing(_value: object) -> bytes:
@@ -165,7 +226,7 @@ def replay(entries: Iterable[bytes], recorded: Recorded, told: FactBook | None =
         elif kind == MEMBER:
             book.take(member_records.decode(entry[1:]))
         elif kind == FACT:
-            told.take(facts.decode(entry[1:]))
+            told.take(decode_fact(entry[1:]))
         elif kind == ANEW:
             recorded.empty()
             book.clear()
@@ -180,7 +241,7 @@ def condense(entries: Iterable[bytes], recorded: Recorded) -> Iterator[bytes]:
     told = FactBook()
     book = replay(entries, recorded, told)
     for fact in told.facts():
-        yield FACT + facts.encode(fact)
+        yield FACT + encode_fact(fact)
     for kind, encode, value in recorded.all():
         yield kind + encode(value)
     for entry in book.entries():
@@ -188,7 +249,7 @@ def condense(entries: Iterable[bytes], recorded: Recorded) -> Iterator[bytes]:
 
 
 def revive(
-    entries: Iterable[bytes], recorded: Recorded, machines: Machines, scribe: Scribe, now_ms: int
+    entries: Iterable[bytes], recorded: Recorded, machines: Machines, writer: JournalWriter, now_ms: int
 ) -> list[MemberRef]:
     """Make the owner what its journal says: members with full sessions and nothing parked (K7.30 to K7.32).
 
@@ -200,7 +261,7 @@ def revive(
     told = FactBook()
     book = replay(entries, recorded, told)
     members = {MemberRef(*key): former for key, former in book.members(machines.limits).items()}
-    scribe.begin(members, told)
+    writer.begin(members, told)
     recorded.resume(now_ms)
     for key, former in members.items():
         machines.begin(key, resume_member(former, now_ms))

@@ -1,17 +1,14 @@
 """Between the machines of classic members and their coordinator: what one asks and the other answers, until both are
 at rest.
-
-It must not know requests of clients, which coordinator answers or when a turn is due.
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Generic, assert_never
 
-from bridge.coordinators.ghosts import FORGETTING_CODES, Ghosts
-from bridge.coordinators.leaving import Departures
+from bridge.coordinators.forgotten_ids import FORGETTING_CODES, ForgottenIds
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.takeover import Takeovers
 from bridge.log_lines import LogFields, of_embedded
@@ -20,7 +17,7 @@ from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import Answered, Event, LeaveReceived
 from translators.classic_member.states import PreparingRebalance, Stable, State
 from translators.classic_member.tenure import usable
-from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.coordinator import (
     CoordinatorCalled,
     CoordinatorEvent,
@@ -36,6 +33,62 @@ from translators.dialects.coordinator import (
 )
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberRef, RequestRef
+
+Verdicts = Sequence[ErrorCode | None]
+"""One per entry of a request: what becomes of it, None where the engine is to say."""
+
+
+class Departures:
+    """The LeaveGroup requests of one turn that wait for the engine's part of their answer."""
+
+    def __init__(self) -> None:
+        self._begun: dict[RequestRef, tuple[LeaveGroup, Verdicts]] = {}
+
+    def begin(self, ref: RequestRef, request: LeaveGroup, verdicts: Verdicts) -> LeaveGroupReply | None:
+        """The answer if no entry is left for the engine, else None."""
+        if None not in verdicts:
+            return LeaveGroupReply(error=ErrorCode.NONE, members=_answers(request, verdicts))
+        self._begun[ref] = (request, verdicts)
+        return None
+
+    def remainder(self, ref: RequestRef) -> LeaveGroup:
+        """What the engine has to do of the request."""
+        request, verdicts = self._begun[ref]
+        entries = (entry for entry, code in zip(request.members, verdicts, strict=True) if code is None)
+        return replace(request, members=tuple(entries))
+
+    def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
+        """The whole answer in the order asked, with the engine's part in its places; whole already if not begun."""
+        request, verdicts = self._begun.pop(ref, (None, ()))
+        if request is None or reply.error is not ErrorCode.NONE:
+            return reply
+        theirs = iter(reply.members)
+        codes = tuple(next(theirs).error if code is None else code for code in verdicts)
+        return replace(reply, members=_answers(request, codes))
+
+    def clear(self) -> None:
+        """Forget what was begun: the turn has failed."""
+        self._begun.clear()
+
+
+def once_each(leavers: Sequence[tuple[MemberRef, ErrorCode | None]]) -> list[tuple[MemberRef, ErrorCode | None]]:
+    """The verdicts where a member that is named again is not there any more."""
+    gone: set[MemberRef] = set()
+    judged: list[tuple[MemberRef, ErrorCode | None]] = []
+    for key, code in leavers:
+        judged.append((key, ErrorCode.UNKNOWN_MEMBER_ID if key in gone else code))
+        if code is None or code is ErrorCode.NONE:
+            gone.add(key)
+    return judged
+
+
+def _answers(request: LeaveGroup, codes: Verdicts) -> tuple[LeftMember, ...]:
+    return tuple(_left(entry, code) for entry, code in zip(request.members, codes, strict=True) if code is not None)
+
+
+def _left(entry: LeavingMember, code: ErrorCode) -> LeftMember:
+    return LeftMember(member_id=entry.member_id, instance_id=entry.instance_id, error=code)
+
 
 ROUNDS_MAX = 10_000
 """How often a turn may go back and forth between machines and coordinator before that is taken for a bug."""
@@ -61,7 +114,7 @@ class Exchange(Generic[OrderT]):
         self.coordinator = coordinator
         self.machines = machines
         self.departures = Departures()
-        self.ghosts = Ghosts()
+        self.forgotten_ids = ForgottenIds()
         self._takeovers = Takeovers(machines)
         self._switching: dict[RequestRef, MemberRef] = {}
         self._asked: dict[MemberRef, int] = {}
@@ -195,7 +248,7 @@ class Exchange(Generic[OrderT]):
         for member_id in self.machines.members_of(group_id):
             key = MemberRef(group_id, member_id)
             self._asked.pop(key, None)
-            self.ghosts.forget(key)
+            self.forgotten_ids.forget(key)
         for ref, via, client, request in self._takeovers.release(group_id):
             self.coordinator.submit(ref, via, client, request)
 
@@ -222,7 +275,7 @@ class Exchange(Generic[OrderT]):
             case Depart(reason):
                 # A machine that gave up on its question may have left its member behind.
                 self._asked.pop(key, None)
-                self.ghosts.forget(key)
+                self.forgotten_ids.forget(key)
                 self.coordinator.release(key, reason)
             case _:
                 assert_never(effect)
@@ -230,7 +283,7 @@ class Exchange(Generic[OrderT]):
     def suspect(self, key: MemberRef, ref: RequestRef, code: ErrorCode, now_ms: int) -> None:
         """A member that is still there was told that its generation or id is gone: its client may forget the id."""
         if code in FORGETTING_CODES and is_present(self.machines.get(key)):
-            self.ghosts.note(key, ref.connection, self.machines.client_of(key), now_ms)
+            self.forgotten_ids.note(key, ref.connection, self.machines.client_of(key), now_ms)
 
 
 def _waits_or_has_to_spare(state: State | None) -> bool:

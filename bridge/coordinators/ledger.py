@@ -1,7 +1,4 @@
-"""Between a turn and its answers: entries go to the journal first, and answers leave in the order they came about.
-
-It must not know what entries mean or how a group is decided.
-"""
+"""Between a turn and its answers: entries go to the journal first, and answers leave in the order they came about."""
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Generator
@@ -10,7 +7,7 @@ from typing import Protocol
 
 import trio
 
-from bridge.coordinators.pages import Blocks
+from bridge.coordinators.journal_entries import EntryBlocks
 from bridge.ports import Condense, Journal, JournalFull, JournalUnavailable
 from bridge.supervision import COMPACTION, Failures, start_guarded
 from bridge.wire.codec.registry import error_reply
@@ -150,7 +147,7 @@ class Ledger:
         behind, self._behind = self._behind, []
         self._writing = None
         if behind and self._journal is not None:
-            self._begin(self._journal, Blocks(behind))
+            self._begin(self._journal, EntryBlocks(behind))
         if self._writing is None:
             released, self._held = released + self._held, []
         for ref, reply in released:

@@ -1,7 +1,4 @@
-"""The machines of one owner's classic members: who sits where, whose deadline is next, who is parked on what.
-
-It must not know the coordinator behind them, nor what an effect asks for.
-"""
+"""The machines of one owner's classic members: who sits where, whose deadline is next, who is parked on what."""
 
 from collections.abc import Callable, Iterable, Iterator
 

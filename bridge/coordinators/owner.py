@@ -1,7 +1,4 @@
-"""The owner of groups: the machines of classic members and the coordinator behind them, moved turn by turn.
-
-It must not know which coordinator that is, sockets, tasks or when a turn is due.
-"""
+"""The owner of groups: the machines of classic members and the coordinator behind them, moved turn by turn."""
 
 import logging
 from collections.abc import Collection, Iterable
@@ -11,17 +8,16 @@ from bridge.coordinators.admission import (
     SessionBounds,
     check_join,
     check_name,
+    judge_fetch,
     refuse_join,
+    translate_commit,
 )
 from bridge.coordinators.arrivals import Arrival, in_turn, request_fields
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.durability import Recorded, Scribe, revive
-from bridge.coordinators.exchange import Exchange, TurnResult
-from bridge.coordinators.facts import BridgeFact
-from bridge.coordinators.leaving import once_each
+from bridge.coordinators.durability import BridgeFact, JournalWriter, Recorded, revive
+from bridge.coordinators.exchange import Exchange, TurnResult, once_each
 from bridge.coordinators.machines import NOBODY, Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
-from bridge.coordinators.translated_offsets import judge_fetch, translate_commit
 from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.departing import judge_leave
@@ -57,7 +53,6 @@ from translators.dialects.coordinator import CommitAdmitted, CommitRefused, Coor
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
-    ClientIdentity,
     GroupId,
     InstanceId,
     MemberId,
@@ -88,8 +83,10 @@ class GroupOwner(Generic[OrderT]):
         self.catalog = catalog
         self.machines = machines
         self._coordinator: Coordinator[OrderT] = coordinator
+        self.beat_natively = coordinator.beat
+        """The same as `beat_calmly` for a KIP-848 member, whose coordinator says so by itself."""
         self._recorded = coordinator.journal
-        self._scribe = Scribe(coordinator.journal, machines)
+        self._writer = JournalWriter(coordinator.journal, machines)
         self._bounds = bounds
         self._exchange = Exchange(coordinator, machines)
 
@@ -125,26 +122,22 @@ class GroupOwner(Generic[OrderT]):
             return False
         return self.machines.beat(key, request.generation, now_ms)
 
-    def beat_natively(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:
-        """The same for a KIP-848 member, whose coordinator says so by itself."""
-        return self._coordinator.beat(client, request, now_ms)
-
     def recover(self, now_ms: int) -> TurnResult:
         """After a turn that raised, see `Exchange.recover`."""
-        self._scribe.tear()
+        self._writer.tear()
         return self._exchange.recover(now_ms)
 
     def entries(self) -> Collection[bytes]:
         """What the journal has to hold before any answer of what was done so far goes; said once."""
-        return self._scribe.take()
+        return self._writer.take()
 
     def fact(self, name: str) -> str | None:
         """What is kept of the bridge itself under this name."""
-        return self._scribe.fact(name)
+        return self._writer.fact(name)
 
     def keep_fact(self, fact: BridgeFact) -> None:
         """Keep something about the bridge itself; `entries` has it next."""
-        self._scribe.keep_fact(fact)
+        self._writer.keep_fact(fact)
 
     def revive(self, entries: Iterable[bytes], now_ms: int) -> TurnResult:
         """Go back, or on, to what a journal holds; whatever else was known is forgotten, and written down from now on.
@@ -152,7 +145,7 @@ class GroupOwner(Generic[OrderT]):
         Raises `versioned.UnreadableRecord`.
         """
         self._exchange.clear()
-        for key in revive(entries, self._recorded, self.machines, self._scribe, now_ms):
+        for key in revive(entries, self._recorded, self.machines, self._writer, now_ms):
             self._coordinator.release(key, None)
         return self._finish(now_ms)
 
@@ -253,10 +246,10 @@ class GroupOwner(Generic[OrderT]):
             return
         if isinstance(found, Known):
             key = MemberRef(group_id, found.member_id)
-            self._exchange.ghosts.forget(key)
+            self._exchange.forgotten_ids.forget(key)
         else:
             key = MemberRef(group_id, fresh_id)
-            self._lay_ghost(arrival, now_ms)
+            self._drop_forgotten(arrival, now_ms)
         if isinstance(found, Successor):
             self._exchange.feed(MemberRef(group_id, found.former), Replaced(fresh_id), now_ms)
         self._exchange.feed(
@@ -266,16 +259,18 @@ class GroupOwner(Generic[OrderT]):
             lambda: self.machines.meet(key, arrival.client, via_of(arrival.ref)),
         )
 
-    def _lay_ghost(self, arrival: Arrival, now_ms: int) -> None:
+    def _drop_forgotten(self, arrival: Arrival, now_ms: int) -> None:
         """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""
-        ghost = self._exchange.ghosts.take(arrival.request.group_id, arrival.ref.connection, arrival.client, now_ms)
-        if ghost is not None and is_present(self.machines.get(ghost)):
+        former = self._exchange.forgotten_ids.take(
+            arrival.request.group_id, arrival.ref.connection, arrival.client, now_ms
+        )
+        if former is not None and is_present(self.machines.get(former)):
             LOG.info(
                 "group %r: member %r came back under a new id",
-                *(ghost.group_id, ghost.member_id),
-                extra=request_fields(arrival.request, arrival.client) | LogFields(member_id=ghost.member_id),
+                *(former.group_id, former.member_id),
+                extra=request_fields(arrival.request, arrival.client) | LogFields(member_id=former.member_id),
             )
-            self._exchange.feed(ghost, LeaveReceived(), now_ms)
+            self._exchange.feed(former, LeaveReceived(), now_ms)
 
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:
         code = self._check(request)

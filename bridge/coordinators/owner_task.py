@@ -1,7 +1,4 @@
-"""The task that owns groups: requests queue for its next turn, and answers leave when what they depend on is written.
-
-It must not know which coordinator decides, sockets or what a request is about.
-"""
+"""The task that owns groups: requests queue for its next turn; answers leave when what they depend on is written."""
 
 import logging
 from collections.abc import Callable
@@ -191,4 +188,4 @@ class OwnerTask(Generic[OrderT]):
         for ref, reply in result.replies:
             self.ledger.deliver(ref, reply)
         self._turning.released()
-        self.alarm.hurry()
+        self.alarm.due_changed()

@@ -1,7 +1,4 @@
-"""Members that get a machine in the middle of their life, and those whose machine is let go for a classic group.
-
-It must not know which coordinator wants either, nor who carries out what a machine asks for.
-"""
+"""Members that get a machine in the middle of their life, and those whose machine is let go for a classic group."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,15 +1,13 @@
-"""Turns of the owner, each of which may raise: a bug ends that turn and nothing else.
+"""Turns of the owner, each of which may raise: a bug ends that turn and nothing else."""
 
-It must not know requests' meaning, tasks, or how answers reach clients.
-"""
-
+import gc
 import logging
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Generic, TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 from bridge.coordinators.arrivals import Arrival, request_fields
-from bridge.coordinators.collector import RestingCollector
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import Ledger
 from bridge.coordinators.owner import GroupOwner
@@ -20,6 +18,32 @@ from bridge.wire.codec.registry import error_reply
 from translators.dialects.coordinator import MembershipReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
+
+MANY = 200_000
+"""Objects that one piece of work may leave behind before looking at them once more costs a pause that members feel."""
+
+
+class RestingCollector:
+    """No looking for garbage in the block, and never at what it made if that is a lot: looking was half its time."""
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> Self:
+        """Begin to rest."""
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Go on as before."""
+        del kind, problem, trace
+        if gc.get_count()[0] > MANY:
+            gc.freeze()
+        if self._was_enabled:
+            gc.enable()
+
 
 RELOAD_PAUSE_MS = 5_000
 """A turn that fails so soon after the groups were reloaded is only tidied up: one poisonous request, sent over and

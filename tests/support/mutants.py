@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators import machines, translated_offsets
+from bridge.coordinators import admission, machines
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import coordinator
-from bridge.coordinators.embedded.heartbeats import to_answer
+from bridge.coordinators.embedded.engine_commands import to_answer
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.engine import commits, indexes, state
 from bridge.engine.commands import Command
@@ -50,7 +50,7 @@ def ignore_commits_in_flight(patch: Patch) -> None:
 def admit_every_commit(patch: Patch) -> None:
     """Nobody is fenced (librdkafka 2782, Jepsen's zombies)."""
     patch.setattr(commits, "judge_commit", lambda *_: ErrorCode.NONE)
-    patch.setattr(translated_offsets, "admit_commit", lambda *_: ErrorCode.NONE)
+    patch.setattr(admission, "admit_commit", lambda *_: ErrorCode.NONE)
 
 
 def commit_what_others_have(patch: Patch) -> None:

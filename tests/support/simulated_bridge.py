@@ -1,11 +1,11 @@
-"""The real owner of groups and the real desk of commits as the subject of a simulated world."""
+"""The real owner of groups and the real forwarder of commits as the subject of a simulated world."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.commits import CommitDesk, Ways
+from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
@@ -55,7 +55,7 @@ class BrokerWay:
 
 
 class OwnerSubject:
-    """Owner and desk, wired as the embedded coordinator wires them, without its task."""
+    """Owner and forwarder, wired as the embedded coordinator wires them, without its task."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -71,9 +71,9 @@ class OwnerSubject:
             end=lambda commit_id: self._release(self.owner.take_turn([EndCommit(commit_id)], surroundings.now_ms())),
             deliver=surroundings.answer,
             report_foreign=_no_foreigners,
-            hurry=lambda: None,
+            due_changed=lambda: None,
         )
-        self.desk = CommitDesk(self.owner.catalog, ways, COMMIT_DRAIN_MS, surroundings.now_ms)
+        self.forwarder = CommitForwarder(self.owner.catalog, ways, COMMIT_DRAIN_MS, surroundings.now_ms)
 
     @property
     def shard(self) -> Shard:
@@ -94,8 +94,8 @@ class OwnerSubject:
         self._release(self.owner.take_turn(arrivals, now_ms))
 
     def commit(self, ref: RequestRef, request: OffsetCommit) -> None:
-        """Hand a commit to the desk."""
-        self.desk.submit(ref, BrokerWay(self._surroundings, ref.connection), request)
+        """Hand a commit to the forwarder."""
+        self.forwarder.submit(ref, BrokerWay(self._surroundings, ref.connection), request)
 
     def change_topics(self, topics: Iterable[Topic]) -> None:
         """What the watcher found in two looks."""
@@ -105,18 +105,18 @@ class OwnerSubject:
 
     def lose_connection(self, connection: int) -> None:
         """A client connection is gone."""
-        self.desk.queue.forget(connection)
+        self.forwarder.queue.forget(connection)
         self._release(self.owner.lose_connection(connection, self._surroundings.now_ms()))
 
     def next_deadline_ms(self) -> int | None:
-        """The earliest of owner and desk."""
-        times = [at for at in (self.owner.next_deadline_ms(), self.desk.next_drain_ms()) if at is not None]
+        """The earliest of owner and forwarder."""
+        times = [at for at in (self.owner.next_deadline_ms(), self.forwarder.next_drain_ms()) if at is not None]
         return min(times, default=None)
 
     def pass_deadlines(self) -> None:
         """Drains first, as in `EmbeddedGroups`."""
         now_ms = self._surroundings.now_ms()
-        self.desk.pass_drains(now_ms)
+        self.forwarder.pass_drains(now_ms)
         self._release(self.owner.pass_deadlines(now_ms))
 
     def _release(self, result: TurnResult) -> None:

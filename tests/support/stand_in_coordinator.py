@@ -6,7 +6,7 @@ It must not know the engine, nor the owner that it stands behind.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bridge.coordinators.pages import Page
+from bridge.coordinators.journal_entries import Entry
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import (
@@ -191,11 +191,11 @@ class StandInCoordinator:
     def begin(self) -> None:
         """See `durability.Recorded`."""
 
-    def take(self) -> list[Page]:
+    def take(self) -> list[Entry]:
         """See `durability.Recorded`."""
         return []
 
-    def all(self) -> Iterable[Page]:
+    def all(self) -> Iterable[Entry]:
         """See `durability.Recorded`."""
         return ()
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from bridge.coordinators.admission import FreshIds, SessionBounds, check_join, check_name, judge_newcomer, refuse_join
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.classic_groups import classic_command, takes_classic
 from bridge.coordinators.embedded.downgrades import Downgrades, taken_over
-from bridge.coordinators.embedded.heartbeats import to_answer, to_command
+from bridge.coordinators.embedded.engine_commands import classic_command, takes_classic, to_answer, to_command
 from bridge.coordinators.embedded.shard_journal import ShardJournal
 from bridge.coordinators.embedded.shares import Shares
-from bridge.coordinators.embedded.watching import Unwatched, Watcher
 from bridge.engine.advance import advance
 from bridge.engine.commands import (
     BeginCommit,
@@ -79,6 +78,29 @@ from translators.dialects.ids import (
     classic_member_id,
 )
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, TxnOffsetCommit
+
+
+class Watcher(Protocol):
+    """Hears what the engine did and why machines gave their members up; must not raise."""
+
+    def advanced(self, outcome: Outcome) -> None:
+        """The engine carried out commands; its records are applied."""
+        ...
+
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
+        """A classic client's member is about to leave the engine."""
+        ...
+
+
+class Unwatched:
+    """Nobody watches."""
+
+    def advanced(self, outcome: Outcome) -> None:
+        """See `Watcher`."""
+
+    def departs(self, key: MemberRef, reason: DepartReason) -> None:
+        """See `Watcher`."""
+
 
 _FAREWELLS = {
     DepartReason.SESSION_EXPIRED: RemovalCause.SESSION_EXPIRED,

@@ -1,7 +1,4 @@
-"""Groups that change their kind, seen from the engine: who gets a machine, and when all are ready to lose theirs.
-
-It must not know machines: what they know of a member is asked for.
-"""
+"""Groups that change their kind, seen from the engine: who gets a machine, and when all are ready to lose theirs."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""The embedded coordinator as the session room sees it: requests in, answers out, one task that owns the groups.
-
-It must not know sockets, frames, or how a group is decided.
-"""
+"""The embedded coordinator as the session room sees it: requests in, answers out, one task that owns the groups."""
 
 import logging
 from collections.abc import Callable
@@ -11,31 +8,30 @@ from functools import partial
 import trio
 
 from bridge.coordinators.arrivals import Arrival, request_fields
-from bridge.coordinators.bridges import Bridges
 from bridge.coordinators.catalog import TopicsChange
-from bridge.coordinators.commits import CommitDesk, Ways
-from bridge.coordinators.deletions import Turn, places_deleted, take_turn
-from bridge.coordinators.embedded.classic_groups import takes_classic
+from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
+from bridge.coordinators.durability import BridgeFact
+from bridge.coordinators.embedded.bridge_meeting import Place
+from bridge.coordinators.embedded.classic_view import ClassicView
+from bridge.coordinators.embedded.engine_commands import takes_classic
+from bridge.coordinators.embedded.group_log import GroupLog, group_fields
+from bridge.coordinators.embedded.join_checks import JoinChecks
+from bridge.coordinators.embedded.joins import STARTING, Joins
+from bridge.coordinators.embedded.offset_watch import OffsetWatch
+from bridge.coordinators.embedded.other_bridges import Bridges
+from bridge.coordinators.embedded.own_requests import OwnRequests
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.recommit import Recommit
+from bridge.coordinators.embedded.refusals import Refusals, in_words
+from bridge.coordinators.embedded.regular_expressions import Patterns
+from bridge.coordinators.embedded.retention import Retention, has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commits
-from bridge.coordinators.embedded_settings import EmbeddedSettings
-from bridge.coordinators.facts import BridgeFact
-from bridge.coordinators.fleets import Fleets
-from bridge.coordinators.gate import Gate
-from bridge.coordinators.group_log import GroupLog, group_fields
-from bridge.coordinators.joins import STARTING, Joins
+from bridge.coordinators.embedded.shares import ShareLimits
+from bridge.coordinators.embedded.topic_watcher import TopicWatcher
+from bridge.coordinators.embedded.views import GroupViews, ViewRequest
 from bridge.coordinators.ledger import Deliver
-from bridge.coordinators.meeting import Place
-from bridge.coordinators.offset_watch import OffsetWatch
-from bridge.coordinators.own_requests import OwnRequests
 from bridge.coordinators.owner_task import OwnerTask
-from bridge.coordinators.patterns import Patterns
-from bridge.coordinators.population import has_groups, idle_groups, is_idle, live_groups
-from bridge.coordinators.recommit import Recommit
-from bridge.coordinators.refusals import Refusals, in_words
-from bridge.coordinators.retention import Retention
-from bridge.coordinators.topics import TopicWatcher
-from bridge.coordinators.views import GroupViews, ViewRequest
+from bridge.coordinators.partition_queue import Deletion, partitions_deleted, queue_deletion
 from bridge.engine.commands import (
     ChangeTopics,
     ConvertGroup,
@@ -56,6 +52,18 @@ from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedSettings:
+    """Durations of the shell around the engine, in milliseconds; without `shares` nobody's part is limited."""
+
+    topics_refresh_ms: int = 5_000
+    commit_drain_ms: int = 5_000
+    recommit_ms: int = 86_400_000
+    retention_check_ms: int = 600_000
+    shares: ShareLimits | None = None
+
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
@@ -97,24 +105,26 @@ class EmbeddedGroups:
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
-        self.gate = Gate(broker, catalog, self._topics)
-        self.joins = Joins(owner, self.gate, self.supervised, self._admit, self.refuse)
+        self.join_checks = JoinChecks(broker, catalog, self._topics)
+        self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
         self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
-        self.offsets = OffsetWatch(broker, lambda one: self.desk.queue.places_of({one}), settings.topics_refresh_ms)
+        self.offsets = OffsetWatch(
+            broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms
+        )
         ways = Ways(
             begin=self.task.begin_commit,
             end=self.task.end_commit,
             deliver=self.ledger.deliver_at_once,
             report_foreign=self._report_foreign,
-            hurry=self.task.alarm.hurry,
+            due_changed=self.task.alarm.due_changed,
             committed=self.offsets.committed,
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
-        self.desk = CommitDesk(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
+        self.forwarder = CommitForwarder(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
         self._views = GroupViews(
-            owner.shard, Fleets(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
+            owner.shard, ClassicView(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
         )
-        self._recommit = Recommit(broker, self.desk.queue, settings.recommit_ms)
+        self._recommit = Recommit(broker, self.forwarder.queue, settings.recommit_ms)
         self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
 
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
@@ -129,7 +139,7 @@ class EmbeddedGroups:
     def meet_bridges(self, place: Place) -> None:
         """Notice other bridges from now on; to be said before `run`, and after `keep`."""
         self.bridges = Bridges(self._broker, place, lambda: live_groups(self.owner.shard), self._clock.now_ms)
-        self.gate.claim = self.bridges.claim
+        self.join_checks.claim = self.bridges.claim
 
     def holds(self, group_id: GroupId) -> bool:
         """Whether there is a group of that name here, with members or without."""
@@ -159,7 +169,7 @@ class EmbeddedGroups:
         if shard.resumed:
             LOG.info("%d groups go on with %d classic members", len(shard.resumed), len(owner.machines))
         for commit_id in hold_commits(owner.shard):
-            self.desk.await_over(commit_id)
+            self.forwarder.await_over(commit_id)
 
     def fact(self, name: str) -> str | None:
         """What the journal keeps of the bridge itself under this name; without a journal, what was kept since."""
@@ -192,7 +202,7 @@ class EmbeddedGroups:
                 self.joins.take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()
-                self.desk.submit(ref, AccessOnUse(self._access, via), request)
+                self.forwarder.submit(ref, AccessOnUse(self._access, via), request)
             case _:
                 self.task.catch_up()
                 self._view(ref, AccessOnUse(self._access, via), request)
@@ -207,7 +217,7 @@ class EmbeddedGroups:
         if isinstance(request, Heartbeat):
             return self.task.beat_calmly(request)
         # Behind a request of the same member that waits for the broker's word this one would wait, too.
-        return not self.joins.held and self.task.beat_natively(client, request)
+        return not self.joins.waiting and self.task.beat_natively(client, request)
 
     async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Converted | NotConverted | None:
         """Carry out an operator's order; None if nothing can be done at the moment."""
@@ -234,8 +244,8 @@ class EmbeddedGroups:
     def disconnected(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""
         self.ledger.forget(connection)
-        self.joins.held.forget(connection)
-        self.desk.queue.forget(connection)
+        self.joins.waiting.forget(connection)
+        self.forwarder.queue.forget(connection)
         self.task.lose_connection(connection)
 
     def _claimed_elsewhere(self, request: GroupRequest) -> Refusal | None:
@@ -244,9 +254,9 @@ class EmbeddedGroups:
         return self.bridges.refusal(request.group_id)
 
     def _view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest) -> None:
-        queue = self.desk.queue
-        turn = Turn(queue, places_deleted(request, queue), partial(self._end_view, ref, request))
-        if not take_turn(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
+        queue = self.forwarder.queue
+        turn = Deletion(queue, partitions_deleted(request, queue), partial(self._end_view, ref, request))
+        if not queue_deletion(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
             self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _end_view(self, ref: RequestRef, request: ViewRequest, reply: GroupReply) -> None:
@@ -255,7 +265,7 @@ class EmbeddedGroups:
                 self.offsets.forget(group_id)
         self._deliver(ref, reply)
 
-    def _answer_view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest, turn: Turn) -> None:
+    def _answer_view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest, turn: Deletion) -> None:
         try:
             self._views.submit(ref, via, request, turn.answer)
         except Exception:
@@ -313,7 +323,7 @@ class EmbeddedGroups:
             self._deliver(ref, _CARRIED_OUT)
         for notice in self.owner.take_notices():
             if isinstance(notice, GroupEmptied):
-                self.gate.forget(notice.group_id)
+                self.join_checks.forget(notice.group_id)
                 self.offsets.forget(notice.group_id)
                 if self.bridges is not None:
                     self.bridges.forget(notice.group_id)
@@ -327,11 +337,11 @@ class EmbeddedGroups:
 
     def next_due_ms(self) -> int | None:
         """See `owner_task.Turning`."""
-        return self.desk.next_drain_ms()
+        return self.forwarder.next_drain_ms()
 
     def pass_due(self, now_ms: int) -> None:
         """See `owner_task.Turning`."""
-        self.desk.pass_drains(now_ms)
+        self.forwarder.pass_drains(now_ms)
 
     # ------------------------------------------------------------------ what others need of the owner
 
@@ -342,7 +352,7 @@ class EmbeddedGroups:
 
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"
-        self.gate.report_foreign(group_id, reason)
+        self.join_checks.report_foreign(group_id, reason)
         LOG.error(
             "EB-GROUP-004: group %r is bypassed: %s", group_id, reason, extra=group_fields(self.owner.shard, group_id)
         )

@@ -2,9 +2,8 @@
 
 from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, Verdict
+from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, Verdict, Watcher
 from bridge.coordinators.embedded.shares import Shares
-from bridge.coordinators.embedded.watching import Watcher
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.takeover import Seats

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.pages import Page
+from bridge.coordinators.journal_entries import Entry
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.classic.group import ClassicGroup
@@ -31,28 +31,28 @@ class ShardJournal:
     def __init__(self, shard: Shard, catalog: Catalog) -> None:
         self._shard = shard
         self._catalog = catalog
-        self._pages: list[Page] = []
+        self._entries: list[Entry] = []
         self._is_writing = False
         self._flights: dict[int, Flight] = {}
 
     def begin(self) -> None:
         """Keep records from now on; the journal holds the shard as it is."""
         self._is_writing = True
-        self._pages = []
+        self._entries = []
 
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
         if self._is_writing:
-            self._pages += map(_page, filter(_is_durable, records))
+            self._entries += map(_entry, filter(_is_durable, records))
 
-    def take(self) -> list[Page]:
+    def take(self) -> list[Entry]:
         """What was noted since the last call."""
-        pages, self._pages = self._pages, []
-        return pages
+        entries, self._entries = self._entries, []
+        return entries
 
-    def all(self) -> Iterator[Page]:
+    def all(self) -> Iterator[Entry]:
         """The fewest records that leave the same shard."""
-        return map(_page, condense_shard(self._shard))
+        return map(_entry, condense_shard(self._shard))
 
     def apply(self, data: bytes) -> None:
         """Let an entry count, without its first byte; raises `versioned.UnreadableRecord`."""
@@ -130,8 +130,8 @@ def _begin_flight(shard: Shard, flight: Flight) -> int:
     return commit_id
 
 
-def _page(record: Record) -> Page:
-    return Page(ENGINE, records_codec.TABLE.encode, record)
+def _entry(record: Record) -> Entry:
+    return Entry(ENGINE, records_codec.TABLE.encode, record)
 
 
 def _is_durable(record: Record) -> bool:

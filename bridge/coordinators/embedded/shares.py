@@ -1,7 +1,6 @@
 """How much of the journal each group and each client address holds, and who would get more than its share.
 
-Sums follow from the members that are there, each weighed again when something was recorded of it. It must not know
-the journal's file, nor how a refusal is told.
+Sums follow from the members that are there, each weighed again when something was recorded of it.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""What members and their requests take in the journal: the bytes of what clients say of themselves, as JSON has them.
-
-It must not know sums, limits, or where members are kept.
-"""
+"""What members and their requests take in the journal: the bytes of what clients say of themselves, as JSON."""
 
 from collections.abc import Iterable
 from json import dumps

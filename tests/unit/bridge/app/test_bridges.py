@@ -12,9 +12,8 @@ from bridge.app.composition import make_owner
 from bridge.app.journal import keep_journal
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
-from bridge.coordinators.claims import Claims
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
-from bridge.coordinators.embedded_settings import EmbeddedSettings
+from bridge.coordinators.embedded.bridge_claims import Claims
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, EmbeddedSettings
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess
@@ -126,7 +125,7 @@ async def test_who_knows_its_groups_again_stays_for_others(
     groups = groups_of(config, broker)
     with keep_journal(config, groups, {}):
         meet_bridges(config, groups, "one")
-        assert await groups.gate.claim(ORDERS) is None
+        assert await groups.join_checks.claim(ORDERS) is None
         assert (others(groups), contested(groups)) == (0, {"here": 0, "elsewhere": 0})
         assert groups.bridges is not None
         groups.bridges.others = company

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from bridge.admin.contracts import Conversion, ConvertedMember, Removal, RemovalResult, RemovedSeat
 from bridge.app.commands import AppCommands
-from bridge.coordinators.operators import Operators
+from bridge.coordinators.embedded.operators import Operators
 from tests.support.embedded_world import embedded_world
 
 SEAT = RemovedSeat(member_id="a", instance_id=None, error="")

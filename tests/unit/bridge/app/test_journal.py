@@ -10,8 +10,7 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.journal import file_settings, keep_journal, own_path
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
-from bridge.coordinators.embedded_settings import EmbeddedSettings
+from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, EmbeddedSettings
 from bridge.journal.refusals import JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_file import FileSettings, open_file
 from bridge.migration.route import Road

@@ -19,7 +19,7 @@ from translators.dialects.ids import GroupId, MemberId
 
 
 @dataclass
-class _Gate:
+class _JoinChecks:
     bypassed: Mapping[GroupId, str] = field(default_factory=dict)
 
 
@@ -31,7 +31,7 @@ class _Offsets:
 @dataclass
 class _Groups:
     owner: EmbeddedOwner
-    gate: _Gate
+    join_checks: _JoinChecks
     offsets: _Offsets = field(default_factory=_Offsets)
     bridges: None = None
 
@@ -50,7 +50,7 @@ class _Proxy:
 def _snapshots(
     group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, *, ready: bool = True, reachable: bool = True
 ) -> AppSnapshots:
-    groups = cast(EmbeddedGroups, _Groups(group.owner, _Gate(bypassed or {})))
+    groups = cast(EmbeddedGroups, _Groups(group.owner, _JoinChecks(bypassed or {})))
     return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))))
 
 
@@ -168,10 +168,10 @@ def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
     """Unless the group is refused, which says more."""
     group = OwnedGroup(partitions=2)
     ConsumerClient(group, "native").beat()
-    gate, offsets = _Gate({}), _Offsets({GroupId("g"): "somebody reset them"})
+    join_checks, offsets = _JoinChecks({}), _Offsets({GroupId("g"): "somebody reset them"})
     snapshots = AppSnapshots(
-        cast(EmbeddedGroups, _Groups(group.owner, gate, offsets)), cast(Proxy, _Proxy(True, _Cluster(True)))
+        cast(EmbeddedGroups, _Groups(group.owner, join_checks, offsets)), cast(Proxy, _Proxy(True, _Cluster(True)))
     )
     assert [summary.reason for summary in snapshots.groups()] == ["somebody reset them"]
-    gate.bypassed = {GroupId("g"): "foreign members"}
+    join_checks.bypassed = {GroupId("g"): "foreign members"}
     assert [summary.reason for summary in snapshots.groups()] == ["foreign members"]

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.app.settings import engine_settings
 from bridge.config.configuration import load
-from bridge.coordinators.assignor_plugins import GROUP, load_assignors
+from bridge.coordinators.embedded.assignor_plugins import GROUP, load_assignors
 from bridge.engine.commands import ChangeTopics
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import Bench, parts, topic

@@ -70,10 +70,10 @@ async def test_alarm_wakes_when_something_is_due_and_when_it_is_rung(autojump_cl
     async with trio.open_nursery() as nursery:
         nursery.start_soon(sleep)
         await trio.sleep(6)
-        alarm.hurry()
+        alarm.due_changed()
         await trio.sleep(1)
         due_ms[0] = 0
-        alarm.hurry()
+        alarm.due_changed()
         await trio.sleep(1)
         due_ms[0] = inf
         alarm.ring()

@@ -6,8 +6,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.durability import condense
+from bridge.coordinators.embedded.joins import STARTING
 from bridge.coordinators.embedded.shard_journal import blank_journal
-from bridge.coordinators.joins import STARTING
 from bridge.coordinators.ledger import RETRY_S
 from tests.support.embedded_world import (
     commit_request,

@@ -114,11 +114,11 @@ async def test_leave_does_not_overtake_a_join_that_waits_for_the_broker(autojump
         other = world.send(leave_request("b"))
         assert (await world.answer(other, LeaveGroupReply)).members[0].error is ErrorCode.UNKNOWN_MEMBER_ID
         assert trio.current_time() < 1
-        assert len(world.groups.joins.held) == 2
+        assert len(world.groups.joins.waiting) == 2
         assert (await world.answer(leave, LeaveGroupReply)).members[0].error is NONE
         await world.answer(join, JoinGroupReply)
         assert not world.groups.owner.shard.groups[GROUP].members
-        assert len(world.groups.joins.held) == 0
+        assert len(world.groups.joins.waiting) == 0
 
 
 async def test_many_joins_ask_the_broker_once(autojump_clock: MockClock) -> None:
@@ -159,10 +159,10 @@ async def test_foreign_members_keep_the_group_closed(autojump_clock: MockClock) 
     async with embedded_world() as world:
         world.broker.described = DescribedGroup(error=NONE, group_id=GROUP, members=(foreign_member(),))
         assert (await world.join()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert "stranger" in world.groups.gate.bypassed[GROUP]
+        assert "stranger" in world.groups.join_checks.bypassed[GROUP]
         world.broker.described = DescribedGroup(error=NONE, group_id=GROUP, group_state="Empty")
         assert (await world.join()).error is NONE
-        assert not world.groups.gate.bypassed
+        assert not world.groups.join_checks.bypassed
 
 
 async def test_empty_group_is_looked_at_again(autojump_clock: MockClock) -> None:
@@ -232,7 +232,7 @@ async def test_lost_connection_takes_its_anonymous_join_along(autojump_clock: Mo
         await trio.sleep(2)
         assert GROUP not in world.groups.owner.shard.groups
         assert not world.replies
-        assert len(world.groups.joins.held) == 0
+        assert len(world.groups.joins.waiting) == 0
 
 
 async def test_simple_commit_without_a_group_is_passed_on(autojump_clock: MockClock) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
+from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import ShareLimits, members_of, weigh
-from bridge.coordinators.embedded_settings import EmbeddedSettings
 from bridge.engine.settings import EngineSettings
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings

@@ -1,0 +1,215 @@
+"""What has to be known before a join may be decided: that the broker has nobody in the group, and its topics."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import trio
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.topic_watcher import TopicWatcher
+from bridge.ports import Broker, BrokerUnreachable
+from translators.classic_member.profile import Profile, read_profile
+from translators.dialects.admin import OTHER_KINDS, DescribedGroup
+from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode, Refusal, quote
+from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
+
+LOOK_TIMEOUT_MS = 5_000
+"""How long a join may wait for the broker's word before its client is told to try again."""
+REJOIN_LOOK_TIMEOUT_MS = 1_000
+"""How long a member that joins again on its own may wait for a look at its topics; then it has what is known."""
+DESCRIBE_TRIES = 12
+DESCRIBE_PAUSE_MS = 250
+"""A coordinator that is not there yet is asked again at once: on a new cluster the offsets topic is made for the first
+client of all, and its join has to wait for that anyway.
+"""
+_NOT_YET = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
+_TOO_SLOW = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    f"the broker did not answer within {LOOK_TIMEOUT_MS} ms; check that it runs, the client tries again",
+)
+
+
+Claim = Callable[[GroupId], Awaitable[Refusal | None]]
+
+
+async def _free(_group_id: GroupId) -> Refusal | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is.
+
+    One that is `worth_a_look` can be answered without: it is better with the topics of now.
+    """
+
+    group_id: GroupId
+    asks_members: bool
+    asks_topics: bool
+    names: frozenset[TopicName] = frozenset()
+    worth_a_look: bool = False
+    is_classic: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether anything has to be asked at all."""
+        return self.asks_members or self.asks_topics
+
+
+@dataclass(slots=True)
+class _Look:
+    """One question for a group's members, on which all joins of the group wait; without a word it is a refusal."""
+
+    refusal: Refusal | None = _TOO_SLOW
+    done: trio.Event = field(default_factory=trio.Event)
+
+
+class JoinChecks:
+    """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
+
+    def __init__(self, broker: Broker, catalog: Catalog, topics: TopicWatcher) -> None:
+        self.claim: Claim = _free
+        """Has other bridges know that a group is served here, or says which one has it."""
+        self._broker = broker
+        self._catalog = catalog
+        self._topics = topics
+        self._cleared: set[GroupId] = set()
+        self._looks: dict[GroupId, _Look] = {}
+        self.bypassed: dict[GroupId, str] = {}
+
+    def questions(self, request: JoinGroup | ConsumerGroupHeartbeat, *, is_uncalled: bool = False) -> Questions:
+        """What has to be asked before this request may be decided.
+
+        A member that joins again although nobody called it (`is_uncalled`) has most likely seen topics change.
+        """
+        asks_members, is_classic = request.group_id not in self._cleared, isinstance(request, JoinGroup)
+        if _has_new_pattern(request):
+            return Questions(request.group_id, asks_members, asks_topics=True, is_classic=is_classic)
+        names = frozenset(wanted_topics(request))
+        if self._catalog.knows(names):
+            return Questions(
+                request.group_id, asks_members, is_uncalled, worth_a_look=is_uncalled, is_classic=is_classic
+            )
+        return Questions(request.group_id, asks_members, asks_topics=True, names=names, is_classic=is_classic)
+
+    def forget(self, group_id: GroupId) -> None:
+        """The group is empty: ask again before its next first member."""
+        self._cleared.discard(group_id)
+
+    def report_foreign(self, group_id: GroupId, reason: str) -> None:
+        """The broker turned out to have members of the group."""
+        self._cleared.discard(group_id)
+        self.bypassed[group_id] = reason
+
+    async def ask(self, questions: Questions) -> Refusal | None:
+        """Ask what has to be asked; the refusal if the join can't be served now.
+
+        Topics that can't be looked at again don't stop a join: what was seen before counts until the next look.
+        """
+        try:
+            with trio.fail_after(LOOK_TIMEOUT_MS / 1000):
+                if questions.worth_a_look:
+                    with trio.move_on_after(REJOIN_LOOK_TIMEOUT_MS / 1000):
+                        await self._look_at_topics(questions.names)
+                elif questions.asks_topics:
+                    await self._look_at_topics(questions.names)
+                if questions.asks_members:
+                    return _in_words_of(questions, await self._ask_members(questions.group_id))
+        except BrokerUnreachable as problem:
+            return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        except trio.TooSlowError:
+            return _TOO_SLOW
+        return None
+
+    async def _look_at_topics(self, names: frozenset[TopicName]) -> None:
+        try:
+            await self._topics.look(lambda: bool(names) and self._catalog.knows(names))
+        except BrokerUnreachable:
+            if not self._topics.has_looked:
+                raise
+
+    async def _ask_members(self, group_id: GroupId) -> Refusal | None:
+        if group_id in self._cleared:
+            return None
+        running = self._looks.get(group_id)
+        if running is not None:
+            await running.done.wait()
+            return running.refusal
+        look = self._looks[group_id] = _Look()
+        try:
+            look.refusal = await self._find_foreign_members(group_id)
+        except BrokerUnreachable as problem:
+            look.refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        finally:
+            del self._looks[group_id]
+            look.done.set()
+        return look.refusal
+
+    async def _find_foreign_members(self, group_id: GroupId) -> Refusal | None:
+        described = await self._describe(group_id)
+        if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+            reason = f"the broker describes the group with {described.error.name}; the client tries again"
+            return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+        if isinstance(described, DescribedGroup) and described.protocol_type in OTHER_KINDS:
+            whose = (
+                f"the broker has a {quote(described.protocol_type)} group of that name ({quote(described.group_state)})"
+            )
+            reason = f"{whose}, and one name is one group; take another name, or delete that group"
+            self.bypassed[group_id] = reason
+            return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
+        if described.members:
+            names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
+            reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
+            self.bypassed[group_id] = reason
+            return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+        refusal = await self.claim(group_id)
+        if refusal is not None:
+            self.bypassed[group_id] = refusal.reason
+            return refusal
+        self.bypassed.pop(group_id, None)
+        self._cleared.add(group_id)
+        return None
+
+    async def _describe(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        described = await self._broker.describe_group(group_id)
+        for _ in range(DESCRIBE_TRIES):
+            if described.error not in _NOT_YET:
+                break
+            await trio.sleep(DESCRIBE_PAUSE_MS / 1000)
+            described = await self._broker.describe_group(group_id)
+        return described
+
+
+def _in_words_of(questions: Questions, refusal: Refusal | None) -> Refusal | None:
+    """Kafka tells a classic client of a group of another kind by another code (4.3.1)."""
+    if refusal is not None and refusal.code is ErrorCode.GROUP_ID_NOT_FOUND and questions.is_classic:
+        return replace(refusal, code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return refusal
+
+
+def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[TopicName]:
+    """The topics that a request subscribes to by name."""
+    if isinstance(request, ConsumerGroupHeartbeat):
+        return request.subscribed_topic_names or ()
+    profile = read_profile(request)
+    return profile.topics if isinstance(profile, Profile) else ()
+
+
+def is_join(request: object) -> bool:
+    """Whether a request may bring a new member or a new subscription; nobody can join a group without a name."""
+    if isinstance(request, ConsumerGroupHeartbeat):
+        if not request.group_id.strip():
+            return False
+        subscribes = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
+        return request.member_epoch == JOIN_EPOCH or (request.member_epoch > JOIN_EPOCH and subscribes)
+    return isinstance(request, JoinGroup) and bool(request.group_id)
+
+
+def _has_new_pattern(request: JoinGroup | ConsumerGroupHeartbeat) -> bool:
+    """Whether a pattern comes that should see the topics of now; later ones are seen to when topics change."""
+    if not isinstance(request, ConsumerGroupHeartbeat) or not request.subscribed_topic_regex:
+        return False
+    return request.member_epoch == JOIN_EPOCH

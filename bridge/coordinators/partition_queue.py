@@ -1,0 +1,162 @@
+"""A queue before every partition of every group's offsets: work on one partition is done one at a time, in order."""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from translators.dialects.admin import DeleteGroups
+from translators.dialects.ids import GroupId, TopicPartition
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetDelete
+
+WAITING_MAX = 10_000
+"""How much work may wait; beyond that it is refused."""
+
+
+class GroupPartition(NamedTuple):
+    """One partition of one group, as the broker's offsets have it."""
+
+    group_id: GroupId
+    partition: TopicPartition
+
+
+GroupPartitions = frozenset[GroupPartition]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """Something to be started when all of its places are free; `connection` is whose it is."""
+
+    connection: int
+    places: GroupPartitions
+    start: Callable[[], None]
+
+
+class PartitionQueue:
+    """One line per place, its first the one that works or may begin; whoever was started has to `leave`."""
+
+    def __init__(self, waiting_max: int = WAITING_MAX) -> None:
+        self._lines: dict[GroupPartition, deque[Work]] = {}
+        self._waiting: dict[Work, None] = {}
+        self._waiting_max = waiting_max
+        self._ready: deque[Work] = deque()
+        self._is_starting = False
+
+    @property
+    def waiting(self) -> int:
+        """How much work waits."""
+        return len(self._waiting)
+
+    def places_of(self, group_ids: Collection[GroupId]) -> GroupPartitions:
+        """The places of these groups that somebody works on or waits for now."""
+        return frozenset(place for place in self._lines if place.group_id in group_ids)
+
+    def enter(self, work: Work) -> bool:
+        """Start the work, or let it wait behind what came before it; False if too much waits already."""
+        is_free = all(place not in self._lines for place in work.places)
+        if not is_free and len(self._waiting) >= self._waiting_max:
+            return False
+        for place in work.places:
+            self._lines.setdefault(place, deque()).append(work)
+        if is_free:
+            self._start(work)
+        else:
+            self._waiting[work] = None
+        return True
+
+    def leave(self, places: GroupPartitions) -> None:
+        """The places are free; whatever waited for them and nothing else is started, in the order it came."""
+        for place in places:
+            self._lines[place].popleft()
+        self._advance(places)
+
+    def forget(self, connection: int) -> None:
+        """Work of that connection which was not started never will be."""
+        self._remove([work for work in self._waiting if work.connection == connection])
+
+    def withdraw(self, work: Work) -> None:
+        """Give up on work, whether it was started or not."""
+        if work in self._waiting:
+            self._remove([work])
+        else:
+            self.leave(work.places)
+
+    def _remove(self, works: Collection[Work]) -> None:
+        """All of them go before anything is started: one may have waited for another."""
+        for work in works:
+            del self._waiting[work]
+            for place in work.places:
+                self._lines[place].remove(work)
+        self._advance(dict.fromkeys(place for work in works for place in work.places))
+
+    def _advance(self, places: Iterable[GroupPartition]) -> None:
+        firsts: dict[Work, None] = {}
+        for place in places:
+            line = self._lines[place]
+            if line:
+                firsts[line[0]] = None
+            else:
+                del self._lines[place]
+        for work in firsts:
+            if work in self._waiting and all(self._lines[place][0] is work for place in work.places):
+                del self._waiting[work]
+                self._start(work)
+
+    def _start(self, work: Work) -> None:
+        """Start it after what is just being started: a long chain of work that ends at once must not nest."""
+        self._ready.append(work)
+        if self._is_starting:
+            return
+        self._is_starting = True
+        try:
+            while self._ready:
+                self._ready.popleft().start()
+        finally:
+            self._is_starting = False
+
+
+Answer = Callable[[GroupReply], None]
+NO_PLACES: GroupPartitions = frozenset()
+
+
+def partitions_deleted(request: GroupRequest, queue: PartitionQueue) -> GroupPartitions:
+    """The partitions whose offsets a request deletes; of whole groups, those that commits are on their way to.
+
+    A commit to another partition of such a group that comes meanwhile was not acknowledged before the deletion.
+    """
+    if isinstance(request, OffsetDelete):
+        return frozenset(
+            GroupPartition(request.group_id, TopicPartition(topic.name, number))
+            for topic in request.topics
+            for number in topic.partitions
+        )
+    return queue.places_of(frozenset(request.group_ids)) if isinstance(request, DeleteGroups) else NO_PLACES
+
+
+@dataclass(slots=True)
+class Deletion:
+    """The time in which a request holds its places; the first answer ends it."""
+
+    queue: PartitionQueue
+    places: GroupPartitions
+    deliver: Answer
+
+    def answer(self, reply: GroupReply) -> None:
+        """Pass the answer on and give the places free."""
+        self.deliver(reply)
+        self.end()
+
+    def end(self) -> None:
+        """Give the places free, once."""
+        places, self.places = self.places, NO_PLACES
+        if places:
+            self.queue.leave(places)
+
+
+def queue_deletion(queue: PartitionQueue, connection: int, turn: Deletion, act: Callable[[Deletion], None]) -> bool:
+    """Act now, or when the places of the turn are free; False if too much waits for places already."""
+    if turn.places:
+        return queue.enter(Work(connection, turn.places, lambda: act(turn)))
+    act(turn)
+    return True

@@ -1,0 +1,79 @@
+"""Groups without members and offsets are forgotten (K5.31)."""
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.embedded.groups import EmbeddedSettings
+from bridge.coordinators.embedded.retention import Retention
+from bridge.engine.queries import group_type
+from bridge.ports import BrokerUnreachable
+from tests.support.embedded_world import FakeBroker, embedded_world, leave_request
+from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic
+
+OPEN = ErrorCode.UNSTABLE_OFFSET_COMMIT
+SOON = EmbeddedSettings(retention_check_ms=1_000)
+
+
+def offsets(*partitions: FetchedPartition) -> FetchedGroup:
+    """What the broker has."""
+    return FetchedGroup(group_id=GROUP, topics=(FetchedTopic(name=TOPIC, partitions=partitions),))
+
+
+async def test_empty_group_is_forgotten_when_its_last_offset_is_gone(autojump_clock: MockClock) -> None:
+    """Not while somebody is in it, nor while an offset or a transaction's is there."""
+    async with embedded_world(settings=SOON) as world:
+        shard = world.groups.owner.shard
+        await world.form()
+        await trio.sleep(2)
+        assert group_type(shard, GROUP) is not None
+        world.send(leave_request("a"))
+        for kept in (FetchedPartition(partition=0, offset=3), FetchedPartition(partition=0, offset=-1, error=OPEN)):
+            world.broker.offsets[GROUP] = offsets(kept)
+            await trio.sleep(2)
+            assert group_type(shard, GROUP) is not None
+        world.broker.offsets[GROUP] = offsets(FetchedPartition(partition=0, offset=-1))
+        await trio.sleep(2)
+        assert group_type(shard, GROUP) is None
+
+
+async def test_who_comes_while_the_broker_is_asked_finds_the_group(autojump_clock: MockClock) -> None:
+    """And a broker that says nothing, or a bug, leaves it as it is."""
+    forgotten: list[GroupId] = []
+    idle = [GROUP]
+
+    def forget(group_id: GroupId) -> ErrorCode:
+        forgotten.append(group_id)
+        return ErrorCode.NONE
+
+    broker = FakeBroker(offsets={GROUP: offsets()}, delay_s=0.5)
+    with trio.move_on_after(3.4):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Retention(broker, forget, 1_000).run, lambda: tuple(idle), idle.__contains__)
+            await trio.sleep(1.2)
+            idle.clear()
+            await trio.sleep(1)
+            assert forgotten == []
+            idle.append(GROUP)
+    assert forgotten == [GROUP]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(BrokerUnreachable("away"), "EB-OFFSETS-005"), (ZeroDivisionError("bug"), "EB-OFFSETS-006")]
+)
+async def test_group_whose_offsets_are_not_known_stays(
+    fault: Exception, code: str, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is looked at again in the next round."""
+
+    def forget(group_id: GroupId) -> ErrorCode:
+        raise AssertionError(group_id)
+
+    with caplog.at_level(logging.WARNING), trio.move_on_after(2.5):
+        await Retention(FakeBroker(raises=fault), forget, 1_000).run(lambda: (GROUP,), lambda _: True)
+    assert caplog.text.count(code) == 2

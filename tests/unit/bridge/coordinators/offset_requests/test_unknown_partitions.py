@@ -1,0 +1,72 @@
+"""Partitions that the cluster does not have, in commits and in refusals (K5.1)."""
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.offset_requests import find_missing, known_part, name_missing, refuse_commit
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, Topic, TopicId, TopicName
+from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
+
+SEEN = Topic(topic_id=TopicId(b"s" * 16), name=TopicName("seen"), partition_count=2)
+NEVER = TopicName("never")
+
+
+def catalog() -> Catalog:
+    """One topic of two partitions."""
+    known = Catalog()
+    known.begin_with([SEEN])
+    return known
+
+
+def commit_of(*places: tuple[str, int]) -> OffsetCommit:
+    """A commit of these partitions."""
+    return OffsetCommit(
+        group_id=GroupId("g"),
+        generation=1,
+        member_id=MemberId("m"),
+        instance_id=None,
+        topics=tuple(
+            TopicCommit(name=TopicName(name), partitions=(PartitionCommit(partition=number, offset=1),))
+            for name, number in places
+        ),
+    )
+
+
+def test_partition_that_was_seen_is_not_missing() -> None:
+    """By name or by id."""
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 1) is None
+    assert find_missing(catalog(), TopicName(""), SEEN.topic_id, 0) is None
+
+
+def test_partition_that_was_not_seen_has_the_code_of_what_is_unknown() -> None:
+    """3 for a name or a number, 100 for an id."""
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 2) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, -1) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), NEVER, NO_TOPIC_ID, 0) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), TopicName(""), TopicId(b"n" * 16), 0) is ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_nothing_is_missing_before_the_first_look() -> None:
+    """A bridge that has just started knows no topic."""
+    assert find_missing(Catalog(), NEVER, NO_TOPIC_ID, 0) is None
+    assert known_part(commit_of((NEVER, 0)), Catalog()) == commit_of((NEVER, 0))
+
+
+def test_group_judges_what_was_seen() -> None:
+    """KafkaApis leaves out the rest before the coordinator is asked."""
+    assert known_part(commit_of(("seen", 0), ("seen", 2), (NEVER, 0)), catalog()) == commit_of(("seen", 0))
+
+
+def test_group_judges_all_when_nothing_was_seen() -> None:
+    """The look may be older than the topic: nothing goes to the broker unjudged."""
+    request = commit_of((NEVER, 0))
+    assert known_part(request, catalog()) == request
+
+
+def test_refusal_calls_missing_partitions_missing() -> None:
+    """The group's code is for partitions that exist."""
+    refusal = refuse_commit(commit_of(("seen", 0), ("seen", 2)), ErrorCode.UNKNOWN_MEMBER_ID)
+    named = name_missing(refusal.topics, catalog())
+    assert [item.error for topic in named for item in topic.partitions] == [
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
