@@ -174,20 +174,15 @@ class Exchange(Generic[OrderT]):
         """Let machines and coordinator talk until nobody has anything left to ask."""
         for _ in range(ROUNDS_MAX):
             events = self.coordinator.advance(now_ms)
-            if events is None:
-                if not self._go_on(now_ms):
-                    return
-                continue
-            for event in events:
-                self._hear(event, now_ms)
+            if events is not None:
+                for event in events:
+                    self._hear(event, now_ms)
+            elif self._takeovers.late:
+                for key, happened in self._takeovers.take_late():
+                    self.feed(key, happened, now_ms)
+            elif not self.coordinator.go_on(now_ms):
+                return
         raise EndlessTurn(f"EB-OWNER-001: no rest after {ROUNDS_MAX} rounds, last asked {[*self._asked][-3:]!r}")
-
-    def _go_on(self, now_ms: int) -> bool:
-        """At rest: do what was left for this moment; whether there was anything."""
-        late = self._takeovers.take_late()
-        for key, event in late:
-            self.feed(key, event, now_ms)
-        return bool(late) or self.coordinator.go_on(now_ms)
 
     # ------------------------------------------------------------------ what the coordinator says
 

@@ -78,12 +78,13 @@ class Takeovers:
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
-        self._late: list[Feed] = []
+        self.late: list[Feed] = []
+        """What waits until machines and coordinator are at rest."""
         self._profiles: dict[Offer, Profile] = {}
 
     def clear(self) -> None:
         """Forget what was under way: the state it belongs to is gone."""
-        self._late.clear()
+        self.late.clear()
 
     def abandon_syncs(self) -> list[tuple[RequestRef, SyncGroupReply]]:
         """Give up the SyncGroups that a failed turn left waiting; their answers, upon which clients join again."""
@@ -93,7 +94,7 @@ class Takeovers:
 
     def take_late(self) -> list[Feed]:
         """What was to wait until machines and coordinator are at rest."""
-        late, self._late = self._late, []
+        late, self.late = self.late, []
         return late
 
     def begin(self, members: Iterable[TakenOver], now_ms: int) -> Iterator[Feed]:
@@ -133,7 +134,7 @@ class Takeovers:
         else:
             self._machines.begin(key, begin_stable(converted, now_ms))
         if taken.syncing is not None:
-            self._late.append((key, SyncReceived(taken.syncing, _sync(taken))))
+            self.late.append((key, SyncReceived(taken.syncing, _sync(taken))))
 
     def _begin_newcomer(self, taken: TakenOver) -> Iterator[Feed]:
         """Let the JoinGroup that waits be the first of this member: its client may not know its id yet."""

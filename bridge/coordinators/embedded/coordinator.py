@@ -242,7 +242,7 @@ class EmbeddedCoordinator:
 
     def go_on(self, now_ms: int) -> bool:
         """See `ports.Coordinator`: a group that was to turn classic may be ready now."""
-        following = self._downgrades.next_step(now_ms)
+        following = self._downgrades.next_step(now_ms) if self._downgrades.due else None
         if following is not None:
             self._commands.append(following)
         return following is not None

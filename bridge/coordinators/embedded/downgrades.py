@@ -94,18 +94,19 @@ class Downgrades:
     def __init__(self, shard: Shard, members: Members) -> None:
         self._shard = shard
         self._members = members
-        self._due: dict[GroupId, DowngradeDue] = {}
+        self.due: dict[GroupId, DowngradeDue] = {}
+        """Groups that are to turn classic, each looked at when all is at rest."""
         self._unsettled: dict[GroupId, MemberRef] = {}
 
     def clear(self) -> None:
         """Forget what was under way: the state it belongs to is gone."""
-        self._due.clear()
+        self.due.clear()
         self._unsettled.clear()
 
     def abandon_orders(self) -> list[tuple[RequestRef, NotConverted]]:
         """Give up the operators' orders that a failed turn left undone; their answers."""
-        ordered = [due for due in self._due.values() if isinstance(due.ref, RequestRef)]
-        self._due.clear()
+        ordered = [due for due in self.due.values() if isinstance(due.ref, RequestRef)]
+        self.due.clear()
         return [
             (_client(due.ref), NotConverted(due.group_id, GroupType.CLASSIC, Unready.UNSEATED_MEMBER, _TURN_FAILED))
             for due in ordered
@@ -113,11 +114,11 @@ class Downgrades:
 
     def note(self, notice: DowngradeDue) -> None:
         """A group is to turn classic."""
-        self._due[notice.group_id] = notice
+        self.due[notice.group_id] = notice
 
     def note_upgraded(self, group_id: GroupId) -> None:
         """A group has become a consumer group: what was due before is not any more."""
-        self._due.pop(group_id, None)
+        self.due.pop(group_id, None)
 
     def note_done(self, group_id: GroupId) -> None:
         """A group has become classic."""
@@ -125,11 +126,11 @@ class Downgrades:
 
     def next_step(self, now_ms: int) -> BecomeClassic | None:
         """What the engine is to be told of a group that is ready; asked when machines and engine are at rest."""
-        for group_id, due in tuple(self._due.items()):
+        for group_id, due in tuple(self.due.items()):
             if self._is_moot(group_id, due):
-                del self._due[group_id]
+                del self.due[group_id]
             elif due.ref is not None or self._is_at_rest(group_id, now_ms):
-                del self._due[group_id]
+                del self.due[group_id]
                 group = self._shard.groups.get(group_id)
                 found = () if group is None else (self._members.seat(key, now_ms) for key in _keys(group))
                 seats = tuple(seat for seat in found if seat is not None)
