@@ -7,9 +7,8 @@ from typing import Protocol
 from bridge.coordinators.journal_entries import Entry, encode_entries
 from bridge.coordinators.machines import Machines
 from translators.classic_member import member_records
-from translators.classic_member.member_records import DurableMembers
-from translators.classic_member.resuming import DurableMember, durable_part
-from translators.classic_member.resuming import resume as resume_member
+from translators.classic_member.member_records import DurableMember, DurableMembers, durable_part
+from translators.classic_member.member_records import resume as resume_member
 from translators.dialects.ids import NOWHERE, ClientIdentity, MemberRef
 from translators.dialects.plain import TEXT, structure
 from translators.dialects.versioned import Row, Table, UnreadableRecord

@@ -28,7 +28,7 @@ from bridge.engine.classic.records import (
 )
 from bridge.engine.records import GroupDeleted, MemberForgotten, MemberSubscribed, Record
 from bridge.engine.state import Shard
-from translators.classic_member.resuming import profile_of
+from translators.classic_member.member_records import profile_of
 from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote

@@ -1,8 +1,7 @@
 """ConsumerGroupDescribe between fields and the consumer dialect (KIP-848)."""
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import error_code, instance_id
+from bridge.wire.codec.record import Fields, Record, error_code, instance_id
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeReply,

@@ -1,8 +1,7 @@
 """ConsumerGroupHeartbeat between fields and the consumer dialect (KIP-848, KIP-1082)."""
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import error_code, instance_id, topic_id_fields, topic_id_partitions
+from bridge.wire.codec.record import Fields, Record, error_code, instance_id, topic_id_fields, topic_id_partitions
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicIdPartition, TopicName

@@ -1,8 +1,7 @@
 """DeleteGroups between fields and the admin dialect."""
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import error_code
+from bridge.wire.codec.record import Fields, Record, error_code
 from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId

@@ -9,8 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from bridge.wire.apis import api_name, response_header_version
-from bridge.wire.codec.allowance import TooMany, allow
-from bridge.wire.codec.primitives import Fault, read_uvarint
+from bridge.wire.codec.primitives import Fault, TooMany, allow, read_uvarint
 from bridge.wire.codec.reader import ReadRecord, compile_reader
 from bridge.wire.codec.record import Fields, Record
 from bridge.wire.codec.schema import MESSAGE_KEYS, Direction, load_message

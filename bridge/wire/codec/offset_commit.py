@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import committed_topic_fields, committed_topics, instance_id
+from bridge.wire.codec.record import Fields, Record, committed_topic_fields, committed_topics, instance_id
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicName
 from translators.dialects.offsets import (

@@ -1,8 +1,7 @@
 """OffsetDelete between fields and the offsets dialect."""
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import committed_topic_fields, committed_topics, error_code
+from bridge.wire.codec.record import Fields, Record, committed_topic_fields, committed_topics, error_code
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicName
 from translators.dialects.offsets import OffsetDelete, OffsetDeleteReply, TopicOffsets

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import error_code
+from bridge.wire.codec.record import Fields, Record, error_code
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicName
 from translators.dialects.offsets import (

@@ -5,13 +5,14 @@ from itertools import groupby
 from struct import Struct
 from typing import cast
 
-from bridge.wire.codec.allowance import AllowedBytes, part_of
 from bridge.wire.codec.primitives import (
+    AllowedBytes,
     Fault,
     Read,
     ReadSize,
     bytes_reader,
     fault_of_cut,
+    part_of,
     read_compact_size,
     read_int32_size,
     read_uvarint,

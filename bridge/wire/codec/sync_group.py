@@ -1,8 +1,7 @@
 """SyncGroup between fields and the classic dialect."""
 
 from bridge.wire.codec.api import ApiCodec
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.values import error_code, instance_id
+from bridge.wire.codec.record import Fields, Record, error_code, instance_id
 from translators.dialects.classic import MemberAssignment, SyncGroup, SyncGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId

@@ -12,8 +12,7 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
 from tests.support.snapshots import durable
-from translators.classic_member.member_records import MemberKey
-from translators.classic_member.resuming import DurableMember, durable_part
+from translators.classic_member.member_records import DurableMember, MemberKey, durable_part
 from translators.classic_member.states import Stable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, Topic, TopicId

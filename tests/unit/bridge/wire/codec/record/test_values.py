@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridge.wire.codec.record import Record
-from bridge.wire.codec.values import (
+from bridge.wire.codec.record import (
+    Record,
     committed_topic_fields,
     committed_topics,
     error_code,

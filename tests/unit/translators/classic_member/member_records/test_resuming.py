@@ -16,7 +16,7 @@ from tests.support.classic_members import (
     stable,
     tenure,
 )
-from translators.classic_member.resuming import DurableMember, durable_part, profile_of, resume
+from translators.classic_member.member_records import DurableMember, durable_part, profile_of, resume
 from translators.classic_member.states import Absent, Asked, CallDue, NotCalled, Scheduled, Stable
 from translators.classic_member.tenure import Tenure, Vacant
 from translators.dialects.errors import ErrorCode

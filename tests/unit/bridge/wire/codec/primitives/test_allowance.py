@@ -5,8 +5,16 @@ import tracemalloc
 import pytest
 
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.allowance import FREE_STRUCTS, STRUCT_BYTES, Allowance, AllowedBytes, TooMany, allow, part_of
-from bridge.wire.codec.primitives import compact_size_bytes
+from bridge.wire.codec.primitives import (
+    FREE_STRUCTS,
+    STRUCT_BYTES,
+    Allowance,
+    AllowedBytes,
+    TooMany,
+    allow,
+    compact_size_bytes,
+    part_of,
+)
 from bridge.wire.codec.registry import decode_request
 from bridge.wire.errors import TooManyElements
 from translators.dialects.classic import JoinGroup

@@ -6,15 +6,16 @@ import pytest
 
 from tests.support.classic_members import GROUP, LIMITS, MEMBER, A, B, membership, parts, preparing, stable, tenure
 from translators.classic_member.member_records import (
+    DurableMember,
     DurableMembers,
     MemberDropped,
     MemberSeated,
     MemberStands,
     changes,
     decode,
+    durable_part,
     encode,
 )
-from translators.classic_member.resuming import DurableMember, durable_part
 from translators.classic_member.states import Limits, Silent
 from translators.dialects.versioned import UnreadableRecord
 
