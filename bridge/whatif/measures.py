@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bridge.telemetry.schema.disturbance import AT_WORK, is_disturbed
 from bridge.telemetry.schema.facts import (
     MemberFact,
     MemberLeft,
@@ -24,8 +25,6 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.terms import News, Phase
 from bridge.whatif.timed_events import TimedEvent
 
-AT_WORK = frozenset((Phase.JOINING, Phase.SYNCING, Phase.REVOKING))
-"""Phases in which a member does not do its work, or not all of it."""
 Move = PartitionsTold | PartitionsReleased | PartitionsAssigned | PartitionsFetched
 DISTURBING = frozenset((News.REJOIN, News.REVOKE))
 
@@ -62,7 +61,7 @@ class _Lot:
     @property
     def is_disturbed(self) -> bool:
         """The member gave something up, and has what it had before; one that only joined again went on working."""
-        return not self.is_gone and bool(self.lost) and sorted(self.lost) == sorted(self.gained)
+        return is_disturbed(self.lost, self.gained, is_gone=self.is_gone)
 
 
 @dataclass(slots=True)

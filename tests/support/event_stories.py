@@ -273,10 +273,10 @@ def eager_meeting(trigger: str = "c3") -> Story:
     story.epoch = 4
     story.at(100).began(4).told("c1", News.REVOKE).loses("c1", "orders-0").enters("c1", Phase.REVOKING)
     story.at(150).leaves("c1", Phase.REVOKING).rejoined("c1", is_leader=True)
-    story.enters("c1", Phase.JOINING)
+    story.releases("c1", "orders-0").enters("c1", Phase.JOINING)
     story.at(1_400).told("c2", News.REVOKE).loses("c2", "orders-1").enters("c2", Phase.REVOKING)
     story.at(1_600).leaves("c2", Phase.REVOKING).rejoined("c2")
-    story.enters("c2", Phase.JOINING)
+    story.releases("c2", "orders-1").enters("c2", Phase.JOINING)
     story.epoch = 5
     story.at(1_610).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
     story.leaves("c2", Phase.JOINING).enters("c2", Phase.SYNCING)

@@ -13,11 +13,12 @@ from bridge.analytics.intake.reading import LINE, REASON, utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import REPLAYS
 from bridge.telemetry.schema import facts
+from bridge.telemetry.schema.disturbance import AT_WORK
 from bridge.telemetry.schema.facts import Event
 from bridge.whatif.comparison import Became, compare
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.event_lines import read_event
-from bridge.whatif.measures import AT_WORK, Measured, summed
+from bridge.whatif.measures import Measured, summed
 
 SECOND_US = 1_000_000
 

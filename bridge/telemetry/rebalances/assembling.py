@@ -10,6 +10,7 @@ from bridge.telemetry.cause.context import context_of, keep_past
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.cause.waits import Span, pair_spans
 from bridge.telemetry.rebalances.rebalance import UNKNOWN_COUNT, MemberStory, Rebalance, Stretch
+from bridge.telemetry.schema.disturbance import is_disturbed
 from bridge.telemetry.schema.facts import (
     UNKNOWN_EPOCH,
     CommitPassed,
@@ -40,6 +41,8 @@ class _MemberDraft:
 
     before: dict[str, bool] = field(default_factory=dict)
     after: dict[str, bool] = field(default_factory=dict)
+    released: list[str] = field(default_factory=list)
+    assigned: list[str] = field(default_factory=list)
     departure: Departure | None = None
     is_newcomer: bool = False
     told_us: int | None = None
@@ -78,7 +81,7 @@ def tell_member(
         gained=gained,
         lost=lost,
         is_newcomer=draft.is_newcomer,
-        is_disturbed=any(draft.before.values()) and not (draft.is_newcomer or gained or lost),
+        is_disturbed=is_disturbed(draft.released, draft.assigned, is_gone=draft.departure is not None),
         departure=draft.departure,
         told_us=draft.told_us,
         first_fetch_us=draft.first_fetch_us,
@@ -99,9 +102,13 @@ def _read(draft: _MemberDraft, event: Event, at_us: int) -> None:
             draft.departure = fact.departure
         case MemberTold():
             draft.told_us = at_us if draft.told_us is None else draft.told_us
-        case PartitionsTold() | PartitionsReleased():
+        case PartitionsTold():
+            _note_partitions(draft, fact.partitions, is_gain=False)
+        case PartitionsReleased():
+            draft.released += fact.partitions
             _note_partitions(draft, fact.partitions, is_gain=False)
         case PartitionsAssigned():
+            draft.assigned += fact.partitions
             _note_partitions(draft, fact.partitions, is_gain=True)
         case PartitionsFetched():
             draft.first_fetch_us = at_us if draft.first_fetch_us is None else draft.first_fetch_us

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from bridge.telemetry.cause.waits import Span, union_us
+from bridge.telemetry.schema.disturbance import IDLE
 from bridge.telemetry.schema.facts import RebalanceExplained
 from bridge.telemetry.schema.terms import Departure, Outcome, Phase, Protocol, Road
 
 UNKNOWN_COUNT = -1
-IDLE = frozenset((Phase.STABLE, Phase.AWAITING_RELEASE))
-"""Phases in which a member goes on with what it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +43,7 @@ class MemberStory:
     """What a rebalance was for one member. Times count from its beginning; None where the log does not say.
 
     `is_newcomer`: it joined for this rebalance. `is_counted`: it was there when partitions were shared out.
-    `is_disturbed`: it was a member already and gave something up, although it has the same partitions before
-    and after.
+    `is_disturbed`: see `schema.disturbance`; what the next rebalance gives back is not known when this one ends.
     """
 
     member_id: str

@@ -6,8 +6,9 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.tables.disturbance import chained, disturbances
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.schema.facts import Event, Fact, MemberLeft
+from bridge.telemetry.schema.facts import Event, Fact, GroupFact, MemberLeft
 from bridge.telemetry.schema.terms import Departure, News, Protocol, Road
+from tests.support.disturbance_cases import DISTURBANCE_CASES
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import python_nodes, stamped, taken
 
@@ -37,6 +38,26 @@ def gone(rebalance: str) -> MemberLeft:
         protocol=Protocol.CLASSIC,
         departure=Departure.LEFT,
     )
+
+
+def test_tables_say_who_is_disturbed_as_the_bridge_and_replays_do(store: Store) -> None:
+    """All cases at once, each as a group of its own: starting Spark's plans takes longer than running them."""
+    events: list[Event] = []
+    chains: list[tuple[str, str, str]] = []
+    expected: dict[tuple[str, str], list[str]] = {}
+    for group, case in DISTURBANCE_CASES.items():
+        for event in case.events:
+            assert isinstance(event.fact, GroupFact)
+            place = len(events) + 1
+            stamp = replace(event.stamp, number=place, mono_us=place, wall_us=event.stamp.wall_us + place)
+            events.append(Event(stamp, replace(event.fact, group_id=group)))
+        chains += [(group, name, chain) for name, chain in case.chains.items()]
+        for name, members in zip(case.chains, case.disturbed, strict=True):
+            expected[group, name] = list(members)
+    known = store.spark.createDataFrame(chains, "group_id string, rebalance_id string, chain_id string")
+    rows = disturbances(taken(store, events), known).collect()
+    found = {(row["group_id"], row["rebalance_id"]): row["disturbed_members"] for row in rows}
+    assert {key: found.get(key, []) for key in expected} == expected
 
 
 def test_member_that_gets_back_what_it_gave_up_is_disturbed(store: Store) -> None:
