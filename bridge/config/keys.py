@@ -58,9 +58,9 @@ class Settings(KafkaSettings):
     )
     wire_elements_max: int = key(
         "wire.elements.max",
-        100_000,
+        25_000,
         "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions; each "
-        "takes up to 400 bytes while it is read.",
+        "takes up to 400 bytes while it is read, and a partition of a commit 16 µs in which nobody else is served.",
         within(1024),
     )
     wire_names_max: int = key(

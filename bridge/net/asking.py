@@ -3,16 +3,20 @@
 It must not know why something is asked, nor what the client sends.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Protocol
 
 from bridge.net.broker_side import BrokerSide, Cluster
-from bridge.net.house import LOG
+from bridge.net.house import LOG, House
 from bridge.session.answers import Expected
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
-from bridge.wire.codec.registry import APIS, Request, decode_reply, encode_request
+from bridge.session.large_messages import is_large
+from bridge.session.limits import LARGE_BODY_BYTES
+from bridge.supervision import BROKER_OPENER, BROKER_READER, Task
+from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_request
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.ids import RequestRef
@@ -20,19 +24,38 @@ from translators.dialects.ids import RequestRef
 OWN_CORRELATION_ID = 0
 """For questions that stand in no client request's place."""
 API_KEYS: dict[type[object], int] = {api.request_type: api_key for api_key, api in APIS.items()}
-Close = Callable[[CloseReason, str], None]
+
+
+class Asker(Protocol):
+    """The connection on which is asked, as far as its questions need it."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether `spawn` runs anything any more."""
+        ...
+
+    def spawn(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` beside, as long as the connection lives."""
+        ...
+
+    def close(self, reason: CloseReason, detail: str) -> None:
+        """End the connection."""
+        ...
 
 
 class Asking:
-    """The questions of one connection; `close` ends that."""
+    """The questions of one connection."""
 
-    __slots__ = ("_broker", "_close", "_cluster", "_session")
+    __slots__ = ("_asker", "_broker", "_cluster", "_house", "_session")
 
-    def __init__(self, cluster: Cluster, session: ClientSession, broker: BrokerSide, close: Close) -> None:
+    def __init__(
+        self, house: House, cluster: Cluster, session: ClientSession, broker: BrokerSide, asker: Asker
+    ) -> None:
+        self._house = house
         self._cluster = cluster
         self._session = session
         self._broker = broker
-        self._close = close
+        self._asker = asker
 
     def highest_version(self, api_key: int) -> int | None:
         """The highest version of an api that this broker speaks, None when it has none or is not known yet."""
@@ -58,24 +81,67 @@ class Asking:
             on_answer(None)
             return
         correlation_id = OWN_CORRELATION_ID if slot is None else slot.correlation_id
-        try:
-            frame = encode_request(api_key, chosen, correlation_id, self._session.identity.client_id, request)
-        except ValueError as problem:
-            # What one version can say another can't: several groups in OffsetFetch, several leavers.
-            LOG.warning("EB-NET-050: the broker can't be asked: %s", problem)
-            on_answer(None)
-            return
-        take = partial(self._take_answer, api_key, chosen, on_answer)
-        self._broker.ask(Expected(correlation_id, None, take), frame)
+        client_id = self._session.identity.client_id
+        encode = partial(_encode, api_key, chosen, correlation_id, client_id, request)
+        take = partial(self._take_answer, partial(_decode, api_key, chosen), on_answer)
+        expected = Expected(correlation_id, None, take)
+        if is_large(request) and self._asker.is_running:
+            self._asker.spawn(BROKER_OPENER, partial(self._send_later, encode, expected, on_answer))
+        else:
+            self._send(encode(), expected, on_answer)
 
-    def _take_answer(self, api_key: int, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:
+    async def _send_later(self, encode: Callable[[], bytes | None], expected: Expected, on_answer: OnAnswer) -> None:
+        """Later requests of the client stay away from the broker meanwhile: see `session.contracts.Via.ask`."""
+        frame: bytes | None = None
+        try:
+            frame = await self._house.beside(encode)
+        finally:
+            # Whoever asked hears of it also where the connection ends just now.
+            self._send(frame, expected, on_answer)
+
+    def _send(self, frame: bytes | None, expected: Expected, on_answer: OnAnswer) -> None:
         if frame is None:
             on_answer(None)
-            return
-        try:
-            _, reply = decode_reply(api_key, version, memoryview(frame)[LENGTH_BYTES:])
-        except MalformedFrame as error:
+        else:
+            self._broker.ask(expected, frame)
+
+    def _take_answer(
+        self, decode: Callable[[bytes], Reply | MalformedFrame], on_answer: OnAnswer, frame: bytes | None
+    ) -> None:
+        if frame is None:
             on_answer(None)
-            self._close(CloseReason.UPSTREAM_CONFUSED, str(error))
-            return
-        on_answer(reply)
+        elif len(frame) >= LARGE_BODY_BYTES and self._asker.is_running:
+            self._asker.spawn(BROKER_READER, partial(self._decode_later, partial(decode, frame), on_answer))
+        else:
+            self._hand_on(decode(frame), on_answer)
+
+    async def _decode_later(self, decode: Callable[[], Reply | MalformedFrame], on_answer: OnAnswer) -> None:
+        found: Reply | MalformedFrame | None = None
+        try:
+            found = await self._house.beside(decode)
+        finally:
+            # The connection may end just now, but the broker has answered: a commit is over.
+            self._hand_on(decode() if found is None else found, on_answer)
+
+    def _hand_on(self, found: Reply | MalformedFrame, on_answer: OnAnswer) -> None:
+        if isinstance(found, MalformedFrame):
+            on_answer(None)
+            self._asker.close(CloseReason.UPSTREAM_CONFUSED, str(found))
+        else:
+            on_answer(found)
+
+
+def _encode(api_key: int, version: int, correlation_id: int, client_id: str, request: Request) -> bytes | None:
+    try:
+        return encode_request(api_key, version, correlation_id, client_id, request)
+    except ValueError as problem:
+        # What one version can say another can't: several groups in OffsetFetch, several leavers.
+        LOG.warning("EB-NET-050: the broker can't be asked: %s", problem)
+        return None
+
+
+def _decode(api_key: int, version: int, frame: bytes) -> Reply | MalformedFrame:
+    try:
+        return decode_reply(api_key, version, memoryview(frame)[LENGTH_BYTES:])[1]
+    except MalformedFrame as error:
+        return error

@@ -27,6 +27,7 @@ from bridge.session.client_session import ClientSession, Decision, Divided, Rela
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.heartbeat_lane import HeartbeatLane
+from bridge.session.large_messages import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
@@ -77,7 +78,7 @@ class ClientConnection:
         self._house = house
         self._cluster = cluster
         self._broker = BrokerSide(house, cluster, self, broker_id)
-        self._asking = Asking(cluster, session, self._broker, self.close)
+        self._asking = Asking(house, cluster, session, self._broker, self)
         self._proof = Proof(cluster, self._broker, self.close)
         self._nursery: trio.Nursery | None = None
         self._lane = HeartbeatLane(session, house.groups, house.counters)
@@ -140,6 +141,11 @@ class ClientConnection:
             self._nursery.cancel_scope.cancel()
         else:
             self._nursery.cancel_scope.deadline = deadline_in(LAST_WORDS_S)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether `spawn` runs anything any more."""
+        return self._nursery is not None
 
     def spawn(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` beside, as long as the connection lives."""
@@ -277,7 +283,7 @@ class ClientConnection:
             if self.session.is_full or self._house.is_draining:
                 return Waiting(cut, None, came_ns)
             offered = self._cluster.offered_nowait(self.broker_id)
-            if offered is None:
+            if offered is None or self.session.is_slow_to_read(cut, offered):
                 return Waiting(cut, None, came_ns)
             self._house.counters.count_request(cut.header.api_key)
             return self._carry_out(cut, self.session.decide(cut, offered), came_ns)
@@ -335,7 +341,10 @@ class ClientConnection:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
             return
         self._house.counters.count_request(head.header.api_key)
-        waiting = self._carry_out(head, self.session.decide(head, offered), came_ns)
+        found = None
+        if self.session.is_slow_to_read(head, offered):
+            found = await self._house.beside(partial(self.session.read, head))
+        waiting = self._carry_out(head, self.session.decide(head, offered, found), came_ns)
         if waiting is not None:
             await self._deal(waiting)
 
@@ -391,10 +400,19 @@ class ClientConnection:
 
     def _put(self, slot: Slot, reply: Reply) -> None:
         self._merges.pop(slot.ref, None)
+        if is_large(reply) and self._nursery is not None:
+            self.spawn(DELIVERY, partial(self._put_later, slot, reply))
+            return
         answer = self.session.encode(slot, reply)
         self._lane.note_answer(slot, reply, answer)
         self.session.outbox.fill(slot, answer)
         self.flush()
+
+    async def _put_later(self, slot: Slot, reply: Reply) -> None:
+        answer = await self._house.beside(partial(self.session.encode, slot, reply))
+        if slot.answer is None:
+            self.session.outbox.fill(slot, answer)
+            self.flush()
 
     def _drained(self) -> None:
         self.flush()

@@ -4,8 +4,11 @@ It must not know any connection.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import trio
 
 from bridge.log_lines import RateLimitedLog
 from bridge.migration.route import Road
@@ -18,6 +21,9 @@ from bridge.session.counters import Counters
 from bridge.supervision import Failures
 
 RECEIVE_BYTES = 256 * 1024
+CODEC_THREADS = 1
+"""How many large messages are decoded or encoded at once: more threads would take turns with the one that serves."""
+ResultT = TypeVar("ResultT")
 
 LOG = logging.getLogger("epochbridge.net")
 
@@ -38,3 +44,8 @@ class House:
     in_flight: InFlight
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     is_draining: bool = False
+    codec_limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CODEC_THREADS))
+
+    async def beside(self, work: Callable[[], ResultT]) -> ResultT:
+        """What `work` gives, made in another thread while everybody else is served; it must not know connections."""
+        return await trio.to_thread.run_sync(work, limiter=self.codec_limiter)

@@ -3,9 +3,11 @@
 It must not know mechanisms: after how many SASL answers somebody is in is theirs to say, and the broker's to know.
 """
 
+from collections.abc import Callable
+
 import trio
 
-from bridge.net.asking import OWN_CORRELATION_ID, Close
+from bridge.net.asking import OWN_CORRELATION_ID
 from bridge.net.broker_side import BrokerSide, Cluster
 from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.transport import Transport
@@ -13,6 +15,8 @@ from bridge.session.answers import Expected
 from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.rewrite import brokers_in
+
+Close = Callable[[CloseReason, str], None]
 
 
 class Proof:

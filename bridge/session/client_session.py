@@ -12,8 +12,8 @@ from bridge.session.answers import AnswerCutter
 from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
-from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Taken
-from bridge.session.limits import Limits
+from bridge.session.group_requests import DividedRequest, GroupRequest, GroupRequests, Misread, Taken
+from bridge.session.limits import LARGE_BODY_BYTES, Limits
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
@@ -149,8 +149,20 @@ class ClientSession:
         """Whether no request is half read and none is unanswered."""
         return not self.outbox and not self.requests.bytes_held and not self.requests.bytes_to_pass_on
 
-    def decide(self, head: Head, offered: Offered) -> Decision:
-        """What becomes of a request; its answer's place is taken in the outbox."""
+    def is_slow_to_read(self, head: Head, offered: Offered) -> bool:
+        """Whether this is for `read`, which then takes so long that others have to be served meanwhile."""
+        header = head.header
+        is_large = header.frame_bytes >= LARGE_BODY_BYTES and not head.left
+        return is_large and header.api_key in SUPPORTED and _refused(header, offered.answer.versions) is None
+
+    def read(self, head: Head) -> GroupRequest:
+        """What a group request says, as far as its road asks for; changes nothing, so that any thread may do it."""
+        return self._groups.read(head.header, head.data)
+
+    def decide(self, head: Head, offered: Offered, found: GroupRequest | None = None) -> Decision:
+        """What becomes of a request; its answer's place is taken in the outbox. `found` is what `read` gave, if it was
+        asked before.
+        """
         header = head.header
         if header.client_id is not None and header.client_id != self.identity.client_id:
             self._introduce(header.client_id)
@@ -160,7 +172,7 @@ class ClientSession:
         if refused is not None:
             return refused
         if treatment(header.api_key) is Treatment.ANSWERED:
-            return self._group_request(head, offered)
+            return self._group_request(head, offered, found or self.read(head))
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
             return Relayed(None)
         if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
@@ -249,9 +261,8 @@ class ClientSession:
         self.outbox.fill(slot, api_versions_reply(header.api_version, header.correlation_id, answer))
         return Answered(slot)
 
-    def _group_request(self, head: Head, offered: Offered) -> Decision:
+    def _group_request(self, head: Head, offered: Offered, found: GroupRequest) -> Decision:
         header = head.header
-        found = self._groups.read(header, head.data)
         if isinstance(found, Misread):
             reason = CloseReason.TOO_MANY_ELEMENTS if found.is_too_much else CloseReason.MALFORMED_REQUEST
             return Rejected(reason, found.detail)

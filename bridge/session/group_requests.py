@@ -73,6 +73,9 @@ class Misread(NamedTuple):
     is_too_much: bool = False
 
 
+GroupRequest = Passes | Taken | DividedRequest | Misread
+
+
 class GroupRequests:
     """Reads the group requests of one connection."""
 
@@ -87,7 +90,7 @@ class GroupRequests:
         self._elements_max = elements_max
         self._names_max = min(names_max, elements_max)
 
-    def read(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Taken | DividedRequest | Misread:
+    def read(self, header: RequestHeader, data: bytes | memoryview) -> GroupRequest:
         """Find the road of a request; `data` is one whole request."""
         key, version, start = header.api_key, header.api_version, header.body_offset
         try:

@@ -1,8 +1,15 @@
 """Order, backpressure and questions of one client connection, with raw clients and a scripted broker."""
 
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Self
+
+import pytest
 import trio
 import trio.testing
 
+from bridge.net.house import House
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
@@ -291,3 +298,139 @@ async def test_answer_that_cannot_be_written_ends_its_connection_and_nothing_els
         assert await client.is_closed()
         assert await other.ids(1) == [1]
         assert front.closed(CloseReason.BUG) == 1
+
+
+def large_commit(partitions: int) -> OffsetCommit:
+    """As a Java consumer commits all that it has, in one request."""
+    items = tuple(PartitionCommit(partition=number, offset=1) for number in range(partitions))
+    topics = (TopicCommit(name=TopicName("t"), partitions=items),)
+    return OffsetCommit(group_id=OURS, generation=1, member_id=MEMBER, instance_id=None, topics=topics)
+
+
+def all_committed(commit: OffsetCommit) -> OffsetCommitReply:
+    """What the broker says to it."""
+    return OffsetCommitReply(
+        topics=tuple(
+            CommittedTopic(
+                name=topic.name,
+                partitions=tuple(CommittedPartition(item.partition, ErrorCode.NONE) for item in topic.partitions),
+            )
+            for topic in commit.topics
+        )
+    )
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait without a call into the bridge."""
+    with trio.fail_after(60):
+        while not holds():  # noqa: ASYNC110 - what is waited for sets no Event
+            await trio.sleep(0.001)
+
+
+class Calls:
+    """Counts the calls of the bridge's functions in this thread, which serves everybody."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        path = frame.f_code.co_filename
+        self.count += event == "call" and ("/bridge/" in path or "/translators/" in path) and "/tests/" not in path
+
+
+async def calls_of_commit(partitions: int) -> int:
+    """What a commit costs the thread that serves, answered as the groups do: by asking the broker."""
+    commit = large_commit(partitions)
+    reply = all_committed(commit)
+    body = encode_reply(ApiKey.OFFSET_COMMIT, 8, 0, reply)[9:]
+    heard: list[Reply | None] = []
+    frame = encode_request(ApiKey.OFFSET_COMMIT, 8, 7, "client", commit)
+    async with front_of(ScriptedBroker(bodies={ApiKey.OFFSET_COMMIT: body})) as front:
+        committing = await front.dial()
+        with Calls() as calls:
+            await committing.send(frame)
+            await until(lambda: bool(front.groups.submitted))
+            ref, message, via, _ = front.groups.submitted[0]
+            via.ask(ref, message, heard.append, 8)
+            await until(lambda: bool(heard))
+            front.switchboard.deliver(ref, reply)
+            await until(lambda: front.proxy.statistics().bytes_to_clients > len(body))
+        assert isinstance(message, OffsetCommit)
+        assert message.topics == commit.topics
+        assert heard == [reply]
+        assert await committing.answer() == (7, b"\x00" + body)
+    return calls.count
+
+
+async def test_large_commit_keeps_others_no_longer_than_a_smaller_one() -> None:
+    """In the thread that serves nothing is done for each of its partitions: bytes become a message, and a message
+    bytes, beside it, four times.
+    """
+    await calls_of_commit(5_000)
+    smaller, larger = await calls_of_commit(5_000), await calls_of_commit(20_000)
+    assert larger < 1.5 * smaller
+    assert larger < 5_000
+
+
+async def test_heartbeat_is_answered_while_a_large_commit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long that takes: here it waits for the heartbeat."""
+    begun, may_end = trio.Event(), trio.Event()
+    beside = House.beside
+
+    async def wait_and_work(house: House, work: Callable[[], object]) -> object:
+        begun.set()
+        await may_end.wait()
+        return await beside(house, work)
+
+    monkeypatch.setattr(House, "beside", wait_and_work)
+    async with front_of(ScriptedBroker()) as front:
+        committing, beating = await front.dial(), await front.dial()
+        await committing.send(encode_request(ApiKey.OFFSET_COMMIT, 8, 7, "client", large_commit(20_000)))
+        await begun.wait()
+        await beating.send(heartbeat(OURS, 1))
+        await until(lambda: bool(front.groups.submitted))
+        front.switchboard.deliver(front.groups.submitted[0][0], HeartbeatReply(ErrorCode.NONE))
+        assert await beating.ids(1) == [1]
+        may_end.set()
+        await until(lambda: len(front.groups.submitted) == 2)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["while it is encoded", "while its answer is decoded"])
+async def test_question_of_a_large_commit_is_answered_once_where_its_client_goes(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asked must hear whether the commit is over: it is where the broker has answered."""
+    commit = large_commit(20_000)
+    body = encode_reply(ApiKey.OFFSET_COMMIT, 8, 0, all_committed(commit))[9:]
+    beside = House.beside
+
+    async def wait_and_work(house: House, work: Callable[[], object]) -> object:
+        begun.pop(0).set()
+        if begun:
+            return await beside(house, work)
+        await trio.sleep_forever()
+        raise AssertionError("cancelled with its connection")
+
+    monkeypatch.setattr(House, "beside", wait_and_work)
+    events = [trio.Event() for _ in range(place + 1)]
+    begun = list(events)
+    async with front_of(ScriptedBroker(bodies={ApiKey.OFFSET_COMMIT: body})) as front:
+        client = await front.dial()
+        await client.send(heartbeat(OURS, 1))
+        await until(lambda: bool(front.groups.submitted))
+        heard: list[Reply | None] = []
+        front.groups.submitted[0][2].ask(None, commit, heard.append, 8)
+        with trio.fail_after(60):
+            await events[-1].wait()
+        assert heard == []
+        await client.stream.aclose()
+        await until(lambda: bool(heard))
+        await settle()
+    assert heard == ([all_committed(commit)] if place else [None])

@@ -1,0 +1,82 @@
+"""Which messages are encoded beside, so that others are served meanwhile."""
+
+import pytest
+
+from bridge.session.large_messages import is_large
+from bridge.session.limits import LARGE_PARTITIONS
+from bridge.wire.codec.registry import Reply, Request
+from translators.dialects.classic import Heartbeat
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    GroupOffsets,
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    PartitionCommit,
+    TopicCommit,
+    TopicOffsets,
+)
+
+GROUP = GroupId("g")
+TOPIC = TopicName("t")
+
+
+def messages(count: int) -> list[Request | Reply]:
+    """One of each kind that names so many partitions, in two topics or groups."""
+    parts = range(count // 2), range(count // 2, count)
+    fetched = tuple(
+        FetchedTopic(
+            name=TOPIC,
+            partitions=tuple(FetchedPartition(partition=one, offset=1, error=ErrorCode.NONE) for one in part),
+        )
+        for part in parts
+    )
+    return [
+        OffsetCommit(
+            group_id=GROUP,
+            generation=1,
+            member_id=MemberId("m"),
+            instance_id=None,
+            topics=tuple(
+                TopicCommit(name=TOPIC, partitions=tuple(PartitionCommit(partition=one, offset=1) for one in part))
+                for part in parts
+            ),
+        ),
+        OffsetCommitReply(
+            topics=tuple(
+                CommittedTopic(name=TOPIC, partitions=tuple(CommittedPartition(one, ErrorCode.NONE) for one in part))
+                for part in parts
+            )
+        ),
+        OffsetFetch(
+            groups=tuple(
+                GroupOffsets(group_id=GROUP, topics=(TopicOffsets(name=TOPIC, partitions=tuple(part)),))
+                for part in parts
+            )
+        ),
+        OffsetFetchReply(groups=tuple(FetchedGroup(group_id=GROUP, topics=(topic,)) for topic in fetched)),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_size_is_counted_over_all_topics_and_groups(kind: int) -> None:
+    """From the limit on, not before."""
+    assert not is_large(messages(LARGE_PARTITIONS - 1)[kind])
+    assert is_large(messages(LARGE_PARTITIONS)[kind])
+
+
+def test_fetch_of_all_partitions_names_none() -> None:
+    """Only its answer is large."""
+    assert not is_large(OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None),)))
+
+
+def test_other_messages_are_small() -> None:
+    """A heartbeat names nobody but its member."""
+    assert not is_large(Heartbeat(GROUP, 1, MemberId("m"), None))
