@@ -34,7 +34,7 @@ class Task:
 
 _CONNECTION_ENDS = "that connection, told as a bug; its client connects again"
 ACCEPT = Task("accept", "takes new connections of one listener", "nothing: started again, connections wait meanwhile")
-DOORMAN = Task("doorman", "wakes connections that have something to read", "nothing: started again")
+POLLER = Task("poller", "wakes connections that have something to read", "nothing: started again")
 SWEEP = Task("sweep", "closes connections that stand still", "nothing: started again")
 REFRESH = Task("refresh", "asks the cluster for its brokers", "nothing: started again, the brokers known count on")
 CONNECTION = Task("connection", "serves one client from its first byte to its last answer", _CONNECTION_ENDS)
@@ -62,7 +62,7 @@ ADMIN = Task("admin", "serves the admin API", "requests under way there: started
 TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
-        *(ACCEPT, DOORMAN, SWEEP, REFRESH),
+        *(ACCEPT, POLLER, SWEEP, REFRESH),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
         *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, RETENTION, LOOK_UP),
         *(EVENTS, ADMIN),

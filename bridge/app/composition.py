@@ -35,15 +35,14 @@ from bridge.coordinators.machines import Machines
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.migration.route import Road
+from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.entrance import Entrance
+from bridge.net.cluster_memory import FACT, Entrance
 from bridge.net.listener import CannotListen
-from bridge.net.own_questions import OwnQuestions
-from bridge.net.proxy import Backstage, Proxy, serve_proxy
-from bridge.net.recollection import FACT
+from bridge.net.proxy import Proxy, Services, serve_proxy
+from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.switchboard import Switchboard
 from bridge.session.counters import Counters
 from bridge.supervision import EVENTS, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
@@ -103,10 +102,10 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield inner
 
 
-async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, backstage: Backstage) -> Proxy:
+async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, services: Services) -> Proxy:
     found: list[BaseException] = []
     try:
-        proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+        proxy: Proxy = await nursery.start(serve_proxy, settings, services)
         return proxy
     except* CannotListen as group:
         found += _leaves(group)
@@ -127,18 +126,18 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     settings = proxy_settings(config)
     clock = TrioClock()
     counters = Counters()
-    switchboard = Switchboard(counters)
-    questions = OwnQuestions()
-    clients = Clients(watch.over_answers(partial(switchboard.deliver, road=Road.EMBEDDED)), switchboard.access)
+    reply_routes = ReplyRoutes(counters)
+    questions = BridgeQuestions()
+    clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
     groups.locate_coordinators(questions.coordinator_of)
     passing = watch.passing()
     observed = watch.over_requests(groups)
     failures = groups.supervised
-    backstage = Backstage(
+    services = Services(
         groups={Road.EMBEDDED: observed},
         passing=passing,
-        switchboard=switchboard,
+        reply_routes=reply_routes,
         counters=counters,
         failures=failures,
         holds=groups.holds,
@@ -148,13 +147,13 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
         journal = keep_journal(config, groups, read_environment())
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
-    backstage = replace(backstage, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
+    services = replace(services, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
     with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
-            proxy = await _start_proxy(nursery, settings, backstage)
+            proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))

@@ -13,8 +13,7 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.settings import parse_address, proxy_settings
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault
-from bridge.net.descriptors import raise_limit
-from bridge.net.listener import CannotListen
+from bridge.net.listener import CannotListen, raise_limit
 from bridge.telemetry.logs import LogFormat, configure_logs
 
 Judge = Callable[[], object]

@@ -8,8 +8,8 @@ from bridge.app.composition import AppError
 from bridge.app.settings import proxy_settings
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.regular_expressions import Resolution, resolve
+from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.own_questions import OwnQuestions
 from bridge.ports import BrokerUnreachable, ClusterTopics
 from bridge.session.directory import Advertised, Directory
 
@@ -29,7 +29,7 @@ def resolve_in_cluster(pattern: str, config: Config) -> Resolution:
 async def _fetch_topics(config: Config) -> ClusterTopics:
     settings = proxy_settings(config)
     directory = Directory(Advertised(host="", first_port=0, ports={}))
-    questions = OwnQuestions()
+    questions = BridgeQuestions()
     questions.attach(UpstreamCluster(settings, directory, lambda _: False))
     try:
         with trio.fail_after(settings.limits.upstream_wait_max_ms / 1000):

@@ -8,17 +8,40 @@ from typing import Protocol
 
 import trio
 
-from bridge.net.house import House
-from bridge.net.in_flight import Share
-from bridge.net.last_answers import hear_out
-from bridge.net.relay import SPLICE_BYTES_MIN, can_splice, splice
-from bridge.net.sender import Sender
-from bridge.net.transport import PeerGone, Transport
-from bridge.session.answers import AnswerCutter, Confused, Expected, Passing
+from bridge.net.shared import Share, Shared
+from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
+from bridge.net.transport import PeerGone, Sender, Transport
+from bridge.session.answers import AnswerCutter, Confused, Expected, Passing, Whole
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.supervision import BROKER_ANSWER, BROKER_OPENER, BROKER_READER, Task
 from bridge.wire.frames import FrameBytes
+
+READ_BYTES = 64 * 1024
+
+
+async def hear_out(transport: Transport, answers: AnswerCutter) -> None:
+    """Read until no question is open any more, or until the broker ends it; the caller sets the deadline."""
+    buffer = memoryview(bytearray(READ_BYTES)) if answers.awaits_held else memoryview(b"")
+    while answers.awaits_held:
+        count = transport.recv_into(buffer)
+        if count is None:
+            await transport.wait_readable()
+        elif count == 0 or not _take(answers, buffer[:count]):
+            return
+
+
+def _take(answers: AnswerCutter, view: memoryview) -> bool:
+    """Cut what came; False when it can't be made sense of."""
+    position = 0
+    while (cut := answers.cut(view, position)) is not None:
+        position = answers.position
+        if isinstance(cut, Confused):
+            return False
+        if isinstance(cut, Whole) and cut.expected.take is not None:
+            cut.expected.take(cut.frame)
+    return True
+
 
 TURNS_WITHOUT_CHECKPOINT = 16
 LINGER_S = 5.0
@@ -107,21 +130,21 @@ class BrokerSide:
         "_asks",
         "_client",
         "_cluster",
-        "_house",
         "_is_confused",
         "_is_mid_request",
         "_is_opening",
         "_rest",
+        "_shared",
         "broker_id",
         "sender",
         "transport",
     )
 
-    def __init__(self, house: House, cluster: Cluster, client: ClientSide, broker_id: int | None) -> None:
+    def __init__(self, shared: Shared, cluster: Cluster, client: ClientSide, broker_id: int | None) -> None:
         self.broker_id = broker_id
         self.transport: Transport | None = None
         self.sender: Sender | None = None
-        self._house = house
+        self._shared = shared
         self._cluster = cluster
         self._client = client
         self._answers: AnswerCutter = client.session.answers
@@ -163,7 +186,7 @@ class BrokerSide:
                 self.sender.stop()
             descriptor = self.transport.fileno()
             if descriptor is not None:
-                self._house.doorman.release(descriptor)
+                self._shared.poller.release(descriptor)
             self.transport.close()
             self.transport = self.sender = None
 
@@ -176,7 +199,7 @@ class BrokerSide:
         self._send_asks(self.sender)
         if expected is not None:
             self._answers.expect(expected)
-        self._house.counters.requests_relayed += 1
+        self._shared.counters.requests_relayed += 1
         self.sender.send_nowait(data)
         self._end_request(left)
 
@@ -203,13 +226,13 @@ class BrokerSide:
 
         def progressed(count: int) -> None:
             client.traffic += 1
-            self._house.counters.bytes_from_clients += count
+            self._shared.counters.bytes_from_clients += count
             client.session.requests.pass_on(count)
 
-        if not self._house.pipes.can_lend():
+        if not self._shared.pipes.can_lend():
             return
         try:
-            is_whole = await splice(self._house.pipes, client.transport, transport, left, progressed)
+            is_whole = await splice(self._shared.pipes, client.transport, transport, left, progressed)
         except PeerGone:
             self._lost_while_sending()
             return
@@ -256,7 +279,7 @@ class BrokerSide:
                 raise
 
     async def _read_answers(self, transport: Transport) -> None:
-        buffer, turns = self._house.buffer, 0
+        buffer, turns = self._shared.buffer, 0
         while True:
             room = self._room_nowait(len(buffer)) or await self._room_for_answers(len(buffer))
             count = transport.recv_into(buffer[:room])
@@ -273,7 +296,7 @@ class BrokerSide:
                 if descriptor is None:
                     await transport.wait_readable()
                 else:
-                    await self._house.doorman.wait(descriptor, self._read_nowait)
+                    await self._shared.poller.wait(descriptor, self._read_nowait)
                     if self.transport is not transport:
                         # Closed here, because sending failed first: that has been dealt with.
                         return
@@ -290,8 +313,8 @@ class BrokerSide:
         return self._client.share.room_nowait(self._answers.bytes_held, wanted_bytes) if self._may_read() else 0
 
     def _read_nowait(self) -> bool:
-        """The same without waiting, for the doorman; False when this connection's own task has to go on."""
-        transport, buffer = self.transport, self._house.buffer
+        """The same without waiting, for the poller; False when this connection's own task has to go on."""
+        transport, buffer = self.transport, self._shared.buffer
         room = self._room_nowait(len(buffer))
         if transport is None or not room:
             return False
@@ -368,7 +391,7 @@ class BrokerSide:
             return
         data = passing[0] if len(passing) == 1 else b"".join(passing)
         passing.clear()
-        self._house.counters.bytes_to_clients += len(data)
+        self._shared.counters.bytes_to_clients += len(data)
         self._client.sender.send_nowait(data)
 
     def _be_confused(self, cut: Confused) -> None:
@@ -382,12 +405,12 @@ class BrokerSide:
 
         def progressed(count: int) -> None:
             client.traffic += 1
-            self._house.counters.bytes_to_clients += count
+            self._shared.counters.bytes_to_clients += count
             self._answers.pass_on(count)
 
-        if not self._house.pipes.can_lend():
+        if not self._shared.pipes.can_lend():
             return True
-        if not await splice(self._house.pipes, transport, client.transport, left, progressed):
+        if not await splice(self._shared.pipes, transport, client.transport, left, progressed):
             self._lost("the broker closed the connection in the middle of an answer")
             return False
         client.session.outbox.end_stream()

@@ -1,26 +1,20 @@
-"""Pumps one client connection: what the client sends to its session, and what the session decides to where it belongs.
-
-It must not know what a group is or why a reply is late.
-"""
+"""Carries one client connection: what the client sends to its session, what the session decides to where it belongs."""
 
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 import trio
 
 from bridge.log_lines import Line, LogFields
 from bridge.migration.route import Road
-from bridge.net.asking import Asking
 from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
+from bridge.net.client_questions import ClientQuestions, LoginProof
 from bridge.net.clock import deadline_in, now_ms, now_ns
-from bridge.net.house import House
-from bridge.net.in_flight import Share
-from bridge.net.pieces import LeftOver, Waiting, left_over_of
-from bridge.net.proof import Proof
-from bridge.net.relay import SPLICE_BYTES_MIN
-from bridge.net.sender import Sender
-from bridge.net.transport import PeerGone, Transport
+from bridge.net.shared import Share, Shared
+from bridge.net.splicing import SPLICE_BYTES_MIN
+from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.answers import Expected
 from bridge.session.batches import Merge
 from bridge.session.client_session import ClientSession, Decision, Divided, Relayed, Rewritten, Submitted
@@ -36,6 +30,36 @@ from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
 from translators.dialects.ids import RequestRef, via_of
 
+
+class Waiting(NamedTuple):
+    """A piece that can't be dealt with before something changes; `decision` is None until it is made, `came_ns` is when
+    a request came.
+    """
+
+    cut: Cut
+    decision: Decision | None
+    came_ns: int = 0
+
+
+class LeftOver(NamedTuple):
+    """A piece that must wait, and the bytes behind it, which are nobody else's."""
+
+    waiting: Waiting
+    rest: memoryview
+
+
+def left_over_of(waiting: Waiting, rest: memoryview, *, is_shared: bool) -> LeftOver:
+    """What is left of received bytes; a shared view is copied."""
+    if not is_shared:
+        return LeftOver(waiting, rest)
+    return LeftOver(waiting._replace(cut=_kept(waiting.cut)), memoryview(bytes(rest)))
+
+
+def _kept(cut: Cut) -> Cut:
+    """The same piece with bytes of its own."""
+    return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
+
+
 LAST_WORDS_S = 1.0
 BUG_CHARS_MAX = 300
 
@@ -44,17 +68,17 @@ class ClientConnection:
     """One client and, opened when first needed, its own connection to one broker, as `BrokerAccess`, too."""
 
     __slots__ = (
-        "_asking",
         "_broker",
         "_cluster",
         "_event",
-        "_house",
         "_is_corked",
         "_lane",
         "_left_over",
         "_merges",
         "_nursery",
         "_proof",
+        "_questions",
+        "_shared",
         "_waiting_bytes",
         "broker_id",
         "closed",
@@ -67,7 +91,7 @@ class ClientConnection:
     )
 
     def __init__(
-        self, house: House, cluster: Cluster, session: ClientSession, transport: Transport, broker_id: int | None
+        self, shared: Shared, cluster: Cluster, session: ClientSession, transport: Transport, broker_id: int | None
     ) -> None:
         self.session = session
         self.transport = transport
@@ -75,17 +99,17 @@ class ClientConnection:
         self.connection = session.connection
         self.traffic = 0
         self.closed: tuple[CloseReason, str] | None = None
-        self._house = house
+        self._shared = shared
         self._cluster = cluster
-        self._broker = BrokerSide(house, cluster, self, broker_id)
-        self._asking = Asking(house, cluster, session, self._broker, self)
-        self._proof = Proof(cluster, self._broker, self.close)
+        self._broker = BrokerSide(shared, cluster, self, broker_id)
+        self._questions = ClientQuestions(shared, cluster, session, self._broker, self)
+        self._proof = LoginProof(cluster, self._broker, self.close)
         self._nursery: trio.Nursery | None = None
-        self._lane = HeartbeatLane(session, house.groups, house.counters)
+        self._lane = HeartbeatLane(session, shared.groups, shared.counters)
         self._is_corked = False
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
-        self.share = Share(house.in_flight, session.connection)
+        self.share = Share(shared.in_flight, session.connection)
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
 
@@ -100,7 +124,7 @@ class ClientConnection:
     def note_held(self) -> None:
         """Tell the others what is held now, where that is or was anything."""
         if (held := self.bytes_held) or self.share.bytes_held:
-            self._house.counters.note_held(held)
+            self._shared.counters.note_held(held)
             self.share.note(held, self.session.bytes_collected)
 
     # -------- its life
@@ -179,7 +203,7 @@ class ClientConnection:
 
     def fail(self, task: Task, problem: Exception) -> None:
         """A bug showed on this connection, which it ends."""
-        self._house.failures.count(task)
+        self._shared.failures.count(task)
         line = Line(
             logging.ERROR,
             "%s: connection %d failed (%s)",
@@ -187,7 +211,7 @@ class ClientConnection:
             connection_fields(self),
             bare(problem),
         )
-        self._house.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
+        self._shared.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
         self.close(CloseReason.BUG, f"{bare(problem)!r:.{BUG_CHARS_MAX}}")
 
     # -------- from the client
@@ -198,7 +222,7 @@ class ClientConnection:
 
     async def _read_until_empty(self) -> bool:
         """Deal with what the socket holds; False when the client is done."""
-        transport, buffer, turns = self.transport, self._house.buffer, 0
+        transport, buffer, turns = self.transport, self._shared.buffer, 0
         while True:
             held = self.session.requests.bytes_held
             room = self.share.room_nowait(held, len(buffer)) or await self.share.room(held, len(buffer))
@@ -223,9 +247,9 @@ class ClientConnection:
                 await trio.lowlevel.checkpoint()
 
     def _read_nowait(self) -> bool:
-        """The same without waiting, for the doorman; False when this connection's own task has to go on."""
-        buffer = self._house.buffer
-        if self._house.in_flight.is_over or self._house.is_draining:
+        """The same without waiting, for the poller; False when this connection's own task has to go on."""
+        buffer = self._shared.buffer
+        if self._shared.in_flight.is_over or self._shared.is_draining:
             return False
         count = self.transport.recv_into(buffer)
         if not count:
@@ -241,14 +265,14 @@ class ClientConnection:
 
     def _count_received(self, count: int) -> None:
         self.traffic += 1
-        self._house.counters.bytes_from_clients += count
+        self._shared.counters.bytes_from_clients += count
 
     async def _wait_for_more(self) -> None:
         descriptor = self.transport.fileno()
         if descriptor is None:
             await self.transport.wait_readable()
             return
-        await self._house.doorman.wait(descriptor, self._read_nowait)
+        await self._shared.poller.wait(descriptor, self._read_nowait)
         left_over, self._left_over = self._left_over, None
         await self._catch_up(left_over)
         left = self.session.requests.bytes_to_pass_on
@@ -280,12 +304,12 @@ class ClientConnection:
             return Waiting(cut, cut)
         if isinstance(cut, Head):
             came_ns = now_ns()
-            if self.session.is_full or self._house.is_draining:
+            if self.session.is_full or self._shared.is_draining:
                 return Waiting(cut, None, came_ns)
             offered = self._cluster.offered_nowait(self.broker_id)
             if offered is None or self.session.is_slow_to_read(cut, offered):
                 return Waiting(cut, None, came_ns)
-            self._house.counters.count_request(cut.header.api_key)
+            self._shared.counters.count_request(cut.header.api_key)
             return self._carry_out(cut, self.session.decide(cut, offered), came_ns)
         if not self._broker.is_ready:
             return Waiting(cut, None)
@@ -316,7 +340,7 @@ class ClientConnection:
         elif decision.slot is not None:
             expected = Expected(head.header.correlation_id, decision.slot)
         self._broker.send_request(expected, data, head.left)
-        self._house.counters.count_passed(head.header.api_key, now_ns() - came_ns)
+        self._shared.counters.count_passed(head.header.api_key, now_ns() - came_ns)
 
     async def _deal(self, waiting: Waiting) -> None:
         """Deal with a piece that had to wait; its bytes are its own."""
@@ -335,15 +359,15 @@ class ClientConnection:
             await self._submit_later(cut, decision, came_ns)
 
     async def _decide(self, head: Head, came_ns: int) -> None:
-        await self.wait_until(lambda: not self.session.is_full and not self._house.is_draining)
+        await self.wait_until(lambda: not self.session.is_full and not self._shared.is_draining)
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
             return
-        self._house.counters.count_request(head.header.api_key)
+        self._shared.counters.count_request(head.header.api_key)
         found = None
         if self.session.is_slow_to_read(head, offered):
-            found = await self._house.beside(partial(self.session.read, head))
+            found = await self._shared.beside(partial(self.session.read, head))
         waiting = self._carry_out(head, self.session.decide(head, offered, found), came_ns)
         if waiting is not None:
             await self._deal(waiting)
@@ -382,8 +406,8 @@ class ClientConnection:
         if self.session.outbox.head_is_ready and not self.sender.unsent_bytes:
             ready = self.session.outbox.take_ready()
             data = ready[0] if len(ready) == 1 else b"".join(ready)
-            self._house.counters.requests_answered += len(ready)
-            self._house.counters.bytes_to_clients += len(data)
+            self._shared.counters.requests_answered += len(ready)
+            self._shared.counters.bytes_to_clients += len(data)
             self.sender.send_nowait(data)
         self.note_held()
         self.change()
@@ -409,7 +433,7 @@ class ClientConnection:
         self.flush()
 
     async def _put_later(self, slot: Slot, reply: Reply) -> None:
-        answer = await self._house.beside(partial(self.session.encode, slot, reply))
+        answer = await self._shared.beside(partial(self.session.encode, slot, reply))
         if slot.answer is None:
             self.session.outbox.fill(slot, answer)
             self.flush()
@@ -434,12 +458,12 @@ class ClientConnection:
 
     def highest_version(self, api_key: int) -> int | None:
         """See `session.contracts.BrokerAccess`."""
-        return self._asking.highest_version(api_key)
+        return self._questions.highest_version(api_key)
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `session.contracts.BrokerAccess`."""
         if self.closed is None and self._nursery is not None:
-            self._asking.ask(ref, request, on_answer, version)
+            self._questions.ask(ref, request, on_answer, version)
         else:
             on_answer(None)
 
@@ -456,7 +480,7 @@ class ClientConnection:
                 self._submit_to(road, slot, part)
 
     def _submit_to(self, road: Road, slot: Slot, request: Request) -> None:
-        self._house.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
+        self._shared.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
 
     def _take_part(self, slot: Slot, merge: Merge, road: Road, reply: Reply | None) -> None:
         merged = merge.take(road, reply)

@@ -11,13 +11,19 @@ import trio
 
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.broker_connection import BrokerClosed, connect, exchange
+from bridge.net.broker_connection import BrokerClosed, LoginRefused, connect, exchange, log_in
 from bridge.net.clock import now_ms
-from bridge.net.entrance import Entrance, Finding, after, handshake_finding, refusal_finding
-from bridge.net.house import LOG
-from bridge.net.login import LoginRefused, log_in
-from bridge.net.recollection import Recollection, recollect
+from bridge.net.cluster_memory import (
+    ClusterMemory,
+    Entrance,
+    Finding,
+    after,
+    handshake_finding,
+    recollect,
+    refusal_finding,
+)
 from bridge.net.settings import ProxySettings
+from bridge.net.shared import LOG
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
 from bridge.session.client_session import Offered
@@ -77,9 +83,9 @@ class UpstreamCluster:
         self._settings = settings
         self._listen_for = listen_for
         self._offered: dict[int | None, tuple[int, Offered]] = {}
-        self._asking: dict[int | None, trio.Lock] = {}
+        self._questions: dict[int | None, trio.Lock] = {}
         self._bootstrap_turn = 0
-        self._recollection: Recollection | None = None
+        self._recollection: ClusterMemory | None = None
         self._recalled_offer: Offered | None = None
         self.has_answered = False
         """Whether a broker was heard in this life."""
@@ -122,7 +128,7 @@ class UpstreamCluster:
             return
         ports = sorted((ours.port, node_id) for node_id, ours in self.directory.ours.items())
         brokers = tuple(Endpoint(node_id, *self.directory.brokers[node_id]) for _, node_id in ports)
-        known = Recollection(
+        known = ClusterMemory(
             bootstrap=self._bootstrap_names(), entrance=self.entrance, brokers=brokers, versions=versions
         )
         self.keep(known.text())
@@ -202,7 +208,7 @@ class UpstreamCluster:
 
     async def offered(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks; while it is down, what it or any other broker of the cluster spoke."""
-        async with self._asking.setdefault(broker_id, trio.Lock()):
+        async with self._questions.setdefault(broker_id, trio.Lock()):
             fresh = self.offered_nowait(broker_id)
             if fresh is not None:
                 return fresh

@@ -16,23 +16,31 @@ from bridge.migration.route import Road, Router
 from bridge.net.client_connection import ClientConnection, connection_fields
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, limit
-from bridge.net.house import LOG, House
-from bridge.net.in_flight import InFlight
-from bridge.net.listener import CannotListen, accept_from, bound_port, listen
+from bridge.net.listener import (
+    ADVICE,
+    CannotListen,
+    Spare,
+    accept_from,
+    bound_port,
+    clients_max,
+    is_used_up,
+    limit,
+    listen,
+)
+from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.sweeper import Watch
-from bridge.net.switchboard import Switchboard
+from bridge.net.shared import LOG, InFlight, Shared
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.client_session import ClientSession, Rules
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.limits import Limits
 from bridge.supervision import (
     ACCEPT,
     CONNECTION,
-    DOORMAN,
+    POLLER,
     REFRESH,
     SWEEP,
     Failures,
@@ -44,6 +52,50 @@ from bridge.supervision import (
 )
 from translators.dialects.ids import GroupId, Topic
 
+
+class Watch:
+    """What was seen of one connection at the last look, and since when it has been so."""
+
+    __slots__ = ("_began_ms", "_gone_ms", "_moved_ms", "_requests", "_traffic")
+
+    def __init__(self, now_ms: int) -> None:
+        self._traffic = -1
+        self._moved_ms = now_ms
+        self._requests = -1
+        self._began_ms = now_ms
+        self._gone_ms: int | None = None
+
+    def look(
+        self, session: ClientSession, traffic: int, now_ms: int, has_hung_up: Callable[[], bool]
+    ) -> CloseReason | None:
+        """The reason to close the connection now, if there is one; `traffic` is a number that grows with use."""
+        limits: Limits = session.limits
+        if traffic != self._traffic:
+            self._traffic, self._moved_ms, self._gone_ms = traffic, now_ms, None
+        elif self._is_deserted(session, now_ms, has_hung_up):
+            return CloseReason.CLIENT_GONE
+        if session.requests.heads_cut != self._requests or not session.requests.bytes_held:
+            self._requests, self._began_ms = session.requests.heads_cut, now_ms
+        elif now_ms - self._began_ms >= limits.frame_time_max_ms:
+            return CloseReason.SLOW_REQUEST
+        if now_ms - self._moved_ms >= limits.idle_max_ms and not session.outbox:
+            return CloseReason.IDLE
+        return None
+
+    def _is_deserted(self, session: ClientSession, now_ms: int, has_hung_up: Callable[[], bool]) -> bool:
+        """Whether the client has been gone for longer than a broker may take to be reached.
+
+        Who reads from it hears that at once, but a request that waits behind one that a hung broker does not answer
+        keeps everybody from reading, for ever.
+        """
+        if session.is_quiet or not has_hung_up():
+            self._gone_ms = None
+            return False
+        if self._gone_ms is None:
+            self._gone_ms = now_ms
+        return now_ms - self._gone_ms >= session.limits.upstream_wait_max_ms
+
+
 PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
 SWEEPS_PER_LIMIT = 4
@@ -54,13 +106,13 @@ FIRST_REFRESH_S = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backstage:
+class Services:
     """Those behind the proxy: who answers for groups, who hears of passing ones, where replies are handed in."""
 
     groups: Mapping[Road, Groups]
     """Who serves which road; `pass` needs nobody."""
     passing: Passing
-    switchboard: Switchboard
+    reply_routes: ReplyRoutes
     counters: Counters
     failures: Failures = field(default_factory=Failures)
     holds: Callable[[GroupId], bool] = lambda _: False
@@ -75,18 +127,18 @@ class Backstage:
 class Proxy:
     """Made by serve_proxy; lives as long as that runs."""
 
-    def __init__(self, settings: ProxySettings, backstage: Backstage, nursery: trio.Nursery) -> None:
+    def __init__(self, settings: ProxySettings, services: Services, nursery: trio.Nursery) -> None:
         self._settings = settings
         self._nursery = nursery
-        self._switchboard = backstage.switchboard
+        self._reply_routes = services.reply_routes
         router = Router(settings.rules)
-        rules = Rules(limits=settings.limits, router=router, node=settings.node, holds=backstage.holds)
-        self._house = House(
+        rules = Rules(limits=settings.limits, router=router, node=settings.node, holds=services.holds)
+        self._shared = Shared(
             rules=rules,
-            groups=backstage.groups,
-            passing=backstage.passing,
-            counters=backstage.counters,
-            failures=backstage.failures,
+            groups=services.groups,
+            passing=services.passing,
+            counters=services.counters,
+            failures=services.failures,
             in_flight=InFlight(settings.limits.all_inflight_bytes_max),
         )
         self._connections: dict[int, ClientConnection] = {}
@@ -107,17 +159,17 @@ class Proxy:
         self._directory = Directory(
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
-        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._house.log)
-        self.cluster.keep = backstage.keep
-        if backstage.recalled is not None:
-            self.cluster.resume(backstage.recalled, backstage.recalled_topics)
-        start_job(nursery, self._house.failures, DOORMAN, self._house.doorman.run)
+        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._shared.log)
+        self.cluster.keep = services.keep
+        if services.recalled is not None:
+            self.cluster.resume(services.recalled, services.recalled_topics)
+        start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
         self._start_accepting(first, None)
 
     @property
     def is_ready(self) -> bool:
         """Whether new clients are welcome and the cluster answered when it was asked last."""
-        return self.cluster.is_reachable and not self._house.is_draining
+        return self.cluster.is_reachable and not self._shared.is_draining
 
     @property
     def brokers(self) -> Mapping[int, Address]:
@@ -131,7 +183,7 @@ class Proxy:
 
     def statistics(self) -> Statistics:
         """All counters, and what the connections hold in their buffers now."""
-        return self._house.counters.picture(sum(c.bytes_held for c in self._connections.values()))
+        return self._shared.counters.picture(sum(c.bytes_held for c in self._connections.values()))
 
     def bytes_held(self) -> dict[int, int]:
         """Bytes in the buffers of each open connection."""
@@ -148,7 +200,7 @@ class Proxy:
                 sock = listen(address)
             except CannotListen as error:
                 told = "%s (for broker %d)"
-                self._house.log.write(now_ms(), ("listen", address), Line(logging.WARNING, told, (error, node_id)))
+                self._shared.log.write(now_ms(), ("listen", address), Line(logging.WARNING, told, (error, node_id)))
                 continue
             directory.settle(node_id, bound_port(sock))
             LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
@@ -158,18 +210,18 @@ class Proxy:
 
     def _start_accepting(self, sock: socket.socket, broker_id: int | None) -> None:
         accept = partial(accept_from, sock, partial(self._take, broker_id=broker_id), self._cannot_accept)
-        start_guarded(self._nursery, self._house.failures, ACCEPT, partial(self._accept, sock, accept))
+        start_guarded(self._nursery, self._shared.failures, ACCEPT, partial(self._accept, sock, accept))
 
     async def _accept(self, sock: socket.socket, accept: Callable[[], Awaitable[None]]) -> None:
         """The listener outlives whatever goes wrong with one connection."""
         with sock, trio.CancelScope() as scope:
             self._accepting.append(scope)
-            await keep_running(self._house.failures, ACCEPT, accept)
+            await keep_running(self._shared.failures, ACCEPT, accept)
 
     # -------- connections
 
     def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
-        self._house.counters.connections_accepted += 1
+        self._shared.counters.connections_accepted += 1
         if self._admitted >= self._clients_max:
             client.close()
             wanted = self._settings.limits.connections_max
@@ -177,42 +229,42 @@ class Proxy:
             return
         self._admitted += 1
         serve = partial(self._serve, SocketTransport(client), host, broker_id)
-        start_guarded(self._nursery, self._house.failures, CONNECTION, serve)
+        start_guarded(self._nursery, self._shared.failures, CONNECTION, serve)
 
     def _cannot_accept(self, sock: socket.socket, error: OSError) -> bool:
         """No descriptor is left: somebody is refused at once who would else wait for nothing."""
         if is_used_up(error) and self._spare.refuse_one(sock) is not None:
-            self._house.counters.connections_accepted += 1
+            self._shared.counters.connections_accepted += 1
             self._refused(CloseReason.NO_DESCRIPTORS)
             return True
         told = "EB-NET-021: a connection could not be accepted: %s; " + ADVICE
-        self._house.log.write(now_ms(), "accept", Line(logging.WARNING, told, (error,)))
+        self._shared.log.write(now_ms(), "accept", Line(logging.WARNING, told, (error,)))
         return False
 
     def _refused(self, reason: CloseReason) -> None:
-        self._house.counters.count_close(reason)
+        self._shared.counters.count_close(reason)
         told = "%s: a client was refused, %d are served: %s"
         line = Line(logging.WARNING, told, (reason.code, self._admitted, reason.sentence))
-        self._house.log.write(now_ms(), reason, line)
+        self._shared.log.write(now_ms(), reason, line)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
         number = self._next_connection
-        session = ClientSession(self._house.rules, number, host, self._house.passing)
-        connection = ClientConnection(self._house, self.cluster, session, transport, broker_id)
+        session = ClientSession(self._shared.rules, number, host, self._shared.passing)
+        connection = ClientConnection(self._shared, self.cluster, session, transport, broker_id)
         self._connections[number] = connection
-        self._switchboard.plug(number, connection)
-        self._house.counters.connections_open += 1
+        self._reply_routes.add(number, connection)
+        self._shared.counters.connections_open += 1
         try:
             try:
                 await carry_out(CONNECTION, connection.run)
             except* Exception as problem:  # noqa: BLE001 - told and counted; a guard of its own would be one frame more
-                self._house.failures.note(CONNECTION, problem)
+                self._shared.failures.note(CONNECTION, problem)
             finally:
                 del self._connections[number]
-                self._switchboard.unplug(number)
-                self._house.counters.connections_open -= 1
-            self._house.failures.spare(CONNECTION, lambda: self._ended(connection))
+                self._reply_routes.remove(number)
+                self._shared.counters.connections_open -= 1
+            self._shared.failures.spare(CONNECTION, lambda: self._ended(connection))
             await connection.linger()
         finally:
             connection.leave_broker()
@@ -220,10 +272,10 @@ class Proxy:
 
     def _ended(self, connection: ClientConnection) -> None:
         reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
-        self._house.counters.count_close(reason)
-        _tell_end(self._house.log, connection)
-        if not self._house.is_draining:
-            for groups in self._house.groups.values():
+        self._shared.counters.count_close(reason)
+        _tell_end(self._shared.log, connection)
+        if not self._shared.is_draining:
+            for groups in self._shared.groups.values():
                 groups.disconnected(connection.connection)
 
     # -------- in the background
@@ -241,8 +293,8 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
-            self._house.log.catch_up(now)
-            self._house.failures.log.catch_up(now)
+            self._shared.log.catch_up(now)
+            self._shared.failures.log.catch_up(now)
             await trio.sleep(pause_s)
 
     async def keep_refreshing(self, answered: bool) -> None:
@@ -254,7 +306,7 @@ class Proxy:
 
     async def drain(self, deadline_s: float) -> None:
         """Stop accepting, let answers that are due leave, and close; nobody leaves a group by it."""
-        self._house.is_draining = True
+        self._shared.is_draining = True
         for scope in self._accepting:
             scope.cancel()
         with trio.move_on_after(deadline_s):
@@ -268,16 +320,16 @@ class Proxy:
 
     def close(self) -> None:
         """Give back what outlives connections."""
-        self._house.pipes.close()
-        self._house.doorman.close()
+        self._shared.pipes.close()
+        self._shared.poller.close()
         self._spare.close()
-        self._house.log.catch_up(now_ms() + REPEAT_MS)
-        self._house.failures.log.catch_up(now_ms() + REPEAT_MS)
+        self._shared.log.catch_up(now_ms() + REPEAT_MS)
+        self._shared.failures.log.catch_up(now_ms() + REPEAT_MS)
 
 
 async def serve_proxy(
     settings: ProxySettings,
-    backstage: Backstage,
+    services: Services,
     task_status: trio.TaskStatus[Proxy] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run one proxy until cancelled; for `nursery.start`, which gets the Proxy once the bootstrap listener is open.
@@ -285,7 +337,7 @@ async def serve_proxy(
     The cluster need not be up: clients wait for it within their limits. Raises CannotListen.
     """
     async with trio.open_nursery() as nursery:
-        proxy = Proxy(settings, backstage, nursery)
+        proxy = Proxy(settings, services, nursery)
         try:
             answered = False
 
@@ -294,9 +346,9 @@ async def serve_proxy(
                 answered = await proxy.cluster.refresh()
 
             with trio.move_on_after(FIRST_REFRESH_S):
-                await guarded(backstage.failures, REFRESH, look)
-            start_job(nursery, backstage.failures, SWEEP, proxy.sweep)
-            start_job(nursery, backstage.failures, REFRESH, partial(proxy.keep_refreshing, answered))
+                await guarded(services.failures, REFRESH, look)
+            start_job(nursery, services.failures, SWEEP, proxy.sweep)
+            start_job(nursery, services.failures, REFRESH, partial(proxy.keep_refreshing, answered))
             task_status.started(proxy)
             await trio.sleep_forever()
         finally:

@@ -14,7 +14,7 @@ OTHER_PROCESSES = ("bridge/demo", "bridge/analytics", "bridge/whatif")
 STARTERS = {"start_soon", "start_system_task", "spawn_system_task", "start_thread_soon", "Thread", "Timer", "submit_to"}
 NURSERY_START = {"nursery.start"}
 GUARDED_ELSEWHERE = {
-    "bridge/app/composition.py: nursery.start(serve_proxy, settings, backstage)": "starts guarded tasks, then sleeps",
+    "bridge/app/composition.py: nursery.start(serve_proxy, settings, services)": "starts guarded tasks, then sleeps",
     "bridge/app/composition.py: nursery.start(groups.run)": "starts guarded tasks, then is done",
     "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures)": "keeps the web server running",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",

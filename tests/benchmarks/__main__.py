@@ -33,6 +33,7 @@ from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.restarts import measure_restarts
+from tests.benchmarks.small_frames import measure_small_frames
 from tests.benchmarks.startup import measure_startup
 from tests.benchmarks.topic_stream import measure_topic_stream
 from tests.benchmarks.whatif import measure_play, measure_whatif
@@ -54,6 +55,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "startup": measure_startup,
     "idle": measure_idle,
     "relay": measure_relay,
+    "small-frames": measure_small_frames,
     "heartbeats": measure_heartbeats,
     "group": measure_big_group,
     "events": measure_events,

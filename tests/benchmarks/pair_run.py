@@ -29,6 +29,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "startup": ("startup", "measure_startup"),
     "idle": ("idle", "measure_idle"),
     "relay": ("relay", "measure_relay"),
+    "small-frames": ("small_frames", "measure_small_frames"),
     "heartbeats": ("heartbeats", "measure_heartbeats"),
     "events": ("events", "measure_events"),
     "group": ("big_group", "measure_big_group"),
@@ -40,7 +41,10 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 }
 """Where each benchmark is, so that a run imports no more than its own; those that take long last."""
 NEED_BROKER = frozenset(
-    {"startup", "idle", "relay", "heartbeats", "events", "group", "migration", "restarts", "topic-stream"}
+    (
+        *("startup", "idle", "relay", "small-frames", "heartbeats", "events"),
+        *("group", "migration", "restarts", "topic-stream"),
+    )
 )
 NEED_OWN_BROKER = frozenset({"group", "migration", "restarts", "topic-stream"})
 """They leave members or topics behind, which the next run would find."""
@@ -55,6 +59,7 @@ SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "startup": {"ROUNDS": 3},
     "idle": {"CONNECTIONS": 1_000, "QUIET_S": 0.3},
     "relay": {"ROUNDS": 1, "MEGABYTES": 300},
+    "small-frames": {"ROUNDS": 1},
     "heartbeats": {"ROUNDS": 1, "MEMBERS": 500, "FAST": "fast 2", "STEADY": "steady 1 3"},
     "events": {
         "ROUNDS": 3,

@@ -3,13 +3,13 @@
 It must not know how the proxy relays.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.request import urlopen
 
-from bridge.demo.services import free_place
+from tests.benchmarks.bridge_child import bridge_child
 from tests.benchmarks.broker import RELAY_TOPIC, BenchBroker, make_topics
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.benchmarks.processes import BenchmarkError, Child, program
@@ -18,6 +18,7 @@ GB, KIB, MIB = 1e9, 1024, 1024 * 1024
 ROUNDS = 5
 MEGABYTES = 400
 CPU_S_PER_GB = Target(bound=1.0)
+HELD_PEAK = "epochbridge_bytes_held_peak"
 HELD_PEAK_KIB = Target(bound=1024)
 
 
@@ -59,7 +60,7 @@ def measure_relay(broker: BenchBroker, directory: Path) -> list[Figure]:
                 for way in (ways.direct, ways.copied, ways.bridged):
                     way.run(verb, MEGABYTES)
         assert ways.bridged.relay is not None, "the bridged way has a relay"
-        held_peak = json.loads(ways.bridged.relay.ask("statistics"))["held_peak"]
+        held_peak = _held_peak(ways.bridged.relay)
     if held_peak > MIB:
         raise BenchmarkError(f"one connection held {held_peak} bytes, more than 1 MiB: something is buffered whole")
     peak = Figure(name="peak of one connection's buffers", value=held_peak / KIB, unit="KiB", target=HELD_PEAK_KIB)
@@ -75,13 +76,20 @@ def _ways(broker: BenchBroker, directory: Path) -> Iterator[Ways]:
 
         copy_arguments = [broker.relay_listens, broker.relay_forwards]
         copy_loop = stack.enter_context(program("tests.benchmarks.copy_loop", copy_arguments, directory))
-        listen = free_place().listen
-        proxy = stack.enter_context(program("tests.benchmarks.relay_proxy", [listen, broker.bootstrap], directory))
+        address, bridge = stack.enter_context(bridge_child(broker.bootstrap, directory))
         yield Ways(
             direct=Way(client(broker.bootstrap)),
             copied=Way(client(broker.relay_listens), copy_loop),
-            bridged=Way(client(listen), proxy),
+            bridged=Way(client(address), bridge),
         )
+
+
+def _held_peak(bridge: Child) -> float:
+    """The most bytes that any single connection held, by the metrics that `serve` shows at its admin address."""
+    admin = bridge.ready_line.rpartition("admin ")[2]
+    with urlopen(f"http://{admin}/metrics", timeout=10.0) as response:
+        lines = response.read().decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(f"{HELD_PEAK} "))
 
 
 def _figures(ways: Ways, verb: str) -> list[Figure]:

@@ -24,7 +24,7 @@ from bridge.config.sources import embedded_rules
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.journal.sqlite import SqliteJournal
 from bridge.net import broker_side
-from bridge.net.asking import Asking
+from bridge.net.client_questions import ClientQuestions
 from bridge.session.client_session import ClientSession
 from bridge.supervision import TASKS, Task
 from bridge.wire.apis import ApiKey
@@ -181,13 +181,13 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> FailingTasks:
     one = FailingTasks.beside_all(monkeypatch)
     monkeypatch.setattr(ClientSession, "encode", one.strike_call(tasks.DELIVERY, ClientSession.encode))
     monkeypatch.setattr(EmbeddedOwner, "take_turn", one.strike_call(tasks.TURN, EmbeddedOwner.take_turn))
-    take_answer = Asking._take_answer
+    take_answer = ClientQuestions._take_answer
     take_none = one.strike_call(tasks.BROKER_ANSWER, take_answer)
 
-    def take(asking: Asking, *given: object) -> None:
+    def take(asking: ClientQuestions, *given: object) -> None:
         (take_none if given[-1] is None else take_answer)(asking, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Asking, "_take_answer", take)
+    monkeypatch.setattr(ClientQuestions, "_take_answer", take)
     monkeypatch.setattr(SqliteJournal, "is_overgrown", lambda _: one.wants(tasks.COMPACTION))
     monkeypatch.setattr(broker_side, "LINGER_S", 0.0)
     return one

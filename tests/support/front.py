@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import trio
 
 from bridge.migration.route import Road, Rule
-from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.proxy import Proxy, Services, serve_proxy
+from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.switchboard import Switchboard
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Access, AccessOnUse, NoAccess
 from bridge.session.counters import Counters
@@ -27,7 +27,7 @@ EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
 
 @dataclass(slots=True)
 class RecordedGroups:
-    """Keeps what was submitted; the test answers through the switchboard."""
+    """Keeps what was submitted; the test answers through the reply_routes."""
 
     submitted: list[tuple[RequestRef, Request, AccessOnUse, ClientIdentity]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Front:
     """A running proxy and what stands behind it."""
 
     proxy: Proxy
-    switchboard: Switchboard
+    reply_routes: ReplyRoutes
     groups: RecordedGroups
     passing: SeenGroups
     clients: list[RawClient] = field(default_factory=list)
@@ -89,13 +89,13 @@ def settings_for(broker: ScriptedBroker, limits: Limits | None = None) -> ProxyS
 async def running(settings: ProxySettings) -> AsyncIterator[Front]:
     """Run a proxy until the end of the block."""
     counters = Counters()
-    front_groups, passing, switchboard = RecordedGroups(), SeenGroups(), Switchboard(counters)
-    front_groups.access = switchboard.access
+    front_groups, passing, reply_routes = RecordedGroups(), SeenGroups(), ReplyRoutes(counters)
+    front_groups.access = reply_routes.access
     by_road = {Road.EMBEDDED: front_groups}
-    backstage = Backstage(groups=by_road, passing=passing, switchboard=switchboard, counters=counters)
+    services = Services(groups=by_road, passing=passing, reply_routes=reply_routes, counters=counters)
     async with trio.open_nursery() as nursery:
-        proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
-        front = Front(proxy, switchboard, front_groups, passing)
+        proxy: Proxy = await nursery.start(serve_proxy, settings, services)
+        front = Front(proxy, reply_routes, front_groups, passing)
         try:
             yield front
         finally:

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import trio
 
-from bridge.net.proxy import Backstage, Proxy, serve_proxy
+from bridge.net.proxy import Proxy, Services, serve_proxy
+from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.switchboard import Switchboard
 from bridge.session.contracts import Hear
 from bridge.session.counters import Counters
 from bridge.session.directory import Address
@@ -104,10 +104,10 @@ def proxy_in_thread(settings: ProxySettings) -> Iterator[ProxyInThread]:
 
     async def main() -> None:
         counters = Counters()
-        switchboard = Switchboard(counters)
-        backstage = Backstage(groups={}, passing=groups, switchboard=switchboard, counters=counters)
+        reply_routes = ReplyRoutes(counters)
+        services = Services(groups={}, passing=groups, reply_routes=reply_routes, counters=counters)
         async with trio.open_nursery() as nursery:
-            proxy: Proxy = await nursery.start(serve_proxy, settings, backstage)
+            proxy: Proxy = await nursery.start(serve_proxy, settings, services)
             started.put((proxy, trio.lowlevel.current_trio_token(), nursery.cancel_scope))
 
     def run() -> None:

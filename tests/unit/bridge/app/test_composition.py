@@ -12,7 +12,7 @@ from bridge.app.composition import FRESH_IDS, AppError, closed_reason, fresh_mem
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.entrance import Entrance
+from bridge.net.cluster_memory import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address, Advertised, Directory
 from bridge.wire.sasl import Credentials, Mechanism

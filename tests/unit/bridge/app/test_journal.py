@@ -14,8 +14,8 @@ from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, Embedde
 from bridge.journal.refusals import JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_file import FileSettings, open_file
 from bridge.migration.route import Road
+from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
-from bridge.net.own_questions import OwnQuestions
 from bridge.session.contracts import NoAccess
 from translators.dialects.ids import RequestRef
 from translators.dialects.messages import GroupReply
@@ -38,7 +38,11 @@ def groups_of(config: Config) -> EmbeddedGroups:
         raise AssertionError(f"nobody asked {ref}, answered {reply}")
 
     return EmbeddedGroups(
-        make_owner(config, 0), OwnQuestions(), TrioClock(), Clients(deliver, lambda _: NoAccess()), EmbeddedSettings()
+        make_owner(config, 0),
+        BridgeQuestions(),
+        TrioClock(),
+        Clients(deliver, lambda _: NoAccess()),
+        EmbeddedSettings(),
     )
 
 

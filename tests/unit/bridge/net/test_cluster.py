@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.entrance import Entrance
+from bridge.net.cluster_memory import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport
 from bridge.ports import BrokerUnreachable

@@ -157,7 +157,7 @@ async def introduce(front: Front, message: Heartbeat = OURS) -> RawClient:
     client = await front.dial()
     await client.send(frame(1, message))
     await trio.testing.wait_all_tasks_blocked(0.01)
-    front.switchboard.deliver(front.groups.submitted[-1][0], CALM)
+    front.reply_routes.deliver(front.groups.submitted[-1][0], CALM)
     assert await client.ids(1) == [1]
     return client
 
@@ -183,7 +183,7 @@ async def test_repeated_native_heartbeat_is_answered_without_being_submitted() -
         key = ApiKey.CONSUMER_GROUP_HEARTBEAT
         await client.send(encode_request(key, 1, 1, "client", NATIVE))
         await trio.testing.wait_all_tasks_blocked(0.01)
-        front.switchboard.deliver(front.groups.submitted[-1][0], NATIVE_CALM)
+        front.reply_routes.deliver(front.groups.submitted[-1][0], NATIVE_CALM)
         _, body = await client.answer()
         front.groups.beats = []
         await client.send(encode_request(key, 1, 2, "client", NATIVE))
@@ -200,7 +200,7 @@ async def test_heartbeat_that_the_groups_do_not_take_goes_the_long_way() -> None
         await trio.testing.wait_all_tasks_blocked(0.01)
         ref, message, *_ = front.groups.submitted[-1]
         assert message == OURS
-        front.switchboard.deliver(ref, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
+        front.reply_routes.deliver(ref, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
         assert (await client.answer())[1][5:7] == ErrorCode.REBALANCE_IN_PROGRESS.to_bytes(2)
 
 
@@ -214,7 +214,7 @@ async def test_heartbeat_behind_an_open_answer_keeps_its_place() -> None:
         await trio.testing.wait_all_tasks_blocked(0.01)
         await client.send(frame(3))
         await trio.testing.wait_all_tasks_blocked(0.01)
-        front.switchboard.deliver(front.groups.submitted[-1][0], CALM)
+        front.reply_routes.deliver(front.groups.submitted[-1][0], CALM)
         assert broker.gate is not None
         broker.gate.set()
         assert await client.ids(2) == [2, 3]

@@ -1,0 +1,235 @@
+"""What the bridge asks the cluster for itself, as the Broker port: topics, foreign members and committed offsets.
+
+It must not know why it is asked, nor clients' connections.
+"""
+
+from dataclasses import replace
+from typing import TypeVar
+
+import trio
+
+from bridge.net.broker_connection import exchange
+from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
+from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
+from bridge.wire.codec.record import error_code
+from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_request, group_ids
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import LENGTH_BYTES
+from bridge.wire.metadata import all_topics_request, metadata_version, read_metadata
+from bridge.wire.versions import VersionTable
+from translators.dialects.admin import (
+    SHARE_GROUP,
+    STREAMS_GROUP,
+    DescribedGroup,
+    DescribeGroups,
+    DescribeGroupsReply,
+    ListGroups,
+    ListGroupsReply,
+)
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
+from translators.dialects.offsets import (
+    FetchedGroup,
+    GroupOffsets,
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetFetch,
+    OffsetFetchReply,
+)
+
+ANSWER_BYTES_MAX = 104_857_600
+ANSWER_TIMEOUT_S = 10.0
+COORDINATOR_TRIES = 20
+COORDINATOR_PAUSE_S = 0.25
+FIND_COORDINATOR_VERSION_MAX = 3
+OFFSET_COMMIT_VERSION_MAX = 9
+FIRST_LIST_GROUPS_BY_TYPE = 5
+OFFSET_FETCH_VERSION_MAX = 9
+"""Version 10 names topics by id alone; what is fetched here is shown and committed by name."""
+_NOT_YET = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
+# Kafka 3.9 offers ConsumerGroupDescribe with its new protocol off, and then answers it with UNSUPPORTED_VERSION.
+_KNOWS_NO_CONSUMER_GROUP = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
+ReplyT = TypeVar("ReplyT", bound=Reply)
+
+
+class BridgeQuestions:
+    """Asks by a connection of its own for every question: questions are few, and brokers restart."""
+
+    def __init__(self) -> None:
+        self._attached: UpstreamCluster | None = None
+        self._coordinators: dict[GroupId, int] = {}
+
+    def attach(self, cluster: UpstreamCluster) -> None:
+        """Ask this cluster from now on."""
+        self._attached = cluster
+
+    @property
+    def _cluster(self) -> UpstreamCluster:
+        if self._attached is None:
+            raise BrokerUnreachable("EB-NET-038: the bridge is still starting; ask again in a moment")
+        return self._attached
+
+    def coordinator_of(self, group_id: GroupId) -> int | None:
+        """Which broker stood for a group when it was asked last."""
+        return self._coordinators.get(group_id)
+
+    async def fetch_topics(self) -> ClusterTopics:
+        """See `ports.Broker`."""
+        version = metadata_version(await self._versions(None))
+        frame = await self._exchange(None, all_topics_request(version, 0, OWN_CLIENT_ID))
+        try:
+            found = read_metadata(version, frame)
+        except MalformedFrame as problem:
+            raise BrokerUnreachable(f"EB-NET-030: the answer to Metadata can't be read: {problem}") from problem
+        return ClusterTopics(found.cluster_id or "", found.topics)
+
+    async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        """See `ports.Broker`; a broker that can't describe groups knows none."""
+        node_id = await self._find_coordinator(group_id)
+        versions = await self._versions(node_id)
+        found = DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
+        if ApiKey.DESCRIBE_GROUPS in versions:
+            described = await self._ask(node_id, DescribeGroups(group_ids=(group_id,)), DescribeGroupsReply)
+            found = next(iter(described.groups), found)
+        if not found.members and ApiKey.CONSUMER_GROUP_DESCRIBE in versions:
+            consumers = await self._ask(node_id, ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
+            if consumers.groups and consumers.groups[0].error not in _KNOWS_NO_CONSUMER_GROUP:
+                return consumers.groups[0]
+        return found if found.members else await self._with_other_kind(node_id, found)
+
+    async def _with_other_kind(self, node_id: int, found: DescribedGroup) -> DescribedGroup:
+        """The same, with the kind and state of a share or streams group of that name: they have a list in common only.
+
+        Only brokers that have such groups are asked, since others may refuse a filter that they don't know.
+        """
+        versions = await self._versions(node_id)
+        kinds = tuple(kind for key, kind in _OTHER_KINDS.items() if key in versions)
+        listing = versions.get(ApiKey.LIST_GROUPS)
+        if not kinds or listing is None or listing.highest < FIRST_LIST_GROUPS_BY_TYPE:
+            return found
+        listed = await self._ask(node_id, ListGroups(types=kinds), ListGroupsReply)
+        same = [group for group in listed.groups if group.group_id == found.group_id and group.group_type in kinds]
+        return replace(found, group_state=same[0].group_state, protocol_type=same[0].group_type) if same else found
+
+    async def ask_coordinator(self, request: Request) -> Reply:
+        """See `ports.Broker`."""
+        (group_id,) = group_ids(request)
+        return await self._answer(await self._find_coordinator(group_id), request)
+
+    async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
+        """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
+        wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),), require_stable=True)
+        reply = await self._ask(await self._find_coordinator(group_id), wanted, OffsetFetchReply)
+        # Before version 8 the answer does not name its only group.
+        if not reply.groups:
+            raise BrokerUnreachable(f"EB-NET-031: OffsetFetch of {group_id!r} got no answer; asked again later")
+        found = replace(reply.groups[0], group_id=group_id)
+        if found.error is not ErrorCode.NONE:
+            raise BrokerUnreachable(
+                f"EB-NET-031: OffsetFetch of {group_id!r} got {found.error.name}; asked again later"
+            )
+        return found
+
+    async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
+        """See `ports.Broker`."""
+        return await self._ask(await self._find_coordinator(commit.group_id), commit, OffsetCommitReply)
+
+    async def _find_coordinator(self, group_id: GroupId) -> int:
+        offered = (await self._versions(None)).get(ApiKey.FIND_COORDINATOR)
+        if offered is None:
+            raise BrokerUnreachable("EB-NET-034: no broker offers FindCoordinator; is this a Kafka cluster?")
+        version = min(FIND_COORDINATOR_VERSION_MAX, offered.highest)
+        fields = {"key": group_id, "key_type": 0}
+        request = whole_request_frame(ApiKey.FIND_COORDINATOR, version, 0, OWN_CLIENT_ID, fields)
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        for _ in range(COORDINATOR_TRIES):
+            frame = await self._exchange(None, request)
+            try:
+                _, answer = read_reply_fields(ApiKey.FIND_COORDINATOR, version, frame[LENGTH_BYTES:])
+            except MalformedFrame as problem:
+                raise BrokerUnreachable(
+                    f"EB-NET-030: the answer to FindCoordinator can't be read: {problem}"
+                ) from problem
+            code = error_code(answer)
+            if code is ErrorCode.NONE:
+                node_id = answer.number("node_id")
+                await self._learn(node_id)
+                self._coordinators[group_id] = node_id
+                return node_id
+            if code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                raise GroupRefused(
+                    f"EB-NET-032: no coordinator for {group_id!r}: {code.name}; check the cluster's ACLs"
+                )
+            if code not in _NOT_YET:
+                break
+            await trio.sleep(COORDINATOR_PAUSE_S)
+        raise BrokerUnreachable(f"EB-NET-032: no coordinator for {group_id!r}: {code.name}; check the broker's log")
+
+    async def _learn(self, node_id: int) -> None:
+        if node_id not in self._cluster.directory.brokers:
+            await self._cluster.refresh()
+        if node_id not in self._cluster.directory.brokers:
+            raise BrokerUnreachable(f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata")
+
+    async def _ask(self, node_id: int, request: Request, kind: type[ReplyT]) -> ReplyT:
+        reply = await self._answer(node_id, request)
+        if not isinstance(reply, kind):
+            api_key = _API_KEYS[type(request)]
+            raise BrokerUnreachable(f"EB-NET-035: broker {node_id} answered {type(reply).__name__} to {api_key.name}")
+        return reply
+
+    async def _answer(self, node_id: int, request: Request) -> Reply:
+        api_key = _API_KEYS[type(request)]
+        offered = (await self._versions(node_id)).get(api_key)
+        if offered is None:
+            raise BrokerUnreachable(f"EB-NET-034: broker {node_id} does not offer {api_key.name}")
+        version = min(offered.highest, SUPPORTED[api_key][1], _VERSIONS_MAX.get(api_key, SUPPORTED[api_key][1]))
+        frame = await self._exchange(node_id, encode_request(api_key, version, 0, OWN_CLIENT_ID, request))
+        try:
+            _, reply = decode_reply(api_key, version, frame[LENGTH_BYTES:])
+        except MalformedFrame as problem:
+            raise BrokerUnreachable(f"EB-NET-030: the answer of broker {node_id} can't be read: {problem}") from problem
+        return reply
+
+    async def _exchange(self, node_id: int | None, request: bytes) -> bytes:
+        transport = await self._cluster.connect(node_id)
+        if transport is None:
+            where = "the bootstrap list" if node_id is None else f"broker {node_id}"
+            raise BrokerUnreachable(
+                f"EB-NET-036: no connection to {where}; check that it runs and the bootstrap setting"
+            )
+        try:
+            with trio.fail_after(ANSWER_TIMEOUT_S):
+                await self._cluster.enter(transport)
+                return await exchange(transport, request, ANSWER_BYTES_MAX)
+        except trio.TooSlowError as problem:
+            raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
+        finally:
+            transport.close()
+
+    async def _versions(self, node_id: int | None) -> VersionTable:
+        offered = await self._cluster.offered(node_id)
+        if offered is None:
+            raise BrokerUnreachable("EB-NET-036: no broker said which versions it speaks; check that the cluster runs")
+        return offered.broker
+
+
+_API_KEYS: dict[type[object], ApiKey] = {
+    DescribeGroups: ApiKey.DESCRIBE_GROUPS,
+    JoinGroup: ApiKey.JOIN_GROUP,
+    SyncGroup: ApiKey.SYNC_GROUP,
+    Heartbeat: ApiKey.HEARTBEAT,
+    LeaveGroup: ApiKey.LEAVE_GROUP,
+    ConsumerGroupDescribe: ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ListGroups: ApiKey.LIST_GROUPS,
+    OffsetFetch: ApiKey.OFFSET_FETCH,
+    OffsetCommit: ApiKey.OFFSET_COMMIT,
+}
+_OTHER_KINDS = {ApiKey.SHARE_GROUP_HEARTBEAT: SHARE_GROUP, ApiKey.STREAMS_GROUP_HEARTBEAT: STREAMS_GROUP}
+_VERSIONS_MAX = {ApiKey.OFFSET_COMMIT: OFFSET_COMMIT_VERSION_MAX, ApiKey.OFFSET_FETCH: OFFSET_FETCH_VERSION_MAX}

@@ -1,0 +1,136 @@
+"""What all connections of one proxy share: limits, counters, buffers and what is held in them, and those who answer."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import trio
+
+from bridge.log_lines import RateLimitedLog
+from bridge.migration.route import Road
+from bridge.net.poller import Poller
+from bridge.net.splicing import Pipes
+from bridge.session.client_session import Rules
+from bridge.session.contracts import Groups, Passing
+from bridge.session.counters import Counters
+from bridge.supervision import Failures
+
+SMALL_BYTES = 4096
+"""What a connection that collects nothing may read at once while too much is held: heartbeats fit, commits don't."""
+
+
+class InFlight:
+    """Bytes by connection. Beyond the limit nobody collects a large request or answer but the one who began first.
+
+    That one always goes on, and is closed if its client does not (`limits.progress.ms`): nobody waits for ever. Who
+    collects nothing reads small pieces, so the bound is the limit, one frame, and SMALL_BYTES for each connection.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        self.total_bytes = 0
+        self._bytes_max = bytes_max
+        self._held: dict[int, int] = {}
+        self._collecting: dict[int, None] = {}
+        self._news: trio.Event | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more is held than the limit."""
+        return self.total_bytes > self._bytes_max
+
+    def note(self, connection: int, held_bytes: int, collected_bytes: int) -> None:
+        """A connection holds so much, of which so much belongs to frames that are still coming."""
+        was_over, was_first = self.is_over, next(iter(self._collecting), None)
+        self.total_bytes += held_bytes - self._held.get(connection, 0)
+        if held_bytes:
+            self._held[connection] = held_bytes
+        else:
+            self._held.pop(connection, None)
+        if collected_bytes:
+            self._collecting.setdefault(connection)
+        else:
+            self._collecting.pop(connection, None)
+        if was_over and (not self.is_over or was_first != next(iter(self._collecting), None)):
+            self._tell()
+
+    def room(self, connection: int, collected_bytes: int, wanted_bytes: int) -> int:
+        """How many bytes the connection may read now into a frame that it has so much of; 0: none before `changed`."""
+        if not self.is_over or next(iter(self._collecting), connection) == connection:
+            return wanted_bytes
+        return min(wanted_bytes, max(0, SMALL_BYTES - collected_bytes))
+
+    async def changed(self) -> None:
+        """Wait until somebody else may read."""
+        if self._news is None:
+            self._news = trio.Event()
+        await self._news.wait()
+
+    def _tell(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None
+
+
+class Share:
+    """One connection's part of it, until its end."""
+
+    __slots__ = ("_connection", "_in_flight", "_is_over", "bytes_held")
+
+    def __init__(self, in_flight: InFlight, connection: int) -> None:
+        self.bytes_held = 0
+        self._in_flight = in_flight
+        self._connection = connection
+        self._is_over = False
+
+    def note(self, held_bytes: int, collected_bytes: int) -> None:
+        """The connection holds so much, of which so much belongs to frames that are still coming."""
+        if not self._is_over:
+            self.bytes_held = held_bytes
+            self._in_flight.note(self._connection, held_bytes, collected_bytes)
+
+    def end(self) -> None:
+        """The connection holds nothing, and will not again."""
+        self.note(0, 0)
+        self._is_over = True
+
+    def room_nowait(self, collected_bytes: int, wanted_bytes: int) -> int:
+        """How many bytes may be read now into a frame that there is so much of."""
+        return self._in_flight.room(self._connection, collected_bytes, wanted_bytes)
+
+    async def room(self, collected_bytes: int, wanted_bytes: int) -> int:
+        """The same, once it is any."""
+        while not (room := self.room_nowait(collected_bytes, wanted_bytes)):
+            await self._in_flight.changed()
+        return room
+
+
+RECEIVE_BYTES = 256 * 1024
+CODEC_THREADS = 1
+"""How many large messages are decoded or encoded at once: more threads would take turns with the one that serves."""
+ResultT = TypeVar("ResultT")
+
+LOG = logging.getLogger("epochbridge.net")
+
+
+@dataclass(slots=True, kw_only=True)
+class Shared:
+    """Shared by all connections; `buffer` is lent to whoever reads and empty again before the next wait."""
+
+    rules: Rules
+    groups: Mapping[Road, Groups]
+    """Who serves which road; `pass` needs nobody."""
+    passing: Passing
+    counters: Counters = field(default_factory=Counters)
+    failures: Failures = field(default_factory=Failures)
+    log: RateLimitedLog = field(default_factory=lambda: RateLimitedLog(LOG))
+    pipes: Pipes = field(default_factory=Pipes)
+    poller: Poller = field(default_factory=Poller)
+    in_flight: InFlight
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
+    is_draining: bool = False
+    codec_limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CODEC_THREADS))
+
+    async def beside(self, work: Callable[[], ResultT]) -> ResultT:
+        """What `work` gives, made in another thread while everybody else is served; it must not know connections."""
+        return await trio.to_thread.run_sync(work, limiter=self.codec_limiter)

@@ -1,0 +1,109 @@
+"""File descriptors that run out."""
+
+import errno
+import logging
+import resource
+import socket
+
+import pytest
+import trio
+import trio.testing
+
+from bridge.net import listener as descriptors
+from bridge.net.broker_connection import connect
+from bridge.net.listener import KEPT, Spare, clients_max, is_used_up, listen, raise_limit
+from bridge.ports import BrokerUnreachable
+from bridge.session.close_reasons import CloseReason
+from bridge.session.directory import Address
+from tests.support.front import front_of
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
+
+API_VERSIONS = 18
+
+
+def test_soft_limit_is_raised_to_the_hard_one() -> None:
+    """Nothing here uses select(), for whose sake programs start at 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+        assert raise_limit() == descriptors.limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(("limit", "clients"), [(1_024, (1_024 - KEPT) // 2), (1 << 20, 10_000), (64, 1)])
+def test_clients_get_two_descriptors_each_and_the_bridge_keeps_some(
+    limit: int, clients: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One to the client and one to its broker; the rest is for brokers, journal and admin API."""
+    monkeypatch.setattr(descriptors, "limit", lambda: limit)
+    assert clients_max(10_000) == clients
+
+
+def test_exhaustion_is_found_behind_other_errors() -> None:
+    """Trio says "all attempts to connect failed", raised from a group of what happened to each."""
+    outer = OSError("all attempts to connect failed")
+    outer.__cause__ = ExceptionGroup("each", [OSError(errno.ECONNREFUSED, "x"), OSError(errno.EMFILE, "y")])
+    assert is_used_up(outer)
+    assert is_used_up(OSError(errno.ENFILE, "in the system"))
+    assert not is_used_up(OSError(errno.ECONNREFUSED, "refused"))
+
+
+async def test_running_out_on_the_way_to_a_broker_says_so() -> None:
+    """And what to do."""
+    with listen(Address(LOOPBACK, 0)) as broker:
+        address = Address(LOOPBACK, broker.getsockname()[1])
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with socket.socket() as probe:
+            lowest = probe.fileno()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+        try:
+            with pytest.raises(BrokerUnreachable, match=r"EB-NET-025.*LimitNOFILE"):
+                await connect(address, 5)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_spare_descriptor_lets_one_more_be_refused() -> None:
+    """Whoever waits in the kernel's queue is connected and would wait for nothing."""
+    spare = Spare()
+    with listen(Address(LOOPBACK, 0)) as listening, socket.socket() as client:
+        assert spare.refuse_one(listening) is None
+        client.connect((LOOPBACK, listening.getsockname()[1]))
+        assert spare.refuse_one(listening) == LOOPBACK
+        client.settimeout(5)
+        assert client.recv(1) == b""
+    spare.close()
+    spare.close()
+
+
+async def test_clients_beyond_the_descriptors_are_refused_at_once_and_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Those who are in go on, and the log has one line for all of them."""
+    monkeypatch.setattr(descriptors, "limit", lambda: KEPT + 4)
+    caplog.set_level(logging.INFO, "epochbridge.net")
+    async with front_of(ScriptedBroker()) as front:
+        served = [await front.dial() for _ in range(2)]
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        for _ in range(20):
+            assert await (await front.dial()).is_closed()
+        assert front.closed(CloseReason.NO_DESCRIPTORS) == 20
+        for client in served:
+            await client.send(request(API_VERSIONS, 2, 5))
+            assert await client.ids(1) == [5]
+        assert (caplog.text.count("EB-NET-023"), caplog.text.count("EB-NET-024")) == (1, 1)
+    assert "(and 18 times more since this was last said)" in caplog.text
+
+
+async def test_place_of_a_client_that_went_is_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its descriptors are."""
+    monkeypatch.setattr(descriptors, "limit", lambda: KEPT + 2)
+    async with front_of(ScriptedBroker()) as front:
+        for _ in range(3):
+            client = await front.dial()
+            await client.send(request(API_VERSIONS, 2, 5))
+            assert await client.ids(1) == [5]
+            await client.stream.aclose()
+            await trio.testing.wait_all_tasks_blocked(0.05)

@@ -1,0 +1,134 @@
+"""What all connections hold together, and who may read on."""
+
+from collections.abc import Callable
+
+import trio
+import trio.testing
+
+from bridge.net.shared import RECEIVE_BYTES, SMALL_BYTES, InFlight
+from bridge.session.limits import MIB, Limits
+from bridge.wire.apis import ApiKey
+from tests.support.front import front_of
+from tests.support.scripted_broker import RawClient, ScriptedBroker, request
+
+WANTED = 256 * 1024
+
+
+def test_everybody_reads_while_there_is_room() -> None:
+    """What is held is what was said last, for each."""
+    ledger = InFlight(1_000)
+    ledger.note(1, 900, 900)
+    ledger.note(2, 100, 100)
+    assert (ledger.total_bytes, ledger.is_over) == (1_000, False)
+    assert [ledger.room(number, 900, WANTED) for number in (1, 2, 3)] == [WANTED] * 3
+    ledger.note(1, 0, 0)
+    assert ledger.total_bytes == 100
+
+
+def test_beyond_the_limit_the_oldest_frame_goes_on_and_small_requests_come_in() -> None:
+    """Who collects waits, but the first of them; a heartbeat needs no turn; answers that wait give nobody a turn."""
+    ledger = InFlight(1_000)
+    ledger.note(9, 500, 0)
+    ledger.note(1, 300, 300)
+    ledger.note(2, 9_000, 9_000)
+    assert ledger.is_over
+    assert ledger.room(1, 300, WANTED) == WANTED
+    assert ledger.room(2, 9_000, WANTED) == 0
+    assert ledger.room(3, 0, WANTED) == SMALL_BYTES
+    assert ledger.room(3, SMALL_BYTES - 1, WANTED) == 1
+    ledger.note(1, 0, 0)
+    assert ledger.room(2, 9_000, WANTED) == WANTED
+
+
+def test_somebody_may_always_read() -> None:
+    """Also where everything that is held waits for something else than bytes."""
+    ledger = InFlight(1_000)
+    ledger.note(1, 5_000, 0)
+    assert ledger.room(2, 0, WANTED) == WANTED
+
+
+async def test_who_waits_is_woken_when_it_may_go_on() -> None:
+    """By room, and by the turn passing to another."""
+    ledger = InFlight(1_000)
+    woken: list[str] = []
+
+    async def wait(name: str) -> None:
+        await ledger.changed()
+        woken.append(name)
+
+    async with trio.open_nursery() as nursery:
+        for number in (1, 2, 3):
+            ledger.note(number, 900, 900)
+        nursery.start_soon(wait, "turn")
+        await trio.testing.wait_all_tasks_blocked()
+        ledger.note(2, 0, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not woken
+        ledger.note(1, 950, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        assert woken == ["turn"]
+        nursery.start_soon(wait, "room")
+        await trio.testing.wait_all_tasks_blocked()
+        ledger.note(3, 0, 0)
+    assert woken == ["turn", "room"]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Look again and again."""
+    while not holds():  # noqa: ASYNC110 - the proxy tells nobody what it holds
+        await trio.sleep(0.02)
+
+
+def commit(size: int) -> bytes:
+    """A commit of a group that the bridge answers for: it is held whole. Its topics have long metadata."""
+    name, metadata = b"embedded-1", b"m" * 4_000
+    topic = b"\x00\x01t" + (1).to_bytes(4) + bytes(12) + len(metadata).to_bytes(2) + metadata
+    count = size // len(topic)
+    start = len(name).to_bytes(2) + name + (-1).to_bytes(4, signed=True) + b"\x00\x00" + bytes(8)
+    return request(ApiKey.OFFSET_COMMIT, 2, 7, start + count.to_bytes(4) + topic * count)
+
+
+async def test_connections_together_stay_within_the_limit_and_all_come_to_their_end() -> None:
+    """Twelve large requests at once, of which four fit, and none ends before all have begun: what is held is bounded,
+    small requests pass all the while, and each commit is read in its turn.
+    """
+    frame, limit = commit(2 * MIB), 8 * MIB
+    async with front_of(ScriptedBroker(), Limits(all_inflight_bytes_max=limit)) as front:
+        clients = [await front.dial() for _ in range(12)]
+        may_end = trio.Event()
+
+        async def send(client: RawClient) -> None:
+            await client.send(frame[:-1])
+            await may_end.wait()
+            await client.send(frame[-1:])
+
+        async with trio.open_nursery() as nursery:
+            for client in clients:
+                nursery.start_soon(send, client)
+            with trio.fail_after(60):
+                await until(lambda: front.proxy.statistics().bytes_held > limit)
+                for _ in range(20):
+                    asking = await front.dial()
+                    await asking.send(request(ApiKey.API_VERSIONS, 0, 1))
+                    assert (await asking.answer())[0] == 1
+                    held = front.proxy.statistics().bytes_held
+                    assert limit < held <= limit + len(frame) + 32 * SMALL_BYTES + RECEIVE_BYTES
+                may_end.set()
+                await until(lambda: len(front.groups.submitted) == len(clients))
+        for client in front.clients:
+            await client.stream.aclose()
+        with trio.fail_after(30):
+            await until(lambda: not front.proxy.statistics().connections_open)
+
+
+async def test_what_a_client_leaves_behind_is_given_back_at_once() -> None:
+    """A half request goes with its connection, though what else belonged to that waits for the collector of cycles."""
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        await client.send(commit(MIB)[:-1])
+        with trio.fail_after(30):
+            await until(lambda: front.proxy.statistics().bytes_held >= MIB // 2)
+            (connection,) = front.proxy._connections.values()
+            await client.stream.aclose()
+            await until(lambda: not front.proxy.statistics().connections_open)
+        assert connection.bytes_held == 0

@@ -1,0 +1,274 @@
+"""The bridge's own questions to the cluster, answered by a broker in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, BridgeQuestions
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.settings import ProxySettings
+from bridge.net.transport import Transport
+from bridge.ports import BrokerUnreachable
+from bridge.session.client_session import Offered
+from bridge.session.directory import Address, Advertised, Directory
+from bridge.wire.api_versions import ApiVersionsAnswer
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.messages import reply_frame
+from bridge.wire.codec.registry import Reply, encode_reply
+from bridge.wire.endpoints import Endpoint
+from bridge.wire.frames import read_request_header
+from bridge.wire.versions import KNOWN, VersionRange, VersionTable
+from translators.dialects.admin import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroupsReply,
+)
+from translators.dialects.consumer import ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
+
+GROUP = GroupId("g")
+Answers = dict[int, Callable[[int, int], bytes]]
+
+
+class MemoryTransport:
+    """A connection to a broker that answers by api key; what it has no answer for it never answers."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._reply = b""
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """Take a whole request and have the answer ready."""
+        header = read_request_header(bytes(data))
+        assert header is not None
+        make = self._answers.get(header.api_key)
+        if make is not None:
+            self._reply += make(header.api_version, header.correlation_id)
+        return len(data)
+
+    def recv_into(self, buffer: memoryview) -> int | None:
+        """Give the answer."""
+        count = min(len(buffer), len(self._reply))
+        buffer[:count] = self._reply[:count]
+        self._reply = self._reply[count:]
+        return count or None
+
+    def has_hung_up(self) -> bool:
+        return False
+
+    def fileno(self) -> int | None:
+        """No file."""
+        return None
+
+    async def wait_readable(self) -> None:
+        """Nothing more comes."""
+        await trio.sleep_forever()
+
+    async def wait_writable(self) -> None:
+        """Always."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def replies(api_key: int, *made: Reply) -> Callable[[int, int], bytes]:
+    """An answer each time it is asked, the last one again and again."""
+    left = list(made)
+
+    def make(version: int, correlation_id: int) -> bytes:
+        return encode_reply(api_key, version, correlation_id, left.pop(0) if len(left) > 1 else left[0])
+
+    return make
+
+
+def coordinator(*codes: ErrorCode, node_id: int = 1) -> Callable[[int, int], bytes]:
+    """FindCoordinator answered with these codes in turn, the last one for good."""
+    left = list(codes)
+
+    def make(version: int, correlation_id: int) -> bytes:
+        code = left.pop(0) if len(left) > 1 else left[0]
+        fields = {"error_code": code, "node_id": node_id, "host": "h", "port": 1, "throttle_time_ms": 0}
+        return reply_frame(ApiKey.FIND_COORDINATOR, version, correlation_id, {**fields, "error_message": None})
+
+    return make
+
+
+@dataclass(slots=True)
+class MemoryCluster:
+    """A cluster of one broker in memory; everything else is as it was made."""
+
+    answers: Answers
+    versions: VersionTable = field(default_factory=lambda: dict(KNOWN))
+    is_down: bool = False
+
+    def questions(self) -> BridgeQuestions:
+        """Questions to this cluster."""
+        made = BridgeQuestions()
+        settings = ProxySettings(bootstrap=(Address("h", 1),), listen=Address("h", 0))
+        directory = Directory(Advertised(host="h", first_port=0, ports={}))
+        directory.learn([Endpoint(1, "h", 1)])
+        cluster = UpstreamCluster(settings, directory, lambda _: True)
+        patch = pytest.MonkeyPatch()
+        patch.setattr(cluster, "connect", self.connect)
+        patch.setattr(cluster, "offered", self.offered)
+        patch.setattr(cluster, "refresh", self.refresh)
+        made.attach(cluster)
+        return made
+
+    async def connect(self, broker_id: int | None) -> Transport | None:
+        """A new connection."""
+        return None if self.is_down else MemoryTransport(self.answers)
+
+    async def offered(self, broker_id: int | None) -> Offered | None:
+        """What the broker speaks."""
+        return Offered(broker=self.versions, answer=ApiVersionsAnswer())
+
+    async def refresh(self) -> bool:
+        """Nothing new."""
+        return True
+
+
+DEAD = DescribeGroupsReply(groups=(DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead"),))
+MEMBER = DescribedMember(
+    member_id=MemberId("m"), instance_id=None, client_id="c", client_host="h", metadata=b"", assignment=b""
+)
+NO_GROUPS = ListGroupsReply(error=ErrorCode.NONE, groups=())
+FOUND: Answers = {
+    ApiKey.FIND_COORDINATOR: coordinator(ErrorCode.NONE),
+    ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, NO_GROUPS),
+}
+
+
+def no_consumer_group(code: ErrorCode) -> Reply:
+    """What a broker with KIP-848 says of a group that is none."""
+    return ConsumerGroupDescribeReply((DescribedConsumerGroup(error=code, group_id=GROUP),))
+
+
+async def test_nothing_is_asked_before_the_cluster_is_known() -> None:
+    """The bridge is still starting."""
+    with pytest.raises(BrokerUnreachable, match="EB-NET-038"):
+        await BridgeQuestions().describe_group(GROUP)
+
+
+async def test_classic_members_are_found_first() -> None:
+    """And whoever stands for the group is remembered."""
+    described = DescribeGroupsReply(
+        groups=(DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", members=(MEMBER,)),)
+    )
+    questions = MemoryCluster({**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, described)}).questions()
+    assert questions.coordinator_of(GROUP) is None
+    assert [member.client_id for member in (await questions.describe_group(GROUP)).members] == ["c"]
+    assert questions.coordinator_of(GROUP) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NONE),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+async def test_consumer_group_is_looked_for_where_there_may_be_one(code: ErrorCode, seen: ErrorCode) -> None:
+    """Only 69 means that there is none: an error is handed on, not taken for an empty group."""
+    answers: Answers = {
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: replies(ApiKey.CONSUMER_GROUP_DESCRIBE, no_consumer_group(code)),
+    }
+    assert (await MemoryCluster(FOUND | answers).questions().describe_group(GROUP)).error is seen
+
+
+async def test_broker_that_cannot_describe_knows_nobody() -> None:
+    """Librdkafka's mock cluster."""
+    versions: VersionTable = {int(ApiKey.FIND_COORDINATOR): VersionRange(0, 2)}
+    assert not (await MemoryCluster(FOUND, versions).questions().describe_group(GROUP)).members
+
+
+async def test_old_answer_gets_the_groups_name() -> None:
+    """Before version 8 OffsetFetch names no group in its answer."""
+    reply = OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=()),))
+    versions = {**KNOWN, ApiKey.OFFSET_FETCH: VersionRange(1, 7)}
+    answers: Answers = {**FOUND, ApiKey.OFFSET_FETCH: replies(ApiKey.OFFSET_FETCH, reply)}
+    assert (await MemoryCluster(answers, versions).questions().fetch_offsets(GROUP)).group_id == GROUP
+    failed = OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=(), error=ErrorCode.NOT_COORDINATOR),))
+    answers = {**FOUND, ApiKey.OFFSET_FETCH: replies(ApiKey.OFFSET_FETCH, failed)}
+    with pytest.raises(BrokerUnreachable, match=r"EB-NET-031.*NOT_COORDINATOR"):
+        await MemoryCluster(answers, versions).questions().fetch_offsets(GROUP)
+
+
+async def test_coordinator_that_is_not_there_yet_is_waited_for(autojump_clock: MockClock) -> None:
+    """A broker makes its offsets topic at the first question; other errors are told at once, and patience ends."""
+    not_yet = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    described: Answers = {ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
+    versions = {int(api): KNOWN[api] for api in (ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_GROUPS)}
+
+    async def ask(*codes: ErrorCode, node_id: int = 1) -> None:
+        answers = {**described, ApiKey.FIND_COORDINATOR: coordinator(*codes, node_id=node_id)}
+        await MemoryCluster(answers, versions).questions().describe_group(GROUP)
+
+    await ask(not_yet, not_yet, ErrorCode.NONE)
+    for codes, seen in (((not_yet,), "EB-NET-032"), ((ErrorCode.GROUP_AUTHORIZATION_FAILED,), "GROUP_AUTHORIZATION")):
+        with pytest.raises(BrokerUnreachable, match=seen):
+            await ask(*codes)
+    with pytest.raises(BrokerUnreachable, match="EB-NET-033"):
+        await ask(ErrorCode.NONE, node_id=9)
+
+
+async def test_bad_or_missing_answers_are_told(autojump_clock: MockClock) -> None:
+    """Unreadable, silent, not offered, or nobody there: one kind of failure, each with its code."""
+    garbage: Answers = {ApiKey.FIND_COORDINATOR: lambda _version, _correlation: b"\x00\x00\x00\x05hello"}
+    for cluster, code in (
+        (MemoryCluster(garbage), "EB-NET-030"),
+        (MemoryCluster({}), "EB-NET-037"),
+        (MemoryCluster({}, {}), "EB-NET-034"),
+        (MemoryCluster({}, is_down=True), "EB-NET-036"),
+    ):
+        with pytest.raises(BrokerUnreachable, match=code):
+            await cluster.questions().describe_group(GROUP)
+    assert trio.current_time() >= ANSWER_TIMEOUT_S
+
+
+LISTED = ListedGroup(group_id=GROUP, protocol_type="share", group_state="Empty", group_type="share")
+
+
+@pytest.mark.parametrize(
+    ("listed", "kind"),
+    [
+        ((replace(LISTED, group_id=GroupId("other")), LISTED), "share"),
+        ((replace(LISTED, protocol_type="streams", group_type="streams"),), "streams"),
+        ((replace(LISTED, protocol_type="consumer", group_type="classic"),), ""),
+        ((), ""),
+    ],
+)
+async def test_group_of_another_kind_is_found(listed: tuple[ListedGroup, ...], kind: str) -> None:
+    """DescribeGroups and ConsumerGroupDescribe say nothing of a share or streams group but that it is not theirs."""
+    listing = replies(ApiKey.LIST_GROUPS, ListGroupsReply(error=ErrorCode.NONE, groups=listed))
+    answers = {
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: replies(
+            ApiKey.CONSUMER_GROUP_DESCRIBE, no_consumer_group(ErrorCode.GROUP_ID_NOT_FOUND)
+        ),
+        ApiKey.LIST_GROUPS: listing,
+    }
+    described = await MemoryCluster(FOUND | answers).questions().describe_group(GROUP)
+    assert isinstance(described, DescribedGroup)
+    assert described.protocol_type == kind
+
+
+async def test_broker_without_other_kinds_is_not_asked_for_them() -> None:
+    """It may refuse a filter that it does not know."""
+    versions: VersionTable = {
+        key: KNOWN[key] for key in (ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS)
+    }
+    answers: Answers = {
+        ApiKey.FIND_COORDINATOR: coordinator(ErrorCode.NONE),
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+    }
+    cluster = MemoryCluster(answers, versions)
+    assert not (await cluster.questions().describe_group(GROUP)).members
