@@ -9,14 +9,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from confluent_kafka import Producer
+
 from tests.benchmarks.bridge_child import bridge_child
-from tests.benchmarks.broker import RELAY_TOPIC, BenchBroker, make_topics
+from tests.benchmarks.broker import BenchBroker, make_topics
 from tests.benchmarks.figures import Baseline, Figure, middle, spread
 from tests.benchmarks.processes import BenchmarkError, Child, program
 
 ROUNDS = 5
 SECONDS = 2
-RECORDS_MB = 40
+TOPIC = "bench-small-frames"
+RECORDS, RECORD_BYTES = 500, 4_000
+BATCH_BYTES = 16_000
+"""A broker answers a Fetch with whole batches, at least one: large ones would make large answers."""
+FLUSH_TIMEOUT_S = 60.0
 MICROS, GB = 1e6, 1e9
 
 
@@ -70,13 +76,23 @@ class Ways:
 
 def measure_small_frames(broker: BenchBroker, directory: Path) -> list[Figure]:
     """Each load in turns over each way: directly, by a bare copy loop, by the bridge as `serve` starts it."""
-    make_topics(broker, RELAY_TOPIC)
+    make_topics(broker, TOPIC)
+    _produce(broker.bootstrap)
     with _ways(broker, directory) as ways:
         for _ in range(ROUNDS):
             for load in LOADS:
                 for way in (ways.direct, ways.copied, ways.bridged):
                     way.run(load)
     return [figure for load in LOADS for figure in _figures(ways, load)]
+
+
+def _produce(bootstrap: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap, "batch.size": BATCH_BYTES})
+    for _ in range(RECORDS):
+        producer.produce(TOPIC, bytes(RECORD_BYTES))
+    left = producer.flush(FLUSH_TIMEOUT_S)
+    if left:
+        raise BenchmarkError(f"{left} records were not acknowledged")
 
 
 @contextmanager
@@ -86,17 +102,11 @@ def _ways(broker: BenchBroker, directory: Path) -> Iterator[Ways]:
         def clients(address: str) -> dict[str, Child]:
             return {
                 load.name: stack.enter_context(
-                    program(
-                        "tests.benchmarks.small_frames_client", [address, str(load.connections), RELAY_TOPIC], directory
-                    )
+                    program("tests.benchmarks.small_frames_client", [address, str(load.connections), TOPIC], directory)
                 )
                 for load in LOADS
             }
 
-        producer = stack.enter_context(
-            program("tests.benchmarks.relay_client", [broker.bootstrap, RELAY_TOPIC], directory)
-        )
-        producer.ask(f"produce {RECORDS_MB}")
         copy_arguments = [broker.relay_listens, broker.relay_forwards]
         copy_loop = stack.enter_context(program("tests.benchmarks.copy_loop", copy_arguments, directory))
         address, bridge = stack.enter_context(bridge_child(broker.bootstrap, directory))
