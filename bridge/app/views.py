@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
+from typing import assert_never
 
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
@@ -17,7 +18,7 @@ from bridge.engine.outcome import NotConverted
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
-from translators.classic_member.states import Absent, Fenced, State
+from translators.classic_member.states import Absent, CompletingRebalance, Fenced, PreparingRebalance, Stable, State
 from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicIdPartition
@@ -168,9 +169,15 @@ class AppSnapshots:
 
 
 def _generation(state: State | None) -> int | None:
-    if state is None or isinstance(state, Absent | LeavingState):
-        return None
-    return state.tenure.last_generation if isinstance(state, Fenced) else generation_of(state.tenure)
+    match state:
+        case None:
+            return None
+        case Absent() | LeavingState():
+            return None
+        case Fenced() | PreparingRebalance() | CompletingRebalance() | Stable():
+            return generation_of(state.tenure)
+        case _:
+            assert_never(state)
 
 
 def _text(fault: NotConverted | None) -> str | None:

@@ -4,6 +4,7 @@ client's join.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from bridge.coordinators.offset_requests import Commit
 from bridge.engine.consumer.membership import has_room
@@ -11,11 +12,14 @@ from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.engine.state import Shard
 from translators.classic_member.commits import admit_commit
 from translators.classic_member.states import (
+    Absent,
     CompletingRebalance,
     Fenced,
+    Leaving,
     PreparingRebalance,
     Stable,
     State,
+    seated,
 )
 from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import JoinGroup, JoinGroupReply
@@ -95,8 +99,9 @@ def translate_commit(state: State, request: Commit, partitions: Iterable[TopicPa
     code = admit_commit(state, request.generation, partitions)
     if code is not ErrorCode.NONE:
         return code
-    assert isinstance(state, PreparingRebalance | CompletingRebalance | Stable), "no other state admits a commit"
-    return replace(request, generation=state.membership.epoch)
+    member = seated(state)
+    assert member is not None, "no other state admits a commit"
+    return replace(request, generation=member.membership.epoch)
 
 
 def judge_fetch(state: State, generation: int) -> ErrorCode:
@@ -105,7 +110,7 @@ def judge_fetch(state: State, generation: int) -> ErrorCode:
     One that tells none knows nothing of epochs: @platformatic/kafka 2 names its member id only. Kafka refuses it in a
     consumer group, and so it reads nothing during a roll.
     """
-    if generation < 0 and isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+    if generation < 0 and seated(state) is not None:
         return ErrorCode.NONE
     match state:
         case PreparingRebalance() | CompletingRebalance() | Stable():
@@ -113,5 +118,7 @@ def judge_fetch(state: State, generation: int) -> ErrorCode:
             return ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION
         case Fenced() if state.code is not ErrorCode.FENCED_INSTANCE_ID:
             return state.code
-        case _:
+        case Fenced() | Leaving() | Absent():
             return ErrorCode.UNKNOWN_MEMBER_ID
+        case _:
+            assert_never(state)

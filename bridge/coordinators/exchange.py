@@ -15,7 +15,15 @@ from bridge.log_lines import LogFields, of_embedded
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import Answered, Event, LeaveReceived
-from translators.classic_member.states import PreparingRebalance, Stable, State
+from translators.classic_member.states import (
+    Absent,
+    CompletingRebalance,
+    Fenced,
+    Leaving,
+    PreparingRebalance,
+    Stable,
+    State,
+)
 from translators.classic_member.tenure import usable
 from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.coordinator import (
@@ -285,6 +293,12 @@ def _waits_or_has_to_spare(state: State | None) -> bool:
     """Whether a new target may concern a member before its client's next heartbeat: its JoinGroup is parked, or it was
     granted what its client has not been told of, which it can let go at once.
     """
-    if isinstance(state, Stable):
-        return not state.membership.granted <= usable(state.tenure)
-    return isinstance(state, PreparingRebalance)
+    match state:
+        case Stable():
+            return not state.membership.granted <= usable(state.tenure)
+        case PreparingRebalance():
+            return True
+        case None | CompletingRebalance() | Absent() | Leaving() | Fenced():
+            return False
+        case _:
+            assert_never(state)

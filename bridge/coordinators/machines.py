@@ -9,12 +9,12 @@ from translators.classic_member.member_records import profile_of
 from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (
     Absent,
-    CompletingRebalance,
     Limits,
     NotCalled,
-    PreparingRebalance,
     Stable,
     State,
+    parked_join,
+    seated,
 )
 from translators.classic_member.step import next_deadline, step
 from translators.classic_member.tenure import still_releasing
@@ -162,14 +162,14 @@ class Machines:
     def is_parked(self, ref: RequestRef) -> bool:
         """Whether a member's machine holds this JoinGroup and will answer it."""
         states = (self._states.get(key) for key in self._parked.get(ref.connection, ()))
-        return any(isinstance(state, PreparingRebalance) and state.parked.ref == ref for state in states)
+        return any(parked.parked.ref == ref for parked in map(parked_join, states) if parked is not None)
 
     def take_parked(self, connection: int) -> list[tuple[MemberRef, RequestRef]]:
         """The members with a JoinGroup parked on a connection that is gone."""
         found: list[tuple[MemberRef, RequestRef]] = []
         for key in self._parked.pop(connection, ()):
-            state = self._states.get(key)
-            if isinstance(state, PreparingRebalance) and state.parked.ref.connection == connection:
+            state = parked_join(self._states.get(key))
+            if state is not None and state.parked.ref.connection == connection:
                 found.append((key, state.parked.ref))
         return found
 
@@ -184,8 +184,9 @@ class Machines:
         if profile_of(before) is not profile_of(state):
             self.on_profile(key)
         self._deadlines.note(key, next_deadline(state))
-        if isinstance(state, PreparingRebalance):
-            self._parked.setdefault(state.parked.ref.connection, set()).add(key)
+        joining = parked_join(state)
+        if joining is not None:
+            self._parked.setdefault(joining.parked.ref.connection, set()).add(key)
         if type(before) is not type(state):
             self._vacate(key, before)
             seat = _seat(key, state)
@@ -207,9 +208,8 @@ def _unheard(_key: MemberRef) -> None:
 
 
 def _seat(key: MemberRef, state: State | None) -> tuple[GroupId, InstanceId] | None:
-    if not isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
-        return None
-    instance_id = state.membership.seat.instance_id
+    member = seated(state)
+    instance_id = None if member is None else member.membership.seat.instance_id
     return None if instance_id is None else (key.group_id, instance_id)
 
 
@@ -225,4 +225,4 @@ def _lasts(before: State | None, after: State) -> bool:
 
 def is_present(state: State | None) -> bool:
     """Whether the client is a member as far as it knows."""
-    return isinstance(state, PreparingRebalance | CompletingRebalance | Stable)
+    return seated(state) is not None

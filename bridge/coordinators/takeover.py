@@ -13,7 +13,7 @@ from translators.classic_member.converting import (
 )
 from translators.classic_member.events import DeadlinePassed, Event, JoinReceived, SyncReceived
 from translators.classic_member.profile import Offer, Profile, profile_of
-from translators.classic_member.states import PreparingRebalance, Seat
+from translators.classic_member.states import Seat, parked_join
 from translators.dialects.classic import JoinGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.coordinator import ClassicSeat, TakenOver
@@ -116,8 +116,9 @@ class Takeovers:
             key = MemberRef(group_id, member_id)
             client, via = self._machines.client_of(key), self._machines.via_of(key)
             self._machines.drop(key)
-            if isinstance(state, PreparingRebalance):
-                yield state.parked.ref, via, client, last_join(state.membership)
+            joining = parked_join(state)
+            if joining is not None:
+                yield joining.parked.ref, via, client, last_join(joining.membership)
 
     def _begin_member(self, taken: TakenOver, now_ms: int) -> Iterator[Feed]:
         key = taken.member

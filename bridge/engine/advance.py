@@ -4,7 +4,7 @@ It must not know protocols.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
+from typing import assert_never
 
 from bridge.engine.catalog import take_pattern, take_topics
 from bridge.engine.classic.heartbeats import take_heartbeat as take_classic_heartbeat
@@ -104,83 +104,37 @@ def _gone(ask: Ask) -> Refusal:
     )
 
 
-@singledispatch
-def _take(command: object, turn: Turn) -> None:
-    raise TypeError(
-        f"EB-ENGINE-006: no decision for command {command!r} at {turn.now_ms} ms; add one to bridge.engine.advance"
-    )
-
-
-@_take.register
-def _(command: MemberHeartbeat, turn: Turn) -> None:
-    take_heartbeat(turn, command)
-
-
-@_take.register
-def _(command: RemoveMembers, turn: Turn) -> None:
-    take_removal(turn, command)
-
-
-@_take.register
-def _(command: ClassicJoin, turn: Turn) -> None:
-    take_join(turn, command)
-
-
-@_take.register
-def _(command: ClassicSync, turn: Turn) -> None:
-    take_sync(turn, command)
-
-
-@_take.register
-def _(command: ClassicHeartbeat, turn: Turn) -> None:
-    take_classic_heartbeat(turn, command)
-
-
-@_take.register
-def _(command: ClassicLeave, turn: Turn) -> None:
-    take_leave(turn, command)
-
-
-@_take.register
-def _(command: ConvertGroup, turn: Turn) -> None:
-    take_order(turn, command)
-
-
-@_take.register
-def _(command: BecomeClassic, turn: Turn) -> None:
-    take_seats(turn, command)
-
-
-@_take.register
-def _(_command: UnloadClassicGroups, turn: Turn) -> None:
-    unload_classic_groups(turn)
-
-
-@_take.register
-def _(command: ChangeTopics, turn: Turn) -> None:
-    take_topics(turn, command)
-
-
-@_take.register
-def _(command: ResolveRegularExpression, turn: Turn) -> None:
-    take_pattern(turn, command)
-
-
-@_take.register
-def _(command: BeginCommit, turn: Turn) -> None:
-    take_commit(turn, command)
-
-
-@_take.register
-def _(command: EndCommit, turn: Turn) -> None:
-    end_commit(turn, command)
-
-
-@_take.register
-def _(command: DeleteGroup, turn: Turn) -> None:
-    take_deletion(turn, command)
-
-
-@_take.register
-def _(_command: PassDeadlines, turn: Turn) -> None:
-    pass_deadlines(turn)
+def _take(command: Command, turn: Turn) -> None:  # noqa: C901  # one case a kind
+    match command:
+        case MemberHeartbeat():
+            take_heartbeat(turn, command)
+        case ClassicHeartbeat():
+            take_classic_heartbeat(turn, command)
+        case BeginCommit():
+            take_commit(turn, command)
+        case EndCommit():
+            end_commit(turn, command)
+        case ClassicJoin():
+            take_join(turn, command)
+        case ClassicSync():
+            take_sync(turn, command)
+        case PassDeadlines():
+            pass_deadlines(turn)
+        case RemoveMembers():
+            take_removal(turn, command)
+        case ClassicLeave():
+            take_leave(turn, command)
+        case ChangeTopics():
+            take_topics(turn, command)
+        case ResolveRegularExpression():
+            take_pattern(turn, command)
+        case ConvertGroup():
+            take_order(turn, command)
+        case BecomeClassic():
+            take_seats(turn, command)
+        case UnloadClassicGroups():
+            unload_classic_groups(turn)
+        case DeleteGroup():
+            take_deletion(turn, command)
+        case _:
+            assert_never(command)

@@ -3,11 +3,15 @@ becomes untrue.
 """
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from translators.classic_member.calling import first_call, review_call
 from translators.classic_member.profile import Profile
 from translators.classic_member.states import (
+    Absent,
     CompletingRebalance,
+    Fenced,
+    Leaving,
     Membership,
     PreparingRebalance,
     Scheduled,
@@ -105,8 +109,10 @@ def take_leave(state: State, now_ms: int) -> Returner | None:
                 is_settled=False,
                 session_deadline_ms=now_ms + state.membership.profile.session_timeout_ms,
             )
-        case _:
+        case Absent() | Leaving() | Fenced():
             return None
+        case _:
+            assert_never(state)
 
 
 def last_join(membership: Membership) -> JoinGroup:

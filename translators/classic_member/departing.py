@@ -19,13 +19,16 @@ from translators.classic_member.replies import refuse
 from translators.classic_member.states import (
     Absent,
     Asked,
+    CompletingRebalance,
     Fenced,
     Leaving,
     Membership,
     Overtaken,
+    PreparingRebalance,
     Retrying,
     Seat,
     Silent,
+    Stable,
     State,
     Talk,
 )
@@ -79,8 +82,10 @@ def judge_leave(state: State) -> ErrorCode:
             return farewell_code(state.reason)
         case Fenced() if state.code in {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}:
             return state.code
-        case _:
+        case Fenced() | PreparingRebalance() | CompletingRebalance() | Stable():
             return ErrorCode.NONE
+        case _:
+            assert_never(state)
 
 
 def client_while_leaving(state: Leaving, event: ClientEvent) -> MemberStep:

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from translators.classic_member.calling import first_call, review_call
 from translators.classic_member.profile import Profile
 from translators.classic_member.states import (
+    Absent,
     CompletingRebalance,
+    Fenced,
+    Leaving,
     Limits,
     Membership,
     PreparingRebalance,
@@ -14,6 +18,7 @@ from translators.classic_member.states import (
     Seat,
     Stable,
     State,
+    seated,
 )
 from translators.classic_member.tenure import Partitions, Tenure, prune
 from translators.dialects.ids import GroupId, InstanceId, MemberId
@@ -48,11 +53,13 @@ def durable_part(state: State) -> DurableMember | None:
     match state:
         case Stable() | CompletingRebalance():
             return DurableMember(state.membership, state.tenure)
-        case PreparingRebalance(tenure=Tenure()):
+        case PreparingRebalance():
             tenure = prune(state.tenure, state.membership.granted | state.using)
             return DurableMember(state.membership, tenure) if isinstance(tenure, Tenure) else None
-        case _:
+        case Absent() | Leaving() | Fenced():
             return None
+        case _:
+            assert_never(state)
 
 
 def resume(former: DurableMember, now_ms: int) -> Stable:
@@ -73,9 +80,8 @@ def resume(former: DurableMember, now_ms: int) -> Stable:
 
 def profile_of(state: State | None) -> Profile | None:
     """What a member's client said about itself; None for one that is no member for its client."""
-    if isinstance(state, Stable | PreparingRebalance | CompletingRebalance):
-        return state.membership.profile
-    return None
+    member = seated(state)
+    return None if member is None else member.membership.profile
 
 
 MemberKey = tuple[GroupId, MemberId]
@@ -200,8 +206,8 @@ class DurableMembers:
 
     def entries(self) -> Iterable[Entry]:
         """The fewest entries that leave the same members."""
-        for key, seated in self._seated.items():
-            yield seated
+        for key, entry in self._seated.items():
+            yield entry
             yield self._stands[key]
 
     def members(self, limits: Limits) -> dict[MemberKey, DurableMember]:

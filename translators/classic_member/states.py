@@ -1,6 +1,7 @@
 """The states of a classic member, what is true in each, and which events may lead from one to which."""
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from translators.classic_member.events import (
     Answered,
@@ -228,7 +229,31 @@ class Fenced:
     session_deadline_ms: int
 
 
-State = Absent | PreparingRebalance | CompletingRebalance | Stable | Leaving | Fenced
+Seated = PreparingRebalance | CompletingRebalance | Stable
+"""Members for their clients; the others are not there yet, or not any more."""
+State = Seated | Absent | Leaving | Fenced
+
+
+def seated(state: State | None) -> Seated | None:
+    """The state of a member that its client takes for one, None of any other: a new state must say which it is."""
+    match state:
+        case Stable() | CompletingRebalance() | PreparingRebalance():
+            return state
+        case None | Absent() | Leaving() | Fenced():
+            return None
+        case _:
+            assert_never(state)
+
+
+def parked_join(state: State | None) -> PreparingRebalance | None:
+    """The state of a member that has an unanswered JoinGroup, None of any other."""
+    match state:
+        case PreparingRebalance():
+            return state
+        case None | Stable() | CompletingRebalance() | Absent() | Leaving() | Fenced():
+            return None
+        case _:
+            assert_never(state)
 
 
 TRANSITIONS: Transitions = {

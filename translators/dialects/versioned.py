@@ -43,6 +43,10 @@ class Row:
         """The version that is written."""
         return len(self.lifts) + 1
 
+    def write(self, record: object) -> bytes:
+        """A record of this kind as JSON text: tag, version, fields."""
+        return _ENCODE([self.tag, self.version, self.form.to_plain(record)]).encode()
+
 
 @dataclass(slots=True)
 class Table:
@@ -66,8 +70,7 @@ class Table:
 
     def encode(self, record: object) -> bytes:
         """One record as JSON text: tag, version, fields; KeyError for a kind that has no row."""
-        row = self._by_type[type(record)]
-        return _ENCODE([row.tag, row.version, row.form.to_plain(record)]).encode()
+        return self._by_type[type(record)].write(record)
 
     def decode(self, data: bytes) -> object:
         """The record that was encoded, by this release or an older one; raises UnreadableRecord."""

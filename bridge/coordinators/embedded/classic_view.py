@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from bridge.coordinators.machines import Machines
 from bridge.engine.classic.model import Phase
@@ -15,14 +16,14 @@ from translators.classic_member.states import (
     Called,
     CompletingRebalance,
     PreparingRebalance,
+    Seated,
     Stable,
+    seated,
 )
 from translators.classic_member.tenure import Tenure
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.ids import GroupId, MemberRef
-
-Seated = PreparingRebalance | CompletingRebalance | Stable
 
 
 class ClassicView:
@@ -67,23 +68,40 @@ class ClassicView:
         states = dict(self._seated(group_id)).values()
         if stage == ASSIGNING or any(_is_joining(state) for state in states):
             return Phase.PREPARING_REBALANCE
-        if stage == RECONCILING or any(isinstance(state, CompletingRebalance) for state in states):
+        if stage == RECONCILING or any(_is_completing(state) for state in states):
             return Phase.COMPLETING_REBALANCE
         return Phase.STABLE
 
     def _seated(self, group_id: GroupId) -> Iterator[tuple[MemberRef, Seated]]:
         for member_id in self._shard.groups[group_id].members:
             key = MemberRef(group_id, member_id)
-            state = self._machines.get(key)
-            if isinstance(state, PreparingRebalance | CompletingRebalance | Stable):
+            state = seated(self._machines.get(key))
+            if state is not None:
                 yield key, state
 
 
 def _is_joining(state: Seated) -> bool:
     """Whether a member joins, or has been or is to be called for it."""
-    return isinstance(state, PreparingRebalance) or (
-        isinstance(state, Stable) and isinstance(state.call, CallDue | Called)
-    )
+    match state:
+        case PreparingRebalance():
+            return True
+        case Stable():
+            return isinstance(state.call, CallDue | Called)
+        case CompletingRebalance():
+            return False
+        case _:
+            assert_never(state)
+
+
+def _is_completing(state: Seated) -> bool:
+    """Whether a member's SyncGroup is still to come."""
+    match state:
+        case CompletingRebalance():
+            return True
+        case PreparingRebalance() | Stable():
+            return False
+        case _:
+            assert_never(state)
 
 
 def _handed(state: Seated) -> bytes:

@@ -4,7 +4,7 @@ It must not decide anything, refuse anything or know the time.
 """
 
 from dataclasses import replace
-from functools import singledispatch
+from typing import assert_never
 
 from bridge.engine.classic.group import ClassicGroup, Roster, join_key, session_key, sync_key
 from bridge.engine.classic.model import ClassicMember, Phase, metadata_of, names_of
@@ -34,12 +34,51 @@ from bridge.engine.state import Shard
 from translators.dialects.ids import GroupId, MemberId
 
 
-def write_classic(state: Shard, record: ClassicRecord) -> None:
+def apply_classic(state: Shard, record: ClassicRecord) -> None:  # noqa: C901  # one case a kind
     """Change a classic group as the record says; cost O(what the record changes)."""
     if isinstance(record, ClassicGroupCreated):
         state.classic_groups[record.group_id] = ClassicGroup(group_id=record.group_id)
-    else:
-        _write(record, state, state.classic_groups[record.group_id])
+        return
+    group = state.classic_groups[record.group_id]
+    match record:
+        case JoinParked():
+            group.joining[record.member_id] = record.ref
+        case SyncReceived():
+            _take_from_unsynced(state, group, record.member_id)
+        case SyncParked():
+            group.syncing[record.member_id] = record.ref
+        case ClassicMemberSeated():
+            _seat(group, record)
+        case MemberIdPromised():
+            group.pending[record.member_id] = None
+        case MemberIdWithdrawn():
+            del group.pending[record.member_id]
+            state.deadlines.drop(session_key(record.group_id, record.member_id))
+        case JoinPhaseCompleted():
+            _complete_join_phase(state, group, record)
+        case AssignmentsHandedOut():
+            _hand_out(group)
+        case ClassicGroupSynced():
+            _sync(state, group, record)
+        case ClassicGenerationReserved():
+            group.last_generation = record.generation
+            group.aliases = {}
+        case ClassicMemberForgotten():
+            _forget_member(state, group, record)
+        case ClassicMemberReplaced():
+            _replace_member(state, group, record)
+        case RebalancePrepared():
+            _prepare_rebalance(state, group, record)
+        case JoinDelayChanged():
+            group.delay = record.delay
+        case HandOutHeldUp():
+            _hold_hand_out(group, record)
+        case ClassicGenerationsAliased():
+            group.aliases = {shown.member_id: shown.generation for shown in record.generations}
+        case ClassicGroupUnloaded():
+            _unload(state, group, record)
+        case _:
+            assert_never(record)
 
 
 def delete_classic(state: Shard, group_id: GroupId) -> None:
@@ -51,27 +90,39 @@ def delete_classic(state: Shard, group_id: GroupId) -> None:
     state.deadlines.drop(sync_key(group_id))
 
 
-@singledispatch
-def _write(record: object, state: Shard, _group: ClassicGroup) -> None:
-    raise TypeError(
-        f"EB-ENGINE-007: no writer for record {record!r} ({len(state.classic_groups)} classic groups); add one to"
-        " bridge.engine.classic.writing"
-    )
+def _seat(group: ClassicGroup, record: ClassicMemberSeated) -> None:
+    member = record.member
+    known = group.members.get(member.member_id)
+    if known is not None:
+        _unindex(group, known)
+    _index(group, member)
+    group.members[member.member_id] = member
+    group.roster.protocol_type = record.protocol_type
+    group.roster.leader = record.leader
+    if record.is_new:
+        group.newcomers.add(member.member_id)
 
 
-@_write.register
-def _(record: ClassicGenerationReserved, _state: Shard, group: ClassicGroup) -> None:
-    group.last_generation = record.generation
-    group.aliases = {}
+def _complete_join_phase(state: Shard, group: ClassicGroup, record: JoinPhaseCompleted) -> None:
+    group.phase = Phase.COMPLETING_REBALANCE
+    group.roster.generation = record.generation
+    group.roster.protocol_name = record.protocol_name
+    group.roster.leader = record.leader
+    group.delay = None
+    group.joining = {}
+    group.newcomers = set()
+    group.unsynced = dict.fromkeys(group.members)
+    group.subscriptions = _subscriptions(group)
+    state.deadlines.drop(join_key(record.group_id))
 
 
-@_write.register
-def _(record: ClassicGenerationsAliased, _state: Shard, group: ClassicGroup) -> None:
-    group.aliases = {shown.member_id: shown.generation for shown in record.generations}
+def _hand_out(group: ClassicGroup) -> None:
+    group.syncing = {}
+    group.draining = frozenset()
+    group.succeeding = set()
 
 
-@_write.register
-def _(record: ClassicGroupSynced, state: Shard, group: ClassicGroup) -> None:
+def _sync(state: Shard, group: ClassicGroup, record: ClassicGroupSynced) -> None:
     group.synced, group.roster = _roster(record), _roster(record)
     group.last_generation = max(group.last_generation, record.generation)
     group.has_lost_member = False
@@ -89,8 +140,24 @@ def _(record: ClassicGroupSynced, state: Shard, group: ClassicGroup) -> None:
         state.deadlines.drop(join_key(record.group_id))
 
 
-@_write.register
-def _(record: ClassicMemberReplaced, state: Shard, group: ClassicGroup) -> None:
+def _forget_member(state: Shard, group: ClassicGroup, record: ClassicMemberForgotten) -> None:
+    member_id = record.member_id
+    group.has_lost_member |= member_id in group.synced.members
+    member = group.members.get(member_id)
+    if member is not None:
+        _unindex(group, member)
+    _forget(group.roster, member_id)
+    _forget(group.synced, member_id)
+    group.joining.pop(member_id, None)
+    group.syncing.pop(member_id, None)
+    group.newcomers.discard(member_id)
+    group.succeeding.discard(member_id)
+    group.aliases.pop(member_id, None)
+    state.deadlines.drop(session_key(record.group_id, member_id))
+    _take_from_unsynced(state, group, member_id)
+
+
+def _replace_member(state: Shard, group: ClassicGroup, record: ClassicMemberReplaced) -> None:
     member, former_id = record.member, record.former_id
     former = group.members.get(former_id)
     if former is not None:
@@ -111,66 +178,7 @@ def _(record: ClassicMemberReplaced, state: Shard, group: ClassicGroup) -> None:
     state.deadlines.drop(session_key(record.group_id, former_id))
 
 
-@_write.register
-def _(record: ClassicMemberForgotten, state: Shard, group: ClassicGroup) -> None:
-    member_id = record.member_id
-    group.has_lost_member |= member_id in group.synced.members
-    member = group.members.get(member_id)
-    if member is not None:
-        _unindex(group, member)
-    _forget(group.roster, member_id)
-    _forget(group.synced, member_id)
-    group.joining.pop(member_id, None)
-    group.syncing.pop(member_id, None)
-    group.newcomers.discard(member_id)
-    group.succeeding.discard(member_id)
-    group.aliases.pop(member_id, None)
-    state.deadlines.drop(session_key(record.group_id, member_id))
-    _take_from_unsynced(state, group, member_id)
-
-
-@_write.register
-def _(record: ClassicMemberSeated, _state: Shard, group: ClassicGroup) -> None:
-    member = record.member
-    known = group.members.get(member.member_id)
-    if known is not None:
-        _unindex(group, known)
-    _index(group, member)
-    group.members[member.member_id] = member
-    group.roster.protocol_type = record.protocol_type
-    group.roster.leader = record.leader
-    if record.is_new:
-        group.newcomers.add(member.member_id)
-
-
-@_write.register
-def _(record: MemberIdPromised, _state: Shard, group: ClassicGroup) -> None:
-    group.pending[record.member_id] = None
-
-
-@_write.register
-def _(record: MemberIdWithdrawn, state: Shard, group: ClassicGroup) -> None:
-    del group.pending[record.member_id]
-    state.deadlines.drop(session_key(record.group_id, record.member_id))
-
-
-@_write.register
-def _(record: JoinParked, _state: Shard, group: ClassicGroup) -> None:
-    group.joining[record.member_id] = record.ref
-
-
-@_write.register
-def _(record: SyncParked, _state: Shard, group: ClassicGroup) -> None:
-    group.syncing[record.member_id] = record.ref
-
-
-@_write.register
-def _(record: SyncReceived, state: Shard, group: ClassicGroup) -> None:
-    _take_from_unsynced(state, group, record.member_id)
-
-
-@_write.register
-def _(record: RebalancePrepared, state: Shard, group: ClassicGroup) -> None:
+def _prepare_rebalance(state: Shard, group: ClassicGroup, record: RebalancePrepared) -> None:
     group.phase = Phase.PREPARING_REBALANCE
     group.syncing = {}
     group.unsynced = {}
@@ -182,41 +190,13 @@ def _(record: RebalancePrepared, state: Shard, group: ClassicGroup) -> None:
             group.members[member_id] = replace(member, assignment=b"")
 
 
-@_write.register
-def _(record: JoinDelayChanged, _state: Shard, group: ClassicGroup) -> None:
-    group.delay = record.delay
-
-
-@_write.register
-def _(record: JoinPhaseCompleted, state: Shard, group: ClassicGroup) -> None:
-    group.phase = Phase.COMPLETING_REBALANCE
-    group.roster.generation = record.generation
-    group.roster.protocol_name = record.protocol_name
-    group.roster.leader = record.leader
-    group.delay = None
-    group.joining = {}
-    group.newcomers = set()
-    group.unsynced = dict.fromkeys(group.members)
-    group.subscriptions = _subscriptions(group)
-    state.deadlines.drop(join_key(record.group_id))
-
-
-@_write.register
-def _(record: HandOutHeldUp, _state: Shard, group: ClassicGroup) -> None:
+def _hold_hand_out(group: ClassicGroup, record: HandOutHeldUp) -> None:
     group.draining = record.commit_ids
     if record.member_id is not None:
         group.succeeding.add(record.member_id)
 
 
-@_write.register
-def _(_record: AssignmentsHandedOut, _state: Shard, group: ClassicGroup) -> None:
-    group.syncing = {}
-    group.draining = frozenset()
-    group.succeeding = set()
-
-
-@_write.register
-def _(record: ClassicGroupUnloaded, state: Shard, group: ClassicGroup) -> None:
+def _unload(state: Shard, group: ClassicGroup, record: ClassicGroupUnloaded) -> None:
     group.phase = Phase.DEAD
     group.joining = {}
     group.syncing = {}

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from bridge.engine.apply import apply
 from bridge.engine.classic.group import Roster, sync_key
 from bridge.engine.classic.model import Phase, ShownGeneration
@@ -21,7 +19,6 @@ from bridge.engine.classic.records import (
     JoinPhaseCompleted,
     RebalancePrepared,
 )
-from bridge.engine.classic.writing import _write
 from bridge.engine.model import InitialDelay
 from bridge.engine.records import GroupDeleted
 from tests.support.classic_bench import ClassicBench, join_of, offer
@@ -89,15 +86,6 @@ def test_group_begins_empty() -> None:
     apply(state, ClassicGroupCreated(GROUP))
     group = state.classic_groups[GROUP]
     assert (group.phase, group.roster, group.last_generation) == (Phase.EMPTY, Roster(), 0)
-
-
-def test_record_without_writer_is_named() -> None:
-    """A new kind of record needs a writer before it can be used."""
-    bench = ClassicBench()
-    bench.form("A")
-    with pytest.raises(TypeError, match="EB-ENGINE-007"):
-        _write(object(), bench.bench.state, bench.group)
-    apply(bench.bench.state, AssignmentsHandedOut(GROUP))
 
 
 def test_new_generation_ends_what_members_were_shown_before() -> None:
