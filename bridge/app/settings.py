@@ -153,6 +153,7 @@ def _share_limits(settings: Settings) -> ShareLimits | None:
     return ShareLimits(
         group_bytes=room * settings.journal_share_group // PERCENT,
         client_bytes=room * settings.journal_share_client // PERCENT,
+        all_bytes=room,
     )
 
 

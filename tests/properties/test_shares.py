@@ -6,7 +6,14 @@ from itertools import count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.coordinators.embedded.shares import ShareLimits, members_of, weigh
+from bridge.coordinators.embedded.shares import (
+    MEMBERS_PERCENT,
+    Holdings,
+    ShareLimits,
+    may_hold,
+    members_of,
+    weigh,
+)
 from bridge.engine.commands import ConvertGroup, GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import join_request, leave_request, native_join
@@ -44,7 +51,7 @@ class Life:
         )
         self.group = OwnedGroup(settings=chosen)
         self.owner = self.group.owner
-        self.owner.shares.limit(ShareLimits(10**9, 10**9))
+        self.owner.shares.limit(ShareLimits(10**9, 10**9, 10**9))
         self.journal: list[bytes] = []
         self.owner.revive((), 0)
         self.ids: dict[tuple[GroupId, int], MemberId] = {}
@@ -134,3 +141,48 @@ def test_sums_are_those_of_a_recount(steps: list[Step], *, begins_classic: bool,
         if number % every == 0:
             life.check()
     life.check()
+
+
+ALL_BYTES = 1_000_000
+SHARE_BYTES = ALL_BYTES // 4
+WANTED = st.tuples(st.integers(0, 9), st.integers(1, ALL_BYTES // 3), st.booleans())
+
+
+class Journal:
+    """What some addresses hold of a journal that takes what it may."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, int] = {}
+
+    def ask(self, host: int, size_bytes: int, *, is_member: bool) -> bool:
+        """Whether the address gets so much more."""
+        host_bytes = self.held.get(host, 0) + size_bytes
+        would_be = Holdings(sum(self.held.values()) + size_bytes, host_bytes, len(self.held.keys() | {host}))
+        if host_bytes > SHARE_BYTES or not may_hold(would_be, ALL_BYTES, is_member=is_member):
+            return False
+        self.held[host] = host_bytes
+        return True
+
+
+@given(asked=st.lists(WANTED, max_size=80))
+def test_journal_is_never_filled_and_who_holds_little_is_served_while_there_is_room(
+    asked: list[tuple[int, int, bool]],
+) -> None:
+    """Whoever asks for whatever: a part stays free, and a member with less than an equal part is let grow up to it."""
+    journal = Journal()
+    for host, size_bytes, is_member in asked:
+        total = sum(journal.held.values()) + size_bytes
+        held, hosts = journal.held.get(host, 0) + size_bytes, len(journal.held.keys() | {host})
+        got = journal.ask(host, size_bytes, is_member=is_member)
+        assert sum(journal.held.values()) * 100 <= ALL_BYTES * MEMBERS_PERCENT
+        if is_member and held * hosts <= SHARE_BYTES and total * 100 <= ALL_BYTES * MEMBERS_PERCENT:
+            assert got
+
+
+@given(asked=st.lists(st.tuples(st.integers(1, 4), st.integers(1, SHARE_BYTES)), max_size=80))
+def test_four_addresses_leave_a_part_to_a_fifth(asked: list[tuple[int, int]]) -> None:
+    """However they ask, and also when each takes to the last byte what it can get."""
+    journal = Journal()
+    for host, size_bytes in (*asked, *((host, 1 << bit) for host in (1, 2, 3, 4) for bit in range(17, -1, -1))):
+        journal.ask(host, size_bytes, is_member=False)
+    assert journal.ask(5, SHARE_BYTES // 5, is_member=False)

@@ -37,10 +37,40 @@ from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId, 
 
 @dataclass(frozen=True, slots=True)
 class ShareLimits:
-    """The most bytes that one group, and one client address, may hold."""
+    """The most bytes that one group, and one client address, may hold, and how large the journal may be."""
 
     group_bytes: int
     client_bytes: int
+    all_bytes: int
+
+
+class Holdings(NamedTuple):
+    """What would be held of the journal: by all, by the clients at one address, and by how many addresses."""
+
+    total_bytes: int
+    host_bytes: int
+    hosts: int
+
+
+SHARED_PERCENT, NEWCOMERS_PERCENT, MEMBERS_PERCENT = 50, 75, 90
+"""How full a journal may become: by whoever it is; beside that, by equal parts; beside that, by members that are there.
+The rest is for the history of what they do, until it is condensed.
+"""
+
+
+def may_hold(would_be: Holdings, all_bytes: int, *, is_member: bool) -> bool:
+    """Whether a journal of `all_bytes` has room for that, so that a few who fill it leave some to everybody else.
+
+    A half is whoever's. Of the next quarter each address may be brought to an equal part only: whoever has more than
+    that is refused, so that up to four addresses that ask for all they can get leave a part to a fifth. What comes then
+    is for members that are there and say a little more, and no newcomer's.
+    """
+    quarter = all_bytes * (NEWCOMERS_PERCENT - SHARED_PERCENT) // PERCENT
+    if would_be.total_bytes * PERCENT <= all_bytes * SHARED_PERCENT:
+        return True
+    most = MEMBERS_PERCENT if is_member else NEWCOMERS_PERCENT
+    is_modest = would_be.hosts == 1 or would_be.host_bytes * would_be.hosts <= quarter
+    return is_modest and would_be.total_bytes * PERCENT <= all_bytes * most
 
 
 class Weight(NamedTuple):
@@ -50,6 +80,7 @@ class Weight(NamedTuple):
     size_bytes: int
 
 
+PERCENT = 100
 KeyT = TypeVar("KeyT", bound=str)
 Weights = dict[GroupId, dict[MemberId, Weight]]
 
@@ -65,6 +96,7 @@ class Shares:
         self.limits: ShareLimits | None = None
         self.by_group: dict[GroupId, int] = {}
         self.by_host: dict[str, int] = {}
+        self.total_bytes = 0
         self._shard = shard
         self._machines = machines
         self._weights: Weights = {}
@@ -74,6 +106,7 @@ class Shares:
         self._is_reserved = False
         self._reserved_by_group: dict[GroupId, int] = {}
         self._reserved_by_host: dict[str, int] = {}
+        self._reserved_bytes = 0
 
     def limit(self, limits: ShareLimits) -> None:
         """Count from now on, and refuse who wants more."""
@@ -113,6 +146,7 @@ class Shares:
             self._is_reserved = False
             self._reserved_by_group.clear()
             self._reserved_by_host.clear()
+            self._reserved_bytes = 0
 
     def judge(self, arrival: Arrival) -> Refusal | None:
         """Refuse a request that would bring its group or its client's address over the share; O(what it says).
@@ -128,14 +162,15 @@ class Shares:
         if not self._is_reserved:
             self.settle()
         group_id, host = request.group_id, arrival.client.client_host
-        refusal = self._refuse(group_id, host, growth, limits)
+        refusal = self._refuse(arrival, growth, limits)
         if refusal is not None and isinstance(request, JoinGroup):
             growth = self._join_growth(arrival, request)
-            refusal = self._refuse(group_id, host, growth, limits) if growth > 0 else None
+            refusal = self._refuse(arrival, growth, limits) if growth > 0 else None
         if refusal is None:
             self._is_reserved = True
             _add_to(self._reserved_by_group, group_id, growth)
             _add_to(self._reserved_by_host, host, growth)
+            self._reserved_bytes += growth
         return refusal
 
     def settle(self) -> None:
@@ -146,6 +181,7 @@ class Shares:
             self._touched_groups.clear()
             self.by_group.clear()
             self.by_host.clear()
+            self.total_bytes = 0
             self._weights.clear()
             for key in members_of(self._shard, self._machines):
                 self._weigh_again(key)
@@ -162,14 +198,28 @@ class Shares:
         if not self._is_stale:
             self._touched[key] = None
 
-    def _refuse(self, group_id: GroupId, host: str, growth: int, limits: ShareLimits) -> Refusal | None:
+    def _refuse(self, arrival: Arrival, growth: int, limits: ShareLimits) -> Refusal | None:
+        group_id, host = arrival.request.group_id, arrival.client.client_host
         in_group = self.by_group.get(group_id, 0) + self._reserved_by_group.get(group_id, 0)
         if in_group + growth > limits.group_bytes:
             return _over("its group", limits.group_bytes, "journal.share.group")
         of_host = self.by_host.get(host, 0) + self._reserved_by_host.get(host, 0)
         if of_host + growth > limits.client_bytes:
             return _over(f"clients at {quote(host)}", limits.client_bytes, "journal.share.client")
-        return None
+        hosts = len(self.by_host) + (host not in self.by_host)
+        would_be = Holdings(self.total_bytes + self._reserved_bytes + growth, of_host + growth, hosts)
+        if may_hold(would_be, limits.all_bytes, is_member=False):
+            return None
+        if self._is_member(arrival) and may_hold(would_be, limits.all_bytes, is_member=True):
+            return None
+        return _over_equal_part(host)
+
+    def _is_member(self, arrival: Arrival) -> bool:
+        """Whether somebody is there already who says more now; a leader that hands out assignments is one."""
+        request = arrival.request
+        if isinstance(request, JoinGroup | ConsumerGroupHeartbeat):
+            return self._known(request.group_id, request.member_id, request.instance_id) > 0
+        return True
 
     def _growth_at_most(self, arrival: Arrival) -> int:
         """What a request adds; of a JoinGroup all that it says, which costs less to know than what is new of it."""
@@ -233,6 +283,7 @@ class Shares:
     def _add(self, group_id: GroupId, host: str, size_bytes: int) -> None:
         _add_to(self.by_group, group_id, size_bytes)
         _add_to(self.by_host, host, size_bytes)
+        self.total_bytes += size_bytes
 
 
 def weigh(shard: Shard, machines: Machines, key: MemberRef) -> Weight | None:
@@ -290,4 +341,9 @@ def _add_to(sums: dict[KeyT, int], key: KeyT, size_bytes: int) -> None:
 def _over(whose: str, most: int, setting: str) -> Refusal:
     """The same words each time, so that the log has them once in a while only."""
     reason = f"EB-JOURNAL-014: {whose} would hold more than {most} bytes of the journal, see {quote(setting)}"
+    return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
+
+
+def _over_equal_part(host: str) -> Refusal:
+    reason = f"EB-JOURNAL-014: clients at {quote(host)} would hold more than an equal part, see 'journal.bytes.max'"
     return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)

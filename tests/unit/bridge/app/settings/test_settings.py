@@ -65,7 +65,7 @@ def test_shares_are_parts_of_the_journal_and_memory_has_none(tmp_path: Path) -> 
     kept = replace(
         config.settings, journal="sqlite", journal_bytes_max=1_000_000, journal_share_group=10, journal_share_client=50
     )
-    assert embedded_settings(replace(config, settings=kept)).shares == ShareLimits(100_000, 500_000)
+    assert embedded_settings(replace(config, settings=kept)).shares == ShareLimits(100_000, 500_000, 1_000_000)
     forgotten = replace(kept, journal="memory")
     assert embedded_settings(replace(config, settings=forgotten)).shares is None
 
