@@ -5,8 +5,9 @@ from itertools import groupby
 from operator import attrgetter
 
 from bridge.admin.contracts import MemberView, TopicPartitions
-from bridge.engine.classic.model import ClassicMember, Phase
-from bridge.engine.classic.views import CONSUMER_PROTOCOL_TYPE, ClassicGroupSnapshot
+from bridge.engine.describe import ClassicGroupSnapshot
+from bridge.engine.model import ClassicMember, Phase
+from bridge.engine.queries import CONSUMER_PROTOCOL_TYPE
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
 from translators.dialects.ids import TopicPartition
 

@@ -7,14 +7,12 @@ from typing import assert_never
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
 from bridge.coordinators.embedded.groups import EmbeddedGroups
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
-from bridge.engine.classic.views import classic_snapshot
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
-from bridge.engine.describe import GroupSnapshot, MemberSnapshot, group_snapshot
-from bridge.engine.model import MemberState
+from bridge.engine.describe import GroupSnapshot, MemberSnapshot, classic_snapshot, group_snapshot
+from bridge.engine.model import MemberState, Phase
 from bridge.engine.outcome import NotConverted
+from bridge.engine.state import ClassicGroup
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount

@@ -1,7 +1,4 @@
-"""The engine's one entry: commands in, an outcome out, in phases that let whatever is queued share one target.
-
-It must not know protocols.
-"""
+"""The engine's one entry: commands in, an outcome out, in phases that let whatever is queued share one target."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never
@@ -10,7 +7,6 @@ from bridge.engine.catalog import take_pattern, take_topics
 from bridge.engine.classic.heartbeats import take_heartbeat as take_classic_heartbeat
 from bridge.engine.classic.joining import take_join
 from bridge.engine.classic.syncing import take_sync
-from bridge.engine.classic.unloading import unload_classic_groups
 from bridge.engine.commands import (
     BecomeClassic,
     BeginCommit,
@@ -34,12 +30,13 @@ from bridge.engine.consumer.answer import answer, next_current, refused, step_re
 from bridge.engine.consumer.heartbeats import take_heartbeat
 from bridge.engine.consumer.retargeting import retarget_groups
 from bridge.engine.convert.downgrade import notice_due, take_seats
-from bridge.engine.convert.orders import take_order
+from bridge.engine.convert.upgrade import take_order
 from bridge.engine.deletion import take_deletion
 from bridge.engine.expiry import pass_deadlines
 from bridge.engine.leaving import take_leave, take_removal
 from bridge.engine.model import Ask
 from bridge.engine.outcome import Outcome
+from bridge.engine.recovery import unload_classic_groups
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal, quote

@@ -1,17 +1,13 @@
-"""Topics and patterns as the cluster has them now, and which groups that concerns.
-
-It must not know how a group reacts beyond its epoch or its rebalance.
-"""
+"""Topics and patterns as the cluster has them now, and which groups that concerns."""
 
 from collections.abc import Iterable
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.rebalancing import prepare_rebalance
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.convert.holdings import translatable_offer
+from bridge.engine.model import Phase
 from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
-from bridge.engine.state import groups_subscribed_to
+from bridge.engine.state import ClassicGroup, groups_subscribed_to
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import decode_subscription
 from translators.dialects.ids import GroupId, TopicName

@@ -1,4 +1,4 @@
-"""What the embedded coordinator can be told to do, as values. It must not know how any of it is decided."""
+"""What the embedded coordinator can be told to do, as values."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum

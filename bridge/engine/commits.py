@@ -1,14 +1,11 @@
-"""Which commits and offset fetches a group lets through, and which partitions they hold up.
+"""Which commits and offset fetches a group lets through, and which partitions they hold up."""
 
-It must not know offsets or the broker's answer.
-"""
-
-from bridge.engine.classic.commits import judge_classic_commit, note_sign_of_life
+from bridge.engine.classic.seats import extend_session, judge_identity
 from bridge.engine.classic.syncing import hand_out_if_drained
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
-from bridge.engine.model import Member
+from bridge.engine.model import Member, Phase
 from bridge.engine.records import CommitBegun, CommitEnded
-from bridge.engine.state import Group, Partitions, Shard
+from bridge.engine.state import ClassicGroup, Group, Partitions, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
@@ -150,3 +147,31 @@ def _topic_id(state: Shard, topic: TopicCommit) -> TopicId | None:
     if topic.topic_id != NO_TOPIC_ID:
         return topic.topic_id
     return state.topic_ids.get(topic.name)
+
+
+def judge_classic_commit(group: ClassicGroup, request: OffsetCommit | TxnOffsetCommit) -> ErrorCode:
+    """The code for a whole commit (K5.4 to K5.7).
+
+    The exact generation only: what partitions a member held in older ones is in bytes that only clients read.
+    """
+    if group.phase is Phase.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.generation < 0 and group.phase is Phase.EMPTY:
+        return ErrorCode.NONE
+    is_plain = isinstance(request, OffsetCommit)
+    if request.generation < 0 and not request.member_id and request.instance_id is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID if is_plain else ErrorCode.NONE
+    code = judge_identity(group, request.member_id, request.instance_id)
+    if code is not ErrorCode.NONE:
+        return code
+    if request.generation != group.generation_of(request.member_id):
+        return ErrorCode.ILLEGAL_GENERATION
+    is_completing = group.phase is Phase.COMPLETING_REBALANCE
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_plain and is_completing else ErrorCode.NONE
+
+
+def note_sign_of_life(turn: Turn, group: ClassicGroup, request: OffsetCommit | TxnOffsetCommit) -> None:
+    """A plain commit that was let through extends its member's session (K5.8)."""
+    member = group.members.get(request.member_id)
+    if member is not None and isinstance(request, OffsetCommit):
+        extend_session(turn, group, member)

@@ -1,21 +1,14 @@
-"""The shortest history that leads to a shard's durable state, for a journal that has grown too long.
-
-It must not know how records are kept, nor how the state came about.
-"""
+"""The shortest history that leads to a shard's durable state, for a journal that has grown too long."""
 
 from collections.abc import Iterator
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import DEPARTED, ShownGeneration
-from bridge.engine.classic.records import (
+from bridge.engine.model import DEPARTED, Current, ShownGeneration
+from bridge.engine.records import (
     ClassicGenerationReserved,
     ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
-)
-from bridge.engine.model import Current
-from bridge.engine.records import (
     CurrentAssigned,
     DurableRecord,
     GroupCreated,
@@ -27,7 +20,7 @@ from bridge.engine.records import (
     TargetEpochReached,
     TopicSeen,
 )
-from bridge.engine.state import Group, Shard
+from bridge.engine.state import ClassicGroup, Group, Shard
 
 
 def condense(state: Shard) -> Iterator[DurableRecord]:

@@ -1,4 +1,4 @@
-"""Deadlines by key with the earliest one at hand, cheap to move. It must not know what any of them is for."""
+"""Deadlines by key with the earliest one at hand, cheap to move."""
 
 import heapq
 from dataclasses import dataclass, field

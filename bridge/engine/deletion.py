@@ -1,7 +1,7 @@
-"""When a group may be forgotten. It must not know what becomes of its offsets."""
+"""When a group may be forgotten."""
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import DeleteGroup
+from bridge.engine.model import Phase
 from bridge.engine.records import GroupDeleted
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn

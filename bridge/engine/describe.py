@@ -1,18 +1,14 @@
-"""Groups as admins see them: ConsumerGroupDescribe, the classic view, lists, and snapshots for our own API.
-
-It must not know API versions.
-"""
+"""Groups as admins see them: ConsumerGroupDescribe, the classic view, lists, and snapshots for our own API."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from bridge.engine.classic.views import describe_classic_group
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.consumer.target import choose_assignor
-from bridge.engine.model import Member, MemberState
+from bridge.engine.model import ClassicMember, Member, MemberState, Phase, metadata_of
 from bridge.engine.queries import ASSIGNING, RECONCILING, group_state, looks_classic
-from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_names_of
+from bridge.engine.state import NO_PARTITIONS, ClassicGroup, Group, Partitions, Shard, topic_names_of
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
 from translators.dialects.errors import ErrorCode, quote
@@ -235,4 +231,64 @@ def _by_name(state: Shard, partitions: Iterable[TopicIdPartition]) -> tuple[Topi
             for topic_id, partition in partitions
             if topic_id in state.topics
         )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicGroupSnapshot:
+    """One classic group as our own API shows it: everybody, who waits, and who is waited for."""
+
+    group_id: GroupId
+    state: str
+    generation: int
+    protocol_type: str
+    protocol_name: str | None
+    leader: MemberId | None
+    members: tuple[ClassicMember, ...]
+    joining: frozenset[MemberId]
+    syncing: frozenset[MemberId]
+    pending: frozenset[MemberId]
+    is_draining: bool
+
+
+def describe_classic_group(group: ClassicGroup) -> DescribedGroup:
+    """One group for DescribeGroups: protocol and metadata only while Stable, the last assignments always (K6.2 with
+    11.4).
+    """
+    protocol_name = group.roster.protocol_name if group.phase is Phase.STABLE else None
+    return DescribedGroup(
+        error=ErrorCode.NONE,
+        group_id=group.group_id,
+        group_state=group.phase.value,
+        protocol_type=group.roster.protocol_type,
+        protocol_data=protocol_name or "",
+        members=tuple(_describe_classic_member(member, protocol_name) for member in group.members.values()),
+    )
+
+
+def classic_snapshot(group: ClassicGroup) -> ClassicGroupSnapshot:
+    """One group for our own API."""
+    return ClassicGroupSnapshot(
+        group_id=group.group_id,
+        state=group.phase.value,
+        generation=group.roster.generation,
+        protocol_type=group.roster.protocol_type,
+        protocol_name=group.roster.protocol_name,
+        leader=group.roster.leader,
+        members=tuple(group.members.values()),
+        joining=frozenset(group.joining),
+        syncing=frozenset(group.syncing),
+        pending=frozenset(group.pending),
+        is_draining=bool(group.draining),
+    )
+
+
+def _describe_classic_member(member: ClassicMember, protocol_name: str | None) -> DescribedMember:
+    return DescribedMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.identity.client_id,
+        client_host=member.identity.shown_host,
+        metadata=metadata_of(member, protocol_name),
+        assignment=member.assignment,
     )

@@ -1,7 +1,4 @@
-"""The indexes of a group, kept in step with its members and targets for `apply`.
-
-It must not know records or decisions.
-"""
+"""The indexes of a group, kept in step with its members and targets for `apply`."""
 
 from collections.abc import Hashable, Iterable
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""LeaveGroup, for whatever type the named group is of. It must not know how either type lets members go."""
+"""LeaveGroup, for whatever type the named group is of."""
 
 from bridge.engine.classic.leaving import take_leave as take_classic_leave
 from bridge.engine.commands import ClassicLeave, RemoveMembers

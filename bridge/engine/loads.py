@@ -1,7 +1,4 @@
-"""What a group's assignor remembers: built when it is asked, then kept in step with members, topics and targets.
-
-It must not know records, nor what an assignor does with it.
-"""
+"""What a group's assignor remembers: built when it is asked, then kept in step with members, topics and targets."""
 
 from collections.abc import Hashable, Iterable
 

@@ -1,10 +1,10 @@
-"""What a turn of the engine brings forth: records, replies and notices. It must not know who listens."""
+"""What a turn of the engine brings forth: records, replies and notices."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bridge.engine.classic.model import ClassicMember
 from bridge.engine.commands import GroupType
+from bridge.engine.model import ClassicMember
 from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply

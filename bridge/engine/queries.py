@@ -1,16 +1,18 @@
-"""What the shell may ask about the state without changing it. It must not know how anything is shown to clients."""
+"""What the shell may ask about the state without changing it."""
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
-from bridge.engine.classic.views import CONSUMER_PROTOCOL_TYPE, subscribed_by
 from bridge.engine.commands import GroupType
-from bridge.engine.model import MemberState
-from bridge.engine.state import Group, Shard
+from bridge.engine.model import MemberState, Phase
+from bridge.engine.state import ClassicGroup, Group, Shard
+from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 """The states of a consumer group (K2.60)."""
+
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type of those whose metadata says which topics they subscribe to."""
 
 
 def group_type(state: Shard, group_id: GroupId) -> GroupType | None:
@@ -90,6 +92,24 @@ def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] |
         return None
     matched = (state.patterns[pattern].topics for pattern in group.patterns if pattern in state.patterns)
     return frozenset(group.names).union(*matched)
+
+
+def subscribed_by(group: ClassicGroup) -> frozenset[TopicName] | None:
+    """The topics that members of a consumer-type group wanted when its generation began; empty for other types.
+
+    None if nobody can tell: no generation has begun, or a subscription can't be read (K1.39, K5.22).
+    """
+    if group.roster.protocol_type != CONSUMER_PROTOCOL_TYPE or not group.members:
+        return frozenset()
+    if group.subscriptions is None:
+        return None
+    topics: set[TopicName] = set()
+    for subscription in group.subscriptions:
+        try:
+            topics.update(decode_subscription(subscription).topics)
+        except MalformedBlob:
+            return None
+    return frozenset(topics)
 
 
 def judge_offset_deletion(state: Shard, group_id: GroupId) -> ErrorCode:

@@ -1,14 +1,18 @@
-"""What a shard that was rebuilt from its journal needs before it serves. It must not know how the records were kept."""
+"""What a shard that was rebuilt from its journal needs before it serves, and the end of serving classic groups."""
 
-from bridge.engine.classic.recovery import resume_classic
+from bridge.engine.classic.rebalancing import prepare_rebalance
+from bridge.engine.classic.seats import extend_session, refuse_join
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.answer import session_timeout_ms
 from bridge.engine.consumer.grace import renew_seats
 from bridge.engine.loads import prepare_loads
-from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState
-from bridge.engine.records import DeadlineSet, Record
-from bridge.engine.state import Group, Shard
+from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState, Phase
+from bridge.engine.records import ClassicGroupUnloaded, DeadlineSet, Record
+from bridge.engine.settings import settings_of
+from bridge.engine.state import ClassicGroup, Group, Shard
 from bridge.engine.turn import Turn
+from translators.dialects.classic import SyncGroupReply
+from translators.dialects.errors import ErrorCode
 
 
 def resume(state: Shard, now_ms: int) -> tuple[Record, ...]:
@@ -43,3 +47,32 @@ def _deadlines(state: Shard, group: Group, member: Member, now_ms: int) -> list[
         rebalance = DeadlineKey(DeadlineKind.REBALANCE, group.group_id, member_id)
         records.append(DeadlineSet(rebalance, now_ms + subscription.rebalance_timeout_ms))
     return records
+
+
+def resume_classic(turn: Turn, group: ClassicGroup) -> None:
+    """Give every member its own full session (K1.71); rebalance a group that is too large, or that lost a member after
+    its last sync: what it held would have no owner.
+
+    Parked requests, promised ids and the rest of a rebalance that ran are lost (K7.31), but no protocol that a member
+    offers: its next plain rejoin still matches (Kafka keeps the chosen one only, K1.72).
+    """
+    for member in group.members.values():
+        extend_session(turn, group, member)
+    is_too_large = len(group.members) > settings_of(turn.state.settings, group.group_id).group_max_size
+    if group.has_lost_member or is_too_large:
+        prepare_rebalance(turn, group)
+
+
+def unload_classic_groups(turn: Turn) -> None:
+    """Answer all parked JoinGroups and SyncGroups NOT_COORDINATOR; the groups are Dead from now on (K1.75).
+
+    Nothing durable is written: the journal has them as they were, and no member leaves.
+    """
+    for group in turn.state.classic_groups.values():
+        if group.phase is Phase.DEAD:
+            continue
+        for member_id, ref in group.joining.items():
+            turn.reply(ref, refuse_join(ErrorCode.NOT_COORDINATOR, member_id))
+        for ref in group.syncing.values():
+            turn.reply(ref, SyncGroupReply(error=ErrorCode.NOT_COORDINATOR))
+        turn.write(ClassicGroupUnloaded(group.group_id))

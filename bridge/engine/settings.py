@@ -1,7 +1,4 @@
-"""The engine's settings under Kafka's own names, with Kafka 4.3's defaults.
-
-It must not know where they come from nor which bounds they have.
-"""
+"""The engine's settings under Kafka's own names, with Kafka 4.3's defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

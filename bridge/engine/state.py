@@ -1,19 +1,107 @@
-"""The containers that hold a shard of groups, and their indexes.
-
-It must not know how to decide, and nobody but `apply` writes to them.
-"""
+"""The containers that hold a shard of groups of either type, and their indexes: written by `apply` only."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 
 from bridge.engine.assignors.incremental import TargetIndex
 from bridge.engine.assignors.interface import Assignor
-from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.deadlines import Deadlines
-from bridge.engine.model import Ask, InitialDelay, KeptSeat, Member, ResolvedPattern, Subscription
+from bridge.engine.model import (
+    Ask,
+    ClassicMember,
+    DeadlineKey,
+    DeadlineKind,
+    InitialDelay,
+    KeptSeat,
+    Member,
+    Phase,
+    ResolvedPattern,
+    Subscription,
+)
 from bridge.engine.settings import EngineSettings
-from translators.dialects.ids import GroupId, InstanceId, MemberId, Topic, TopicId, TopicIdPartition, TopicName
+from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo, Topic, TopicId, TopicIdPartition, TopicName
+
+
+@dataclass(slots=True, kw_only=True)
+class Roster:
+    """Who is in a group, in which generation, under which protocol and leader."""
+
+    generation: int = 0
+    protocol_type: str = ""
+    protocol_name: str | None = None
+    leader: MemberId | None = None
+    members: dict[MemberId, ClassicMember] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicGroup:
+    """One classic group.
+
+    `synced` is what survives: the roster of the last generation that got its assignments, less who left since
+    (`has_lost_member`), with static seats under the id that holds them now. `roster` is the group as it is this moment;
+    it equals `synced` while the group is Stable or Empty. No generation up to `last_generation` is given out again,
+    also not after a restart in the middle of a rebalance, when Kafka repeats it.
+
+    `joining` and `syncing` are parked requests, `unsynced` who has yet to send the SyncGroup of this generation,
+    `newcomers` who never completed a join, `pending` ids that were promised (KIP-394). `delay` is set in the rebalance
+    that began Empty. Assignments are not handed out before the commits in `draining` have ended (decision 2),
+    nor to those in `succeeding`, who took over a seat of a Stable group meanwhile.
+    `offers` counts members by the protocol names they offer. `aliases` are generations that members were shown before
+    the group turned classic, good until its first rebalance (decision 8). `subscriptions` is what members said when
+    the generation began, None before the first: by it, not by who joins meanwhile, topics count as subscribed (K1.39).
+    """
+
+    group_id: GroupId
+    last_generation: int = 0
+    synced: Roster = field(default_factory=Roster)
+    has_lost_member: bool = False
+
+    roster: Roster = field(default_factory=Roster)
+    phase: Phase = Phase.EMPTY
+    delay: InitialDelay | None = None
+    joining: dict[MemberId, ReplyTo] = field(default_factory=dict)
+    syncing: dict[MemberId, ReplyTo] = field(default_factory=dict)
+    unsynced: dict[MemberId, None] = field(default_factory=dict)
+    newcomers: set[MemberId] = field(default_factory=set)
+    pending: dict[MemberId, None] = field(default_factory=dict)
+    draining: frozenset[int] = frozenset()
+    succeeding: set[MemberId] = field(default_factory=set)
+    aliases: dict[MemberId, int] = field(default_factory=dict)
+    subscriptions: tuple[bytes, ...] | None = None
+
+    instances: dict[InstanceId, MemberId] = field(default_factory=dict)
+    offers: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    @property
+    def members(self) -> dict[MemberId, ClassicMember]:
+        """Everybody who has a seat at this moment."""
+        return self.roster.members
+
+    def generation_of(self, member_id: MemberId) -> int:
+        """The generation that a member's client knows."""
+        return self.aliases.get(member_id, self.roster.generation)
+
+
+def session_key(group_id: GroupId, member_id: MemberId) -> DeadlineKey:
+    """The key of a member's session, or of the time a promised id is kept."""
+    return DeadlineKey(DeadlineKind.CLASSIC_SESSION, group_id, member_id)
+
+
+def join_key(group_id: GroupId) -> DeadlineKey:
+    """The key of the end of a join phase, initial delay included."""
+    return DeadlineKey(DeadlineKind.CLASSIC_JOIN, group_id)
+
+
+def sync_key(group_id: GroupId) -> DeadlineKey:
+    """The key of the time until which every member has to sync."""
+    return DeadlineKey(DeadlineKind.CLASSIC_SYNC, group_id)
+
+
+def rebalance_timeout_ms(group: ClassicGroup) -> int:
+    """How long members may take: the longest that any of them asked for, 0 without members (K1.4)."""
+    return max((member.rebalance_timeout_ms for member in group.members.values()), default=0)
+
 
 Partitions = frozenset[TopicIdPartition]
 NO_PARTITIONS: Partitions = frozenset()
@@ -141,3 +229,10 @@ def is_free_for(state: Shard, group: Group, member_id: MemberId, partition: Topi
     """
     owner = group.owners.get(partition)
     return owner == member_id or (owner is None and not is_in_flight(state, group.group_id, partition))
+
+
+def empty(state: Shard) -> None:
+    """Forget every group, topic, pattern, deadline and commit; the inputs stay, and the count of commits goes on."""
+    for item in fields(state):
+        if item.default_factory is not MISSING:
+            setattr(state, item.name, item.default_factory())

@@ -1,7 +1,4 @@
-"""One turn of the engine while it runs: records applied and collected, replies, notices, who still waits.
-
-It must not decide anything.
-"""
+"""One turn of the engine while it runs: records applied and collected, replies, notices, who still waits."""
 
 from dataclasses import dataclass, field
 

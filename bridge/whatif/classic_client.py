@@ -5,9 +5,9 @@ Heartbeats that could change nothing are not played.
 
 from dataclasses import dataclass, replace
 
-from bridge.engine.classic.group import session_key
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
+from bridge.engine.model import Phase
+from bridge.engine.state import session_key
 from bridge.whatif.coordinator import ClientCommand, Reply, Request
 from bridge.whatif.inputs import Client
 from bridge.whatif.leader import assign_as_leader

@@ -23,9 +23,9 @@ OMISSIONS: dict[str, tuple[str, str, Sequence[str]]] = {
         ["bridge/engine/apply.py"],
     ),
     "durable record": (
-        "bridge/engine/classic/records.py",
+        "bridge/engine/records.py",
         "DurableClassicRecord = (",
-        ["bridge/engine/classic/writing.py", "bridge/engine/classic/records_codec.py"],
+        ["bridge/engine/apply.py", "bridge/engine/records_codec.py"],
     ),
     "command": (
         "bridge/engine/commands.py",

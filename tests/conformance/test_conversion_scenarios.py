@@ -10,10 +10,10 @@ from typing import cast
 import pytest
 
 from bridge.engine.apply import apply
-from bridge.engine.classic.model import ClassicMember, Phase
-from bridge.engine.classic.records import ClassicGroupCreated, ClassicGroupSynced
 from bridge.engine.commands import BecomeClassic, ClassicHeartbeat, ClassicJoin, ClassicLeave, Speaks
+from bridge.engine.model import ClassicMember, Phase
 from bridge.engine.outcome import DowngradeDue, GroupDowngraded, TargetChanged
+from bridge.engine.records import ClassicGroupCreated, ClassicGroupSynced
 from bridge.engine.settings import EngineSettings
 from tests.conformance.test_kip345_scenarios import begin as begin_static
 from tests.conformance.test_kip345_scenarios import play as play_static

@@ -25,7 +25,7 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "1",
     ): "only who is joining is at epoch 0, and that is in no journal: members that joined are at 1 or above",
     (
-        "bridge/engine/assignors/search.py",
+        "bridge/engine/assignors/chains.py",
         "search",
         "constant: 2",
         "3",

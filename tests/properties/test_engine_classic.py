@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from bridge.engine.apply import apply
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import TRANSITIONS, Phase, names_of
-from bridge.engine.classic.records import ClassicGroupCreated, ClassicGroupSynced, JoinPhaseCompleted
 from bridge.engine.commands import (
     BeginCommit,
     ClassicHeartbeat,
@@ -25,12 +22,13 @@ from bridge.engine.commands import (
     EndCommit,
     PassDeadlines,
 )
+from bridge.engine.model import TRANSITIONS, Phase, names_of
 from bridge.engine.outcome import Message, Outcome
 from bridge.engine.queries import next_deadline
-from bridge.engine.records import GroupDeleted, Record
+from bridge.engine.records import ClassicGroupCreated, ClassicGroupSynced, GroupDeleted, JoinPhaseCompleted, Record
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Shard
 from tests.support.classic_bench import commit_of, join_of, offer, transaction_of
 from tests.support.classic_soundness import check_deadlines, check_indexes, check_phase, check_waits
 from tests.support.derived_indexes import find_stale

@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import (
     BeginCommit,
     ClassicHeartbeat,
@@ -22,6 +21,7 @@ from bridge.engine.commands import (
     PassDeadlines,
     Speaks,
 )
+from bridge.engine.model import Phase
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.classic_bench import commit_of, join_of
 from tests.support.conversion_world import (

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import (
     BeginCommit,
     ClassicHeartbeat,
@@ -14,10 +12,11 @@ from bridge.engine.commands import (
     Command,
     EndCommit,
 )
+from bridge.engine.model import Phase
 from bridge.engine.outcome import Message, Outcome
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Shard
 from tests.support.engine_bench import GROUP, IDENTITY, SETTINGS, Bench
 from translators.dialects.classic import (
     Heartbeat,

@@ -1,8 +1,7 @@
 """What must be true of a classic group at any moment, whatever has happened to it."""
 
-from bridge.engine.classic.group import ClassicGroup, join_key, session_key, sync_key
-from bridge.engine.classic.model import Phase, names_of
-from bridge.engine.state import Shard
+from bridge.engine.model import Phase, names_of
+from bridge.engine.state import ClassicGroup, Shard, join_key, session_key, sync_key
 
 
 def check_indexes(group: ClassicGroup) -> None:

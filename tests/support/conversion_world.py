@@ -7,8 +7,6 @@ It knows the engine's interface and checks what each conversion keeps; it must n
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import (
     BecomeClassic,
     BeginCommit,
@@ -23,7 +21,7 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.convert.readiness import find_departure_fault
-from bridge.engine.model import Ask
+from bridge.engine.model import Ask, Phase
 from bridge.engine.outcome import (
     DowngradeDue,
     GroupDowngraded,
@@ -36,7 +34,7 @@ from bridge.engine.outcome import (
 )
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Group
+from bridge.engine.state import ClassicGroup, Group
 from tests.support.classic_bench import REBALANCE_MS, SESSION_MS, join_of
 from tests.support.engine_bench import FOO, GROUP, IDENTITY, Bench, join_request
 from tests.support.snapshots import durable, snapshot

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import BecomeClassic, ConvertGroup, GroupType, Speaks
+from bridge.engine.model import Phase
 from bridge.engine.outcome import (
     Converted,
     GroupUpgraded,

@@ -6,11 +6,9 @@ It must not know records, nor how the engine keeps them in step.
 from collections import Counter
 from collections.abc import Mapping
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import names_of
 from bridge.engine.commands import Speaks
-from bridge.engine.model import MemberState
-from bridge.engine.state import Group, Shard
+from bridge.engine.model import MemberState, names_of
+from bridge.engine.state import ClassicGroup, Group, Shard
 from translators.dialects.ids import MemberId, TopicIdPartition
 
 

@@ -5,22 +5,23 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from bridge.engine.apply import apply
-from bridge.engine.classic.group import join_key, session_key, sync_key
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.classic.records import (
+from bridge.engine.classic.seats import refuse_join
+from bridge.engine.describe import describe_classic_view
+from bridge.engine.model import ClassicMember
+from bridge.engine.records import (
     ClassicGroupCreated,
     ClassicGroupSynced,
+    DeadlineSet,
     JoinParked,
     JoinPhaseCompleted,
     MemberIdPromised,
     RebalancePrepared,
+    Record,
     SyncParked,
     SyncReceived,
 )
-from bridge.engine.classic.seats import refuse_join
-from bridge.engine.describe import describe_classic_view
-from bridge.engine.records import DeadlineSet, Record
 from bridge.engine.settings import EngineSettings
+from bridge.engine.state import join_key, session_key, sync_key
 from tests.support.classic_bench import ClassicBench, commit_of
 from tests.support.engine_bench import GROUP, IDENTITY, SETTINGS
 from translators.dialects.classic import (

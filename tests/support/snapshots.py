@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from bridge.engine.classic.group import ClassicGroup, Roster
 from bridge.engine.model import Ask, DeadlineKey, InitialDelay, KeptSeat, Member, ResolvedPattern
-from bridge.engine.state import Flight, Group, Partitions, Shard
+from bridge.engine.state import ClassicGroup, Flight, Group, Partitions, Roster, Shard
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition
 
 

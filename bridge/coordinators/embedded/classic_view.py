@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.machines import Machines
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType
+from bridge.engine.model import Phase
 from bridge.engine.queries import ASSIGNING, EMPTY, RECONCILING, group_state, looks_classic
 from bridge.engine.state import Shard
 from translators.classic_member.profile import Profile

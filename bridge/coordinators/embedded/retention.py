@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import trio
 
-from bridge.engine.classic.model import Phase
+from bridge.engine.model import Phase
 from bridge.engine.queries import has_members
 from bridge.engine.state import Shard
 from bridge.log_lines import of_embedded

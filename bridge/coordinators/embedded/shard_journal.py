@@ -7,15 +7,13 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.journal_entries import Entry
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
-from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.commands import Speaks
 from bridge.engine.condensing import condense as condense_shard
 from bridge.engine.convert.upgrade import to_ids
-from bridge.engine.emptying import empty
 from bridge.engine.records import CommitBegun, DurableRecord, Record
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import NO_PARTITIONS, Flight, Partitions, Shard
+from bridge.engine.state import NO_PARTITIONS, ClassicGroup, Flight, Partitions, Shard, empty
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.ids import ClientIdentity, MemberRef, TopicPartition
 

@@ -19,15 +19,17 @@ from bridge.coordinators.embedded.weights import (
     subscription_bytes,
 )
 from bridge.coordinators.machines import Machines
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.records import (
+from bridge.engine.records import (
     ClassicGroupSynced,
     ClassicMemberForgotten,
     ClassicMemberReplaced,
     ClassicMemberSeated,
+    GroupDeleted,
+    MemberForgotten,
+    MemberSubscribed,
+    Record,
 )
-from bridge.engine.records import GroupDeleted, MemberForgotten, MemberSubscribed, Record
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Shard
 from translators.classic_member.member_records import profile_of
 from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat

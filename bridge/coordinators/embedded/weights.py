@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from json import dumps
 
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.model import Subscription
+from bridge.engine.model import ClassicMember, Subscription
 from translators.classic_member.profile import Profile, read_profile
 from translators.dialects.classic import JoinGroup, MemberAssignment, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat

@@ -1,7 +1,4 @@
-"""The cheapest chain of moves in a mixed region, found over kinds and crowds instead of members.
-
-It knows a draft's loads and what a unit costs to take or give, and must not know partitions or who asked.
-"""
+"""The cheapest chain of moves in a mixed region, found over kinds and crowds instead of members."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

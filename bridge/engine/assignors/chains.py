@@ -1,13 +1,139 @@
-"""Chains of moves applied to a mixed component until none makes it more balanced, or as balanced with fewer moves.
+"""Chains of moves applied to a mixed component until none makes it more balanced, or as balanced with fewer moves."""
 
-It knows loads and costs only, and must not know partitions, names or why a unit is claimed.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from bridge.engine.assignors.flow import Flow
-from bridge.engine.assignors.retrace import Retracing
-from bridge.engine.assignors.search import Reach, search
+
+_UNREACHED = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The cost of the cheapest chain from a member that gives to each node: members, then topics, then cohorts.
+
+    Costs are lexicographic in one integer: load in units of `load_price`, moves in units of `move_price`, then links,
+    so that of equally good chains the short ones are found, which leave room for others. A member that gives costs
+    minus its load, so a member's own label is a chain of no moves.
+    """
+
+    costs: list[int]
+    load_price: int
+    move_price: int
+
+
+def search(flow: Flow) -> Reach:
+    """Find the cheapest chain from any member that could spare a unit to every node.
+
+    A label-correcting Dijkstra: the only negative steps give a claimed unit back, and no cycle of steps is negative.
+    """
+    first_topic = len(flow.members)
+    first_cohort = first_topic + len(flow.topics)
+    move_price = len(flow.members) + 1
+    # More than all moves together, so that no saving of moves buys imbalance.
+    load_price = (2 * (sum(flow.loads) + len(flow.members)) + 1) * move_price
+    costs = [_UNREACHED] * (first_cohort + len(flow.cohort_topics))
+    # At equal balance only a saved move could pay, and without debts there is none to save.
+    spare = min(flow.loads) + (1 if any(flow.owed) else 2)
+    queue = [(-load_price * load, member) for member, load in enumerate(flow.loads) if load >= spare]
+    for cost, member in queue:
+        costs[member] = cost
+    heapify(queue)
+    while queue:
+        cost, node = heappop(queue)
+        if cost > costs[node]:
+            continue
+        for step, reached in _steps(flow, node, move_price):
+            if cost + step < costs[reached]:
+                costs[reached] = cost + step
+                heappush(queue, (cost + step, reached))
+    return Reach(costs, load_price, move_price)
+
+
+def _steps(flow: Flow, node: int, move_price: int) -> Iterator[tuple[int, int]]:
+    first_topic, first_cohort = len(flow.members), len(flow.members) + len(flow.topics)
+    if node < first_topic:
+        for topic in flow.units[node]:
+            yield flow.take_cost(topic, node) * move_price + 1, first_topic + topic
+    elif node < first_cohort:
+        for cohort in flow.topic_cohorts[node - first_topic]:
+            yield 0, first_cohort + cohort
+        for member in flow.owed[node - first_topic]:
+            yield -move_price, member
+    else:
+        for member in flow.cohort_members[node - first_cohort]:
+            yield 0, member
+
+
+class Retracing:
+    """Finds chains of one search that have no member in common, so that all of them may be applied (a blocking flow).
+
+    A chain is a list of node numbers, the gaining member first, the giving member last; between two members stand the
+    topic that moves and, unless a claimed unit comes back, the gaining member's cohort.
+    """
+
+    __slots__ = ("_flow", "_options", "_reach", "_visited")
+
+    def __init__(self, flow: Flow, reach: Reach) -> None:
+        """Start with every cheapest step untried."""
+        self._flow = flow
+        self._reach = reach
+        self._options: dict[int, list[int]] = {}
+        self._visited: set[int] = set()
+
+    def trace(self, receiver: int) -> list[int]:
+        """Return a cheapest chain to `receiver`, or nothing when all of them touch members of chains found before."""
+        if receiver in self._visited:
+            return []
+        self._visited.add(receiver)
+        chain, standing = [receiver], {receiver}
+        while chain:
+            if self._gives(chain[-1]):
+                return chain
+            node = self._next_option(chain[-1], standing)
+            if node is None:
+                standing.discard(chain.pop())
+                continue
+            chain.append(node)
+            standing.add(node)
+            if node < len(self._flow.members):
+                self._visited.add(node)
+        return []
+
+    def _gives(self, node: int) -> bool:
+        if node >= len(self._flow.members):
+            return False
+        return self._reach.costs[node] == -self._reach.load_price * self._flow.loads[node]
+
+    def _next_option(self, node: int, standing: set[int]) -> int | None:
+        if node not in self._options:
+            self._options[node] = self._cheapest_before(node)
+        options = self._options[node]
+        while options and (options[-1] in standing or self._is_spent(options[-1])):
+            options.pop()
+        return options[-1] if options else None
+
+    def _is_spent(self, node: int) -> bool:
+        return node in self._visited or (node in self._options and not self._options[node])
+
+    def _cheapest_before(self, node: int) -> list[int]:
+        flow, costs, price = self._flow, self._reach.costs, self._reach.move_price
+        first_topic, first_cohort = len(flow.members), len(flow.members) + len(flow.topics)
+        if node >= first_cohort:
+            topics = flow.cohort_topics[node - first_cohort]
+            return [first_topic + topic for topic in topics if costs[first_topic + topic] == costs[node]]
+        if node >= first_topic:
+            topic = node - first_topic
+            holders = [m for m in flow.holders[topic] if costs[m] + flow.take_cost(topic, m) * price + 1 == costs[node]]
+            return sorted(holders, key=self._gives)
+        regained = [
+            first_topic + topic
+            for topic in flow.claimed[node]
+            if node in flow.owed[topic] and costs[first_topic + topic] - price == costs[node]
+        ]
+        cohort = first_cohort + flow.cohort_of[node]
+        return [*regained, cohort] if costs[cohort] == costs[node] else regained
 
 
 def settle(flow: Flow) -> None:

@@ -1,7 +1,4 @@
-"""What of the previous target may still stand, and what nobody has a claim to.
-
-It knows partitions and owners, and must not know balance.
-"""
+"""What of the previous target may still stand, and what nobody has a claim to."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,4 @@
-"""Members grouped by what they subscribe to, and the groups that compete for the same topics.
-
-It knows seats and subscriptions, and must not know who owned what or how much anybody gets.
-"""
+"""Members grouped by what they subscribe to, and the groups that compete for the same topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,14 +1,10 @@
-"""A mixed region as it would be after the moves decided so far: touched members in full, the others as indexed.
-
-It knows counts by kind and load, and must not know which unit ought to move, nor partitions.
-"""
+"""A mixed region as it would be after the moves decided so far: touched members in full, the others as indexed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bridge.engine.assignors.crowds import Crowd, Kind, Region
 from bridge.engine.assignors.ladder import Ladder, Seat
-from bridge.engine.assignors.load_index import Standing
+from bridge.engine.assignors.load_index import Crowd, Kind, Region, Standing
 from translators.dialects.ids import MemberId
 
 

@@ -1,7 +1,4 @@
-"""How many partitions of each topic each member holds while a mixed component is balanced, in numbers instead of names.
-
-It knows counts, loads and what a unit costs to take or give, and must not know which unit ought to move.
-"""
+"""How many partitions of each topic each member holds while a mixed component is balanced: numbers instead of names."""
 
 from bridge.engine.assignors.claims import Claims
 from bridge.engine.assignors.cohorts import Component

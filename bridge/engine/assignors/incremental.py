@@ -1,7 +1,4 @@
-"""How a built-in assignor answers at the cost of what changed: an inner contract that plug-ins need not know.
-
-It must not know any one assignor, nor who keeps an index in step.
-"""
+"""How a built-in assignor answers at the cost of what changed: an inner contract that plug-ins need not know."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping

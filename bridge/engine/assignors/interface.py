@@ -1,7 +1,4 @@
-"""What an assignor is given and what it answers: the contract of built-in and plugged-in assignors alike (K9.1).
-
-It must not know any one assignor, nor how plug-ins are found.
-"""
+"""What an assignor is given and what it answers: the contract of built-in and plugged-in assignors alike (K9.1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

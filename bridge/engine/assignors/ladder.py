@@ -1,7 +1,4 @@
-"""Seats ordered by how many partitions each has, kept in order while loads change one by one.
-
-It knows seats and numbers, and must not know topics, targets or why a load changes.
-"""
+"""Seats ordered by how many partitions each has, kept in order while loads change one by one."""
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Balance for members that want different, overlapping topics: keep claims, hand out the rest, settle, deal names.
-
-It knows the order of these four, and must not know how chains are found.
-"""
+"""Balance for members that want different, overlapping topics: keep claims, hand out the rest, settle, deal names."""
 
 from collections.abc import Mapping
 from heapq import heapify, heapreplace

@@ -1,7 +1,4 @@
-"""Balance for members that want the same topics: all get the floor, and what they hold decides who gets one more.
-
-It knows loads and what is held, and must not know that other members want other topics.
-"""
+"""Balance for members that want the same topics: all get the floor, and what they hold decides who gets one more."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,4 @@
-"""The `range` assignor: each topic cut into contiguous ranges by seat order.
-
-It knows seats and partition counts, and must not know stickiness: only a stable seat order keeps a range in place.
-"""
+"""The `range` assignor: each topic cut into contiguous ranges by seat order."""
 
 from bridge.engine.assignors.claims import NOTHING
 from bridge.engine.assignors.cohorts import Cohort, form_cohorts, seated

@@ -1,7 +1,4 @@
-"""The table of assignors by name: the built-in ones, and how plugged-in ones are added.
-
-It must not know where plug-ins come from (entry point group `epochbridge.assignors`, loaded by the shell).
-"""
+"""The table of assignors by name: the built-in ones, and how plugged-in ones are added."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

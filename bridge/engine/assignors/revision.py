@@ -1,16 +1,12 @@
-"""A new balanced target from the last one by looking only at what changed: the incremental way of `uniform`.
-
-It knows regions and drafts, and must not know the rest of the group, nor why its structure changed.
-"""
+"""A new balanced target from the last one by looking only at what changed: the incremental way of `uniform`."""
 
 from collections.abc import Iterator
 
 from bridge.engine.assignors.chain_search import Chain, ChainSearch
-from bridge.engine.assignors.crowds import Region
 from bridge.engine.assignors.draft import Draft, Touched
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Seat
-from bridge.engine.assignors.load_index import LoadIndex
+from bridge.engine.assignors.load_index import LoadIndex, Region
 from bridge.engine.assignors.quotas import deal, set_quotas
 from translators.dialects.ids import MemberId, TopicIdPartition
 

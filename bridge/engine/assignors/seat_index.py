@@ -1,7 +1,4 @@
-"""Where everybody sits among those who want a topic, now and when the last target was made: what `range` depends on.
-
-It knows seats and partition counts, and must not know who has which partition.
-"""
+"""Where everybody sits among those who want a topic, now and when the last target was made: what `range` depends on."""
 
 from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

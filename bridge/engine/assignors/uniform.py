@@ -1,7 +1,4 @@
-"""The `uniform` assignor: the best balance subscriptions allow, and of all ways to it one that moves least.
-
-It knows which road fits which component, and must not know how either computes.
-"""
+"""The `uniform` assignor: the best balance subscriptions allow, and of all ways to it one that moves least."""
 
 from bridge.engine.assignors.claims import NOTHING, settle_claims
 from bridge.engine.assignors.cohorts import Component, form_cohorts, link_components, seat

@@ -1,11 +1,8 @@
-"""Heartbeat on a classic group: who lives, and who is to join again.
+"""Heartbeat on a classic group: who lives, and who is to join again."""
 
-It must not know how a rebalance goes on.
-"""
-
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.seats import extend_session, judge_identity
 from bridge.engine.commands import ClassicHeartbeat
+from bridge.engine.model import Phase
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
 from translators.dialects.classic import Heartbeat, HeartbeatReply

@@ -1,20 +1,8 @@
-"""JoinGroup on a classic group: refused, told its id, answered at once, or parked until everybody is there.
-
-It must not know how a rebalance ends.
-"""
+"""JoinGroup on a classic group: refused, told its id, answered at once, or parked until everybody is there."""
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup, session_key
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.rebalancing import list_members, rebalance_or_complete, try_complete
-from bridge.engine.classic.records import (
-    ClassicGroupCreated,
-    ClassicMemberSeated,
-    JoinDelayChanged,
-    MemberIdPromised,
-    MemberIdWithdrawn,
-)
 from bridge.engine.classic.replacement import replace_static
 from bridge.engine.classic.seats import (
     Seating,
@@ -28,11 +16,20 @@ from bridge.engine.classic.seats import (
 )
 from bridge.engine.classic.voting import supports
 from bridge.engine.commands import ClassicJoin
+from bridge.engine.model import Phase
 from bridge.engine.outcome import RemovalCause
 from bridge.engine.queries import group_type
-from bridge.engine.records import DeadlineSet, GroupDeleted
+from bridge.engine.records import (
+    ClassicGroupCreated,
+    ClassicMemberSeated,
+    DeadlineSet,
+    GroupDeleted,
+    JoinDelayChanged,
+    MemberIdPromised,
+    MemberIdWithdrawn,
+)
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Shard, session_key
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode

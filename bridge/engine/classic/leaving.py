@@ -1,14 +1,11 @@
-"""LeaveGroup on a classic group: members go, by their ids or by their instances.
+"""LeaveGroup on a classic group: members go, by their ids or by their instances."""
 
-It must not know why they leave.
-"""
-
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.rebalancing import follow_departure, try_complete
-from bridge.engine.classic.records import MemberIdWithdrawn
 from bridge.engine.classic.seats import forget_member, judge_identity
+from bridge.engine.model import Phase
 from bridge.engine.outcome import RemovalCause
+from bridge.engine.records import MemberIdWithdrawn
+from bridge.engine.state import ClassicGroup
 from bridge.engine.turn import Turn
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.errors import ErrorCode

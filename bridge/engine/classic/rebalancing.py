@@ -1,24 +1,19 @@
-"""The join barrier of a classic group: when a rebalance begins, when everybody is there, and what they are told.
+"""The join barrier of a classic group: when a rebalance begins, when everybody is there, and what they are told."""
 
-It must not know why somebody joins or leaves.
-"""
-
-from bridge.engine.classic.group import ClassicGroup, join_key, rebalance_timeout_ms, sync_key
-from bridge.engine.classic.model import Phase, metadata_of
-from bridge.engine.classic.records import (
+from bridge.engine.classic.seats import extend_session, forget_member, welcome
+from bridge.engine.classic.voting import choose_leader, choose_protocol
+from bridge.engine.model import InitialDelay, Phase, metadata_of
+from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun, RemovalCause
+from bridge.engine.records import (
     ClassicGenerationReserved,
     ClassicGroupSynced,
+    DeadlineSet,
     JoinDelayChanged,
     JoinPhaseCompleted,
     RebalancePrepared,
 )
-from bridge.engine.classic.seats import extend_session, forget_member, welcome
-from bridge.engine.classic.voting import choose_leader, choose_protocol
-from bridge.engine.model import InitialDelay
-from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun, RemovalCause
-from bridge.engine.records import DeadlineSet
 from bridge.engine.settings import settings_of
-from bridge.engine.state import held_until_ms
+from bridge.engine.state import ClassicGroup, held_until_ms, join_key, rebalance_timeout_ms, sync_key
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinedMember, SyncGroupReply
 from translators.dialects.errors import ErrorCode

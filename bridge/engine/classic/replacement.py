@@ -1,18 +1,15 @@
-"""A static member comes back under a new id and takes its seat again (KIP-345, KIP-814).
-
-It must not know how newcomers and known members join.
-"""
+"""A static member comes back under a new id and takes its seat again (KIP-345, KIP-814)."""
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.rebalancing import list_members, rebalance_or_complete
-from bridge.engine.classic.records import ClassicMemberReplaced
 from bridge.engine.classic.seats import Seating, extend_session, park_join, refuse_join, removed, to_member, welcome
 from bridge.engine.classic.syncing import hold_hand_out
 from bridge.engine.classic.voting import choose_protocol
+from bridge.engine.model import Phase
 from bridge.engine.outcome import RemovalCause
+from bridge.engine.records import ClassicMemberReplaced
+from bridge.engine.state import ClassicGroup
 from bridge.engine.turn import Turn
 from translators.dialects.classic import SyncGroupReply
 from translators.dialects.errors import ErrorCode

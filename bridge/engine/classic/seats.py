@@ -1,15 +1,11 @@
-"""Who may speak for a seat of a classic group, and how a seat is taken and given up.
-
-It must not know what a rebalance does about it.
-"""
+"""Who may speak for a seat of a classic group, and how a seat is taken and given up."""
 
 from dataclasses import dataclass
 
-from bridge.engine.classic.group import ClassicGroup, session_key
-from bridge.engine.classic.model import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicMember
-from bridge.engine.classic.records import ClassicMemberForgotten, JoinParked
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicMember
 from bridge.engine.outcome import MemberRemoved, RemovalCause
-from bridge.engine.records import DeadlineSet
+from bridge.engine.records import ClassicMemberForgotten, DeadlineSet, JoinParked
+from bridge.engine.state import ClassicGroup, session_key
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinedMember, JoinGroup, JoinGroupReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode

@@ -1,24 +1,20 @@
-"""The sync barrier of a classic group: SyncGroups wait for the leader's, and for commits that are on their way.
-
-It must not know what an assignment says.
-"""
+"""The sync barrier of a classic group: SyncGroups wait for the leader's, and for commits that are on their way."""
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember, Phase, names_of
 from bridge.engine.classic.rebalancing import prepare_rebalance
-from bridge.engine.classic.records import (
+from bridge.engine.classic.seats import extend_session, forget_member, judge_identity
+from bridge.engine.commands import ClassicSync
+from bridge.engine.model import ClassicMember, Phase, names_of
+from bridge.engine.outcome import RebalanceCompleted, RemovalCause
+from bridge.engine.records import (
     AssignmentsHandedOut,
     ClassicGroupSynced,
     HandOutHeldUp,
     SyncParked,
     SyncReceived,
 )
-from bridge.engine.classic.seats import extend_session, forget_member, judge_identity
-from bridge.engine.commands import ClassicSync
-from bridge.engine.outcome import RebalanceCompleted, RemovalCause
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.classic import SyncGroup, SyncGroupReply
 from translators.dialects.errors import ErrorCode

@@ -1,12 +1,9 @@
-"""Which protocols a classic group can use, which it chooses, and who leads it.
-
-It must not know phases, parked requests or what a protocol means.
-"""
+"""Which protocols a classic group can use, which it chooses, and who leads it."""
 
 from collections.abc import Mapping
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import Phase, names_of
+from bridge.engine.model import Phase, names_of
+from bridge.engine.state import ClassicGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import MemberId
 

@@ -1,4 +1,4 @@
-"""One member's step towards its target and the answer it gets. It must not know why it is asked for now."""
+"""One member's step towards its target and the answer it gets."""
 
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.reconciliation import Surroundings, reconcile

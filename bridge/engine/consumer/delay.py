@@ -1,7 +1,4 @@
-"""The wait for more members when a group begins: who is parked, how long, and how the wait grows.
-
-It must not know targets.
-"""
+"""The wait for more members when a group begins: who is parked, how long, and how the wait grows."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""The share of a member that left waits a while for whoever comes, so that a restart moves nothing.
-
-It must not know targets of others, nor how long anything takes.
-"""
+"""The share of a member that left waits a while for whoever comes, so that a restart moves nothing."""
 
 from dataclasses import replace
 

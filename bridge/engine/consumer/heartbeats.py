@@ -1,11 +1,7 @@
-"""A heartbeat's first phase: refused, left, or admitted to wait for its answer.
-
-It must not compute targets or assignments.
-"""
+"""A heartbeat's first phase: refused, left, or admitted to wait for its answer."""
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
 from bridge.engine.consumer.answer import left, refused, session_timeout_ms
 from bridge.engine.consumer.delay import park
@@ -33,7 +29,7 @@ from bridge.engine.records import (
     Record,
     SeatKept,
 )
-from bridge.engine.state import Group
+from bridge.engine.state import ClassicGroup, Group
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH

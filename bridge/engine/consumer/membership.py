@@ -1,7 +1,4 @@
-"""Who may be a member and what a heartbeat changes about it: admission, static seats, epochs, leaving.
-
-It must not know targets or assignors.
-"""
+"""Who may be a member and what a heartbeat changes about it: admission, static seats, epochs, leaving."""
 
 from dataclasses import dataclass, replace
 

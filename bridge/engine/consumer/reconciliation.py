@@ -1,7 +1,4 @@
-"""How one member gets from what it holds to its target: revoke first, then receive.
-
-It must not know the rest of its group.
-"""
+"""How one member gets from what it holds to its target: revoke first, then receive."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""LeaveGroup on a consumer group: each entry judged, then all gone with one move of the epoch.
-
-It must not know why they leave.
-"""
+"""LeaveGroup on a consumer group: each entry judged, then all gone with one move of the epoch."""
 
 from bridge.engine.commands import RemoveMembers
 from bridge.engine.consumer.heartbeats import forget_member

@@ -1,4 +1,4 @@
-"""Which ConsumerGroupHeartbeats are refused at sight. It must not know any group."""
+"""Which ConsumerGroupHeartbeats are refused at sight."""
 
 from collections.abc import Callable, Collection
 

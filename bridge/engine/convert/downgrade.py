@@ -1,21 +1,11 @@
-"""A consumer group of classic members turns classic: what each client was shown stays true until it rebalances.
+"""A consumer group of classic members turns classic: what each client was shown stays true until it rebalances."""
 
-It must not know machines, nor why the group changes.
-"""
-
-from bridge.engine.classic.group import session_key
-from bridge.engine.classic.model import DEPARTED, ClassicMember, ShownGeneration
 from bridge.engine.classic.rebalancing import prepare_rebalance
-from bridge.engine.classic.records import (
-    ClassicGenerationsAliased,
-    ClassicGroupCreated,
-    ClassicGroupSynced,
-    ClassicMemberForgotten,
-)
 from bridge.engine.classic.voting import choose_protocol
 from bridge.engine.commands import BecomeClassic, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
 from bridge.engine.convert.upgrade import to_ids
+from bridge.engine.model import DEPARTED, ClassicMember, ShownGeneration
 from bridge.engine.outcome import (
     ConversionCause,
     ConversionFailed,
@@ -24,9 +14,16 @@ from bridge.engine.outcome import (
     GroupDowngraded,
     NotConverted,
 )
-from bridge.engine.records import DeadlineSet, GroupDeleted
+from bridge.engine.records import (
+    ClassicGenerationsAliased,
+    ClassicGroupCreated,
+    ClassicGroupSynced,
+    ClassicMemberForgotten,
+    DeadlineSet,
+    GroupDeleted,
+)
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Group, Shard
+from bridge.engine.state import Group, Shard, session_key
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import CONSUMER, encode_assignment, version_of
 from translators.dialects.coordinator import ClassicSeat

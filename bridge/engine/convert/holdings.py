@@ -1,13 +1,10 @@
-"""What each member of a classic group wants and may be using, read from its clients' own bytes.
-
-It must not know consumer groups, or whether anything is converted.
-"""
+"""What each member of a classic group wants and may be using, read from its clients' own bytes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember, Phase
+from bridge.engine.model import ClassicMember, Phase
+from bridge.engine.state import ClassicGroup
 from translators.dialects.classic import Protocol
 from translators.dialects.consumer_protocol import (
     COOPERATIVE,

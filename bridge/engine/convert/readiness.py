@@ -1,17 +1,13 @@
-"""Why a group can't change its type at this moment, as a value.
-
-It must not know how a conversion is done, nor who asks.
-"""
+"""Why a group can't change its type at this moment, as a value."""
 
 from collections.abc import Iterable
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.model import ClassicMember, Phase
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.holdings import Reading, Unreadable, read_words, translatable_offer
+from bridge.engine.model import ClassicMember, Phase
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.settings import settings_of
-from bridge.engine.state import Group, Shard
+from bridge.engine.state import ClassicGroup, Group, Shard
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE
 from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.errors import quote

@@ -1,17 +1,12 @@
-"""A classic group becomes a consumer group: ids, generations and assignments stay, and nobody moves who need not.
-
-It must not know machines, or who made the group change.
-"""
+"""A classic group becomes a consumer group, by a joiner or an operator's order; nobody moves who need not."""
 
 from dataclasses import dataclass
 
-from bridge.engine.classic.group import ClassicGroup, session_key
-from bridge.engine.classic.model import Phase
-from bridge.engine.commands import Speaks
+from bridge.engine.commands import ConvertGroup, GroupType, Speaks
 from bridge.engine.convert.holdings import Holding, Named, read_holdings
-from bridge.engine.convert.readiness import read_upgrade
-from bridge.engine.model import FIRST_GROUP_EPOCH, Current, MemberState, Subscription
-from bridge.engine.outcome import ConversionCause, GroupUpgraded, NotConverted, TranslatedSeat
+from bridge.engine.convert.readiness import find_departure_fault, read_upgrade
+from bridge.engine.model import FIRST_GROUP_EPOCH, Current, MemberState, Phase, Subscription
+from bridge.engine.outcome import ConversionCause, Converted, DowngradeDue, GroupUpgraded, NotConverted, TranslatedSeat
 from bridge.engine.records import (
     CurrentAssigned,
     GroupCreated,
@@ -20,7 +15,7 @@ from bridge.engine.records import (
     TargetAssigned,
     TargetEpochReached,
 )
-from bridge.engine.state import Partitions, Shard, topic_ids_of
+from bridge.engine.state import ClassicGroup, Partitions, Shard, session_key, topic_ids_of
 from bridge.engine.turn import Turn
 from translators.dialects.ids import GroupId, TopicId, TopicIdPartition, TopicName, TopicPartition
 
@@ -177,3 +172,26 @@ def _seat(state: Shard, classic: ClassicGroup, holding: Holding, epoch: int) -> 
         joining=joining,
         syncing=syncing,
     )
+
+
+def take_order(turn: Turn, command: ConvertGroup) -> None:
+    """Convert to consumer at once; to classic the seats of the translated members are needed first."""
+    if command.to is GroupType.CONSUMER:
+        _order_upgrade(turn, command)
+        return
+    fault = find_departure_fault(turn.state, command.group_id)
+    if fault is not None:
+        turn.reply(command.ref, fault)
+    else:
+        turn.notices.append(DowngradeDue(command.group_id, command.ref, command.is_dry_run))
+
+
+def _order_upgrade(turn: Turn, command: ConvertGroup) -> None:
+    plan = plan_upgrade(turn.state, command.group_id)
+    if isinstance(plan, NotConverted):
+        turn.reply(command.ref, plan)
+        return
+    if not command.is_dry_run:
+        upgrade(turn, plan, ConversionCause.OPERATOR)
+    converted = Converted(command.group_id, GroupType.CONSUMER, len(plan.group.members), plan.rebalances)
+    turn.reply(command.ref, converted)

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from bridge.engine.classic.group import ClassicGroup
-from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Current, Member, MemberState, Subscription
 from bridge.engine.outcome import (
@@ -17,6 +15,7 @@ from bridge.engine.outcome import (
     RemovalCause,
 )
 from bridge.engine.records import (
+    ClassicGroupCreated,
     CurrentAssigned,
     GroupCreated,
     GroupDeleted,
@@ -29,7 +28,7 @@ from bridge.engine.records import (
     TopicGone,
     TopicSeen,
 )
-from bridge.engine.state import Group, Shard, topic_names_of
+from bridge.engine.state import ClassicGroup, Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.fact_fields import group_fields
 from bridge.telemetry.following.fact_writer import FactWriter

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from bridge.engine.classic.group import ClassicGroup, Roster
+from bridge.engine.state import ClassicGroup, Roster
 from tests.support.classic_bench import ClassicBench
 from tests.support.engine_bench import GROUP, Bench
 from tests.support.snapshots import durable, snapshot

@@ -6,8 +6,8 @@ import pytest
 
 from bridge.admin.contracts import TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.classic.views import ClassicGroupSnapshot
+from bridge.engine.describe import ClassicGroupSnapshot
+from bridge.engine.model import ClassicMember
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicName, TopicPartition
 

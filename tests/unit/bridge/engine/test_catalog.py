@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.model import Phase
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.state import groups_subscribed_to
 from tests.support.classic_bench import offer

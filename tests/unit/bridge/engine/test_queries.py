@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType, ResolveRegularExpression
+from bridge.engine.model import Phase
 from bridge.engine.queries import (
     group_state,
     group_type,

@@ -16,11 +16,9 @@ from bridge.coordinators.embedded.weights import (
     text_bytes,
 )
 from bridge.engine import records_codec
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.classic.records import ClassicGroupSynced
 from bridge.engine.commands import Speaks
-from bridge.engine.model import Subscription
-from bridge.engine.records import MemberSubscribed
+from bridge.engine.model import ClassicMember, Subscription
+from bridge.engine.records import ClassicGroupSynced, MemberSubscribed
 from tests.support.embedded_world import join_request, native_join
 from tests.support.owned_group import CLIENT, GROUP
 from translators.classic_member.member_records import MemberSeated, encode

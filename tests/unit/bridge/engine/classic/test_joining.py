@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from bridge.engine.classic.seats import refuse_join
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from bridge.engine.settings import EngineSettings
 from tests.support.classic_bench import (
     DELAY_MS,

@@ -1,7 +1,7 @@
 """Tests of LeaveGroup on classic groups."""
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import ClassicLeave, RemoveMembers
+from bridge.engine.model import Phase
 from tests.support.classic_bench import ClassicBench, join_of
 from tests.support.engine_bench import GROUP
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import join_key
-from bridge.engine.classic.model import Phase
+from bridge.engine.model import Phase
 from bridge.engine.outcome import GenerationBegun, GroupEmptied, RebalanceBegun
 from bridge.engine.records import DeadlineSet
+from bridge.engine.state import join_key
 from tests.support.classic_bench import (
     DELAY_MS,
     NO_DELAY,

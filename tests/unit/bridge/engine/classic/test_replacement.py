@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.commands import ClassicJoin
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from tests.support.classic_bench import DELAY_MS, SESSION_MS, ClassicBench, join_of, offer
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, InstanceId, MemberId

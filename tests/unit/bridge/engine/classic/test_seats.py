@@ -1,7 +1,7 @@
 """Tests of who may speak for a seat, and of seats that are taken and given up."""
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.seats import judge_identity, refuse_join, welcome
+from bridge.engine.model import Phase
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from tests.support.classic_bench import ClassicBench, join_of
 from tests.support.engine_bench import GROUP

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.classic.syncing import is_draining
+from bridge.engine.model import Phase
 from bridge.engine.outcome import RebalanceCompleted
 from tests.support.classic_bench import (
     DELAY_MS,

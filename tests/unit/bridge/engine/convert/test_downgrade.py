@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import BecomeClassic, ChangeTopics, DeleteGroup, GroupType, Speaks
 from bridge.engine.condensing import condense
 from bridge.engine.convert.downgrade import is_settled
+from bridge.engine.model import Phase
 from bridge.engine.outcome import (
     ConversionFailed,
     Converted,

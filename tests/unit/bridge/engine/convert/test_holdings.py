@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup
 from bridge.engine.convert.holdings import Holding, Unreadable, read_holdings, read_words, translatable_offer
+from bridge.engine.state import ClassicGroup
 from tests.support.classic_bench import offer
 from tests.support.converted_group import COOPERATIVE, ConversionBench, consumer_join, named, says
 from translators.dialects.classic import Protocol

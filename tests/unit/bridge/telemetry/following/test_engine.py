@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import ClassicGroup, Roster
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.classic.records import ClassicGroupCreated
 from bridge.engine.commands import GroupType
+from bridge.engine.model import ClassicMember
 from bridge.engine.outcome import ConversionCause, ConversionFailed, GroupUpgraded, NotConverted, Outcome, Unready
-from bridge.engine.records import CurrentAssigned, GroupCreated, GroupDeleted, GroupEpochBumped
+from bridge.engine.records import ClassicGroupCreated, CurrentAssigned, GroupCreated, GroupDeleted, GroupEpochBumped
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Shard
+from bridge.engine.state import ClassicGroup, Roster, Shard
 from bridge.telemetry.schema.facts import (
     GroupRevived,
     MemberFact,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
+from bridge.engine.model import Phase
 from bridge.engine.settings import EngineSettings
 from tests.support.classic_bench import DELAY_MS, SESSION_MS, ClassicBench, join_of, offer, old_join_of
 from translators.dialects.errors import ErrorCode

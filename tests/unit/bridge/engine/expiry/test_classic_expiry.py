@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
+from bridge.engine.model import Phase
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.queries import next_deadline
 from tests.support.classic_bench import SESSION_MS, ClassicBench, join_of

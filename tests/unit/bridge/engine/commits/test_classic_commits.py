@@ -1,7 +1,7 @@
 """Tests of commits and fetches of classic groups."""
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commits import check_fetch
+from bridge.engine.model import Phase
 from tests.support.classic_bench import SESSION_MS, ClassicBench, commit_of, join_of, transaction_of
 from tests.support.engine_bench import GROUP
 from translators.dialects.errors import ErrorCode

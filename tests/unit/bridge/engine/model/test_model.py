@@ -1,6 +1,6 @@
 """Tests of the values a classic group is made of."""
 
-from bridge.engine.classic.model import ClassicMember, metadata_of, names_of
+from bridge.engine.model import ClassicMember, metadata_of, names_of
 from tests.support.engine_bench import IDENTITY
 from translators.dialects.classic import Protocol
 from translators.dialects.ids import MemberId

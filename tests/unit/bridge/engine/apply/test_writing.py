@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from bridge.engine.apply import apply
-from bridge.engine.classic.group import Roster, sync_key
-from bridge.engine.classic.model import Phase, ShownGeneration
-from bridge.engine.classic.records import (
+from bridge.engine.model import InitialDelay, Phase, ShownGeneration
+from bridge.engine.records import (
     AssignmentsHandedOut,
     ClassicGenerationReserved,
     ClassicGenerationsAliased,
@@ -14,13 +13,13 @@ from bridge.engine.classic.records import (
     ClassicMemberForgotten,
     ClassicMemberReplaced,
     ClassicMemberSeated,
+    GroupDeleted,
     HandOutHeldUp,
     JoinDelayChanged,
     JoinPhaseCompleted,
     RebalancePrepared,
 )
-from bridge.engine.model import InitialDelay
-from bridge.engine.records import GroupDeleted
+from bridge.engine.state import Roster, sync_key
 from tests.support.classic_bench import ClassicBench, join_of, offer
 from tests.support.engine_bench import GROUP, Bench
 from tests.support.snapshots import durable, snapshot

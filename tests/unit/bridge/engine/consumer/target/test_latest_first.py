@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine.commands import Speaks
-from bridge.engine.consumer.latest_first import give_up_latest
+from bridge.engine.consumer.target import give_up_latest
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group
 from tests.support.engine_bench import Bench, Partitions, parts, topic

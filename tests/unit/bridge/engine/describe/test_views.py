@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.model import Phase
-from bridge.engine.classic.views import classic_snapshot, describe_classic_group, subscribed_by
+from bridge.engine.describe import classic_snapshot, describe_classic_group
+from bridge.engine.model import Phase
+from bridge.engine.queries import subscribed_by
 from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of, offer
 from tests.support.engine_bench import GROUP, IDENTITY
 from translators.dialects.admin import DescribedGroup, DescribedMember

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine.commands import MemberHeartbeat, Speaks
-from bridge.engine.consumer.hints import find_hints, gather_claims
+from bridge.engine.consumer.retargeting import find_hints, gather_claims
 from bridge.engine.model import Ask
 from tests.support.engine_bench import GROUP, Bench, Partitions, join_request, parts
 from translators.dialects.ids import InstanceId, MemberId

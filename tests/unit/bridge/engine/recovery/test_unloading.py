@@ -1,8 +1,8 @@
 """Tests of the end of serving classic groups."""
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.commands import ClassicLeave, UnloadClassicGroups
+from bridge.engine.model import Phase
 from tests.support.classic_bench import ClassicBench, commit_of, join_of
 from tests.support.engine_bench import GROUP
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.emptying import empty
+from bridge.engine.state import empty
 from tests.support.engine_bench import Bench
 from tests.support.snapshots import snapshot
 

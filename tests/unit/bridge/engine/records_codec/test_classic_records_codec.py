@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.model import ClassicMember
-from bridge.engine.classic.records import (
+from bridge.engine.model import ClassicMember
+from bridge.engine.records import (
     ClassicGenerationReserved,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
     ClassicMemberReplaced,
+    DurableRecord,
 )
-from bridge.engine.records import DurableRecord
 from bridge.engine.records_codec import decode, encode
 from tests.support.classic_bench import offer
 from tests.support.engine_bench import GROUP, IDENTITY

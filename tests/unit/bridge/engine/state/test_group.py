@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.classic.group import join_key, rebalance_timeout_ms, session_key, sync_key
+from bridge.engine.state import join_key, rebalance_timeout_ms, session_key, sync_key
 from tests.support.classic_bench import ClassicBench, join_of
 from tests.support.engine_bench import GROUP
 from translators.dialects.ids import MemberId

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.model import Phase
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.upgrade import Plan, plan_upgrade, to_ids
+from bridge.engine.model import Phase
 from bridge.engine.outcome import ConversionCause, MemberRemoved, PartitionsFreed, RemovalCause, TargetChanged
 from bridge.engine.queries import group_type
 from tests.support.classic_bench import SESSION_MS, commit_of

@@ -1,6 +1,6 @@
 """Costs of cheapest chains by value; it must not know what is applied."""
 
-from bridge.engine.assignors.search import search
+from bridge.engine.assignors.chains import search
 from tests.support.assignments import flow, spec
 
 

@@ -1,7 +1,6 @@
 """Chains read back from one search, by value; it must not know how they are applied."""
 
-from bridge.engine.assignors.retrace import Retracing
-from bridge.engine.assignors.search import search
+from bridge.engine.assignors.chains import Retracing, search
 from tests.support.assignments import flow, spec
 
 
