@@ -25,7 +25,7 @@ def meet_bridges(config: Config, groups: EmbeddedGroups, fresh_id: str) -> None:
     `fresh_id` is for a journal that does not know whose it is.
     """
     settings = config.settings
-    if settings.bridges_group == OFF or all(rule.road is Road.PASS for rule in config.rules):
+    if settings.bridges_group == OFF or all(rule.road is not Road.EMBEDDED for rule in config.rules):
         return
     known = groups.fact(FACT)
     bridge = known or own_id(config, fresh_id)

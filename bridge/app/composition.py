@@ -25,13 +25,15 @@ from bridge.app.settings import embedded_settings, engine_settings, member_limit
 from bridge.app.views import AppSnapshots
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
-from bridge.coordinators.admission import FreshIds
+from bridge.coordinators.admission import FreshIds, SessionBounds
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.assignor_plugins import PluginUnusable, load_assignors
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups
+from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
+from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.migration.route import Road
@@ -130,12 +132,14 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     questions = BridgeQuestions()
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
+    has_upstream = any(rule.road is Road.UPSTREAM for rule in config.rules)
+    upstream = make_upstream(config, questions, clock, reply_routes, groups.supervised)
     groups.locate_coordinators(questions.coordinator_of)
     passing = watch.passing()
     observed = watch.over_requests(groups)
     failures = groups.supervised
     services = Services(
-        groups={Road.EMBEDDED: observed},
+        groups={Road.EMBEDDED: observed, Road.UPSTREAM: upstream},
         passing=passing,
         reply_routes=reply_routes,
         counters=counters,
@@ -145,18 +149,22 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     )
     try:
         journal = keep_journal(config, groups, read_environment())
+        upstream_journal = keep_journal(config, upstream, read_environment(), Road.UPSTREAM)
     except JournalRefused as problem:
         raise AppError(f"{problem.code}: {problem}") from problem
     services = replace(services, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
-    with journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+    with journal, upstream_journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
+            if has_upstream:
+                await nursery.start(upstream.run)
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
+            upstream.speak_for_others(lambda: proxy.cluster.is_open)
             groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
             snapshots = AppSnapshots(groups, proxy)
             commands = watch.over_commands(AppCommands(Operators(groups)))
@@ -209,6 +217,22 @@ def make_owner(config: Config, now_ms: int) -> EmbeddedOwner:
         no_assignment_before_ms=now_ms + config.settings.embedded_resume_grace_ms,
     )
     return EmbeddedOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
+
+
+def make_upstream(
+    config: Config, broker: BridgeQuestions, clock: TrioClock, reply_routes: ReplyRoutes, failures: Failures
+) -> UpstreamGroups:
+    """The groups that a broker coordinates; their machines are apart from those of embedded groups."""
+    settings = config.settings
+    chosen = UpstreamSettings(
+        limits=member_limits(config),
+        bounds=SessionBounds(settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms),
+        fresh_member_id=FRESH_IDS.whole,
+        topics_refresh_ms=settings.embedded_topics_refresh_ms,
+        commit_drain_ms=settings.commit_drain_ms,
+    )
+    clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), reply_routes.access)
+    return UpstreamGroups(broker, clock, clients, chosen, failures)
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

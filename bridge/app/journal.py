@@ -5,15 +5,16 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
+from typing import Protocol
 
 from bridge.config.configuration import Config
 from bridge.config.sources import state_folder
-from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.turns import RestingCollector
 from bridge.journal.refusals import JournalForeign, JournalRefused
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings
 from bridge.migration.route import Road
+from bridge.ports import Journal
 from translators.dialects.versioned import UnreadableRecord
 
 LOG = logging.getLogger("epochbridge.app")
@@ -21,12 +22,26 @@ PRIVATE = 0o700
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-def file_settings(config: Config, environment: Mapping[str, str]) -> FileSettings | None:
-    """Where the journal is and how it is written; None where groups live in memory only, or none are embedded."""
+class Keeping(Protocol):
+    """Groups that go on with what a journal holds."""
+
+    def keep(self, journal: Journal) -> None:
+        """Write to this journal from now on; raises `versioned.UnreadableRecord`."""
+        ...
+
+
+def file_settings(config: Config, environment: Mapping[str, str], road: Road = Road.EMBEDDED) -> FileSettings | None:
+    """Where the journal of a road is and how it is written; None where groups live in memory only, or no rule sends any
+    there.
+
+    Members of groups that a broker coordinates have a file of their own beside that of the embedded groups.
+    """
     settings = config.settings
-    if settings.journal == "memory" or all(rule.road is Road.PASS for rule in config.rules):
+    if settings.journal == "memory" or all(rule.road is not road for rule in config.rules):
         return None
     path = Path(settings.journal_path) if settings.journal_path else own_path(config, environment)
+    if road is not Road.EMBEDDED:
+        path = path.with_name(f"{path.stem}-{road}{path.suffix}")
     return FileSettings(path=path, sync=settings.journal_sync, bytes_max=settings.journal_bytes_max)
 
 
@@ -41,19 +56,19 @@ def own_path(config: Config, environment: Mapping[str, str]) -> Path:
 
 
 def keep_journal(
-    config: Config, groups: EmbeddedGroups, environment: Mapping[str, str]
+    config: Config, groups: Keeping, environment: Mapping[str, str], road: Road = Road.EMBEDDED
 ) -> AbstractContextManager[object]:
-    """Let the groups go on with what the journal holds, and write to it until the end of the context.
+    """Let the groups of a road go on with what its journal holds, and write to it until the end of the context.
 
     Raises `refusals.JournalRefused` for a journal that can't be used.
     """
-    settings = file_settings(config, environment)
+    settings = file_settings(config, environment, road)
     if settings is None:
         return nullcontext()
     if not config.settings.journal_path:
         _make_folder(settings.path.parent)
     journal = open_journal(settings, recovers=config.settings.journal_recover)
-    LOG.info("embedded groups are kept in %s", settings.path)
+    LOG.info("groups on road %s are kept in %s", road, settings.path)
     try:
         with RestingCollector():
             groups.keep(journal)

@@ -10,7 +10,7 @@ from bridge.app.composition import AppError
 from bridge.app.process import LogChoice, run_bridge
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
-from bridge.config.sources import embedded_rules, read_environment
+from bridge.config.sources import quick_rules, read_environment
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("json", "console")
@@ -30,6 +30,12 @@ Quick = str | tuple[str, ...] | bool | None
 @click.option("--bootstrap", metavar="HOST:PORT[,…]", help="Brokers to ask first.")
 @click.option("--listen", metavar="HOST:PORT", help="Where clients bootstrap; brokers get the ports after it.")
 @click.option("--embedded", "globs", multiple=True, metavar="GLOB", help="Coordinate groups that match; repeatable.")
+@click.option(
+    "--upstream",
+    multiple=True,
+    metavar="GLOB",
+    help="Make classic clients of groups that match members of the broker's consumer group; repeatable.",
+)
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting; repeatable.")
 @click.option("--events", metavar="DIR", help="Write the event log to files in this folder.")
 @click.option("--recover", is_flag=True, help="Go on with what is whole of a damaged journal; the file is kept.")
@@ -46,7 +52,8 @@ Quick = str | tuple[str, ...] | bool | None
 def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick: Quick) -> None:
     """Run the bridge until SIGTERM or Ctrl-C.
 
-    Give --config FILE, or the quick form: --bootstrap HOST:PORT --listen HOST:PORT [--embedded GLOB …]. What is
+    Give --config FILE, or the quick form: --bootstrap HOST:PORT --listen HOST:PORT [--embedded GLOB …]
+    [--upstream GLOB …]. What is
     written here counts more than EPOCHBRIDGE_… variables, and those more than the file. One line on standard output
     says when clients may come; the log goes to standard error.
     """
@@ -62,7 +69,7 @@ def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick:
 
 def read_config(path: Path | None, quick: dict[str, Quick]) -> Config:
     """The configuration that these options name; raises ConfigError, and UsageError when no broker is named."""
-    rules = embedded_rules(_many(quick.get("globs")))
+    rules = quick_rules(_many(quick.get("globs")), _many(quick.get("upstream")))
     config = load(path, read_environment(), [*_many(quick.get("assignments")), *_named(quick)], rules)
     if not config.settings.bootstrap:
         raise click.UsageError(

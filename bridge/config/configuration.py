@@ -17,7 +17,7 @@ from bridge.migration.route import Road
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 COMMAND_LINE = "command line"
 ENVIRONMENT = "environment"
-ROADS = ("pass", "embedded")
+ROADS = ("pass", "embedded", "upstream")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / PROGRAM
 
 
-def embedded_rules(globs: Sequence[str]) -> tuple[GroupRule, ...]:
-    """One rule for each glob: groups that match it are coordinated by the bridge."""
-    return tuple(GroupRule(glob, Road.EMBEDDED) for glob in globs)
+def quick_rules(embedded: Sequence[str], upstream: Sequence[str]) -> tuple[GroupRule, ...]:
+    """One rule for each glob: groups that match are coordinated by the bridge, or by a broker that speaks KIP-848."""
+    return (
+        *(GroupRule(glob, Road.EMBEDDED) for glob in embedded),
+        *(GroupRule(glob, Road.UPSTREAM) for glob in upstream),
+    )

@@ -9,6 +9,7 @@ import trio
 
 from bridge.coordinators.journal_entries import EntryBlocks
 from bridge.ports import Condense, Journal, JournalFull, JournalUnavailable
+from bridge.session.contracts import Access
 from bridge.supervision import COMPACTION, Failures, start_guarded
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import HeartbeatReply
@@ -31,6 +32,14 @@ class Deliver(Protocol):
 
     def __call__(self, ref: RequestRef, reply: GroupReply) -> None:
         """Deliver it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The way back to clients: answers by their reference, and connections by theirs."""
+
+    deliver: Deliver
+    access: Access
 
 
 class Ledger:

@@ -40,8 +40,13 @@ def to_simple_commit(request: Commit, catalog: Catalog) -> Commit:
     The broker's group has no members, so it accepts exactly this (K5.4, K5.9); with both names the message can be
     encoded at any version (decision 4).
     """
-    topics = tuple(_complete_commit(topic, catalog) for topic in request.topics)
-    return replace(request, generation=-1, member_id=NO_MEMBER_ID, instance_id=None, topics=topics)
+    complete = with_names_and_ids(request, catalog)
+    return replace(complete, generation=-1, member_id=NO_MEMBER_ID, instance_id=None)
+
+
+def with_names_and_ids(request: Commit, catalog: Catalog) -> Commit:
+    """The commit with both names of each topic where they are known, so that it can be encoded at any version."""
+    return replace(request, topics=tuple(_complete_commit(topic, catalog) for topic in request.topics))
 
 
 def committed_partitions(request: Commit, catalog: Catalog) -> frozenset[TopicPartition]:

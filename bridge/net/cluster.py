@@ -111,7 +111,7 @@ class UpstreamCluster:
             remembered = Remembered(
                 addresses=self.directory.ours,
                 topics=topics,
-                is_ours=lambda group_id: router.road(group_id) is not Road.PASS,
+                is_ours=lambda group_id: router.road(group_id) is Road.EMBEDDED,
             )
             self._recalled_offer = replace(self._recalled_offer, remembered=remembered)
         for broker in recollection.brokers:
@@ -227,7 +227,7 @@ class UpstreamCluster:
         offered = offer(
             answer.versions,
             rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
-            has_embedded_rule=any(rule.road is not Road.PASS for rule in self._settings.rules),
+            has_embedded_rule=any(rule.road is Road.EMBEDDED for rule in self._settings.rules),
         )
         features = offered_features(answer.features, offered)
         return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=features))

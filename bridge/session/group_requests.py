@@ -3,6 +3,7 @@
 It must not know slots, brokers or who answers.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
@@ -23,7 +24,7 @@ from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
 from translators.dialects.admin import ListGroups
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 MAY_ASK = frozenset(
     (
@@ -39,6 +40,18 @@ MAY_ASK = frozenset(
 )
 """Apis whose answer for a group that is not passed on may need the broker."""
 
+OF_CLASSIC_MEMBERS = frozenset(
+    (
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+    )
+)
+"""Apis by which a classic client says who it is: on road `upstream` the broker knows it otherwise; all else passes."""
 
 NAMES_ONLY = frozenset(
     (ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE)
@@ -99,7 +112,7 @@ class GroupRequests:
                 return self._read_batch(header, data)
             if group_id in self._router.moved:
                 return self._read_batch(header, data)
-            road = self._router.road(group_id)
+            road = self._road(key, group_id)
             if road is Road.PASS:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
@@ -126,13 +139,19 @@ class GroupRequests:
         request = self._decode(header, data)
         if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
             return Passes(())
-        parts = split(request, self._router.road)
+        road_of = partial(self._road, header.api_key)
+        parts = split(request, road_of)
         if len(parts) > 1:
-            return DividedRequest(Merge(request, parts, self._router.road))
+            return DividedRequest(Merge(request, parts, road_of))
         for road, part in parts.items():
             if road is not Road.PASS:
                 return Taken(road, part, header.api_key in MAY_ASK)
         return Passes(group_ids(request))
+
+    def _road(self, api_key: int, group_id: GroupId, member_id: MemberId | None = None) -> Road:
+        """Where a broker coordinates, what KIP-848 clients and admins ask is the broker's to answer."""
+        road = self._router.road(group_id, member_id)
+        return Road.PASS if road is Road.UPSTREAM and api_key not in OF_CLASSIC_MEMBERS else road
 
     def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
         start = header.body_offset

@@ -16,6 +16,7 @@ NURSERY_START = {"nursery.start"}
 GUARDED_ELSEWHERE = {
     "bridge/app/composition.py: nursery.start(serve_proxy, settings, services)": "starts guarded tasks, then sleeps",
     "bridge/app/composition.py: nursery.start(groups.run)": "starts guarded tasks, then is done",
+    "bridge/app/composition.py: nursery.start(upstream.run)": "the same for groups that brokers coordinate",
     "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures)": "keeps the web server running",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",
     "bridge/telemetry/event_log/recorder.py: threading.Thread(target=self._run, name='epochbridge-events', "

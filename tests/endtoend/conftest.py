@@ -13,7 +13,7 @@ from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
 
 EMBEDDED = ("embedded-*",)
-"""Groups that the bridge of these tests coordinates itself; all others pass."""
+"""Groups that the bridge of these tests coordinates itself."""
 
 
 def _bridge(kafka: KafkaUnderTest, factory: pytest.TempPathFactory) -> AbstractContextManager[BridgeProcess]:

@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from bridge import supervision as tasks
 from bridge.app.composition import serve
 from bridge.config.configuration import load
-from bridge.config.sources import embedded_rules
+from bridge.config.sources import quick_rules
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.journal.sqlite import SqliteJournal
 from bridge.net import broker_side
@@ -213,7 +213,7 @@ async def test_whatever_fails_everybody_else_goes_on(
         "events.path": str(tmp_path / "events"),
         "journal.path": str(tmp_path / "journal.db"),
     }
-    config = load(None, {}, [f"{key}={value}" for key, value in settings.items()], embedded_rules(("embedded-*",)))
+    config = load(None, {}, [f"{key}={value}" for key, value in settings.items()], quick_rules(("embedded-*",), ()))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(partial(serve, config, ready=ready))
         await is_ready.wait()

@@ -28,6 +28,15 @@ PASS_CASES = (
     Case("4.3.1", "confluent-range", "downgrade"),
 )
 """What Apache Kafka itself can do within the time of a test."""
+UPSTREAM_CASES = (
+    Case("4.3.1", "kafka-python-range", "form"),
+    Case("4.3.1", "aiokafka", "leave"),
+    Case("4.3.1", "confluent-cooperative", "grow"),
+    Case("4.3.1", "java-cooperative", "kill"),
+    Case("4.3.1", "confluent-range", "upgrade"),
+    Case("4.3.1", "java-default", "downgrade"),
+)
+"""Classic clients of each library as members of the broker's own consumer group, rolled to KIP-848 clients and back."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -113,4 +122,13 @@ async def test_passing_group_is_as_safe_as_kafka_makes_it(case: Case, teller: Te
     """Issue's done-when 5: groups that no rule names behave as without the bridge; Kafka does disturb bystanders."""
     verdict = await teller.tell(case, "pass", KAFKA_MIN_SESSION_MS)
     require_safety(verdict)
+    assert len(verdict.rolls) == rolls_expected(case)
+
+
+@pytest.mark.parametrize("case", UPSTREAM_CASES, ids=str)
+async def test_upstream_group_is_safe_and_disturbs_nobody(case: Case, teller: Teller) -> None:
+    """Road upstream: the broker coordinates, and only members whose assignment changes notice."""
+    verdict = await teller.tell(case, "upstream", KAFKA_MIN_SESSION_MS)
+    require_safety(verdict)
+    assert [one for one in verdict.disturbances if not stops_by_itself(case, one)] == []
     assert len(verdict.rolls) == rolls_expected(case)

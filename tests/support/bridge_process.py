@@ -15,6 +15,8 @@ from bridge.demo.services import free_place
 
 ADMIN_OFF = "off"
 PROGRAM = (sys.executable, "-m", "bridge", "serve", "--admin", "off", "--log-format", "console")
+UPSTREAM_GLOB = "upstream-*"
+"""Groups whose classic clients are made members of the broker's consumer groups."""
 ROOT = Path(__file__).resolve().parents[2]
 READY_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 20.0
@@ -69,7 +71,7 @@ def bridge_process(
     *,
     has_admin: bool = False,
 ) -> Iterator[BridgeProcess]:
-    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded.
+    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `UPSTREAM_GLOB` on upstream.
 
     `has_admin` gives it an admin API. At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
     traceback.
@@ -80,6 +82,7 @@ def bridge_process(
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
     command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]
     command += [word for glob in globs for word in ("--embedded", glob)]
+    command += ["--upstream", UPSTREAM_GLOB]
     command += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)

@@ -200,6 +200,7 @@ def inquiry(
     epoch: int = EPOCH,
     member_id: MemberId = MEMBER,
     claimed: Partitions = NO_PARTITIONS,
+    assignor: str | None = "range",
 ) -> Ask:
     """Give the question that a member without instance id and rack asks."""
     return Ask(
@@ -211,6 +212,7 @@ def inquiry(
             rack_id=None,
             topics=frozenset({TOPIC}),
             rebalance_timeout_ms=REBALANCE_MS,
+            assignor=assignor,
             owned=owned,
             claimed=claimed,
         )

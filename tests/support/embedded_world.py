@@ -9,8 +9,9 @@ from typing import TypeVar
 import trio
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.embedded.groups import EmbeddedGroups, EmbeddedSettings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings

@@ -10,6 +10,11 @@ from translators.dialects.coordinator import DepartReason, Farewell, Granted, In
 from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from translators.machine import UnexpectedEvent
 
+SERVER_ASSIGNORS = {"range": "range"}
+"""Clients of range may join topics that are partitioned alike: who gets a partition of one gets that of the others.
+Kafka's own default (uniform) would break that at the next change; all others only want balance.
+"""
+
 
 def inquire(membership: Membership, using: Partitions, claim: Claim = NO_CLAIM) -> Ask:
     """Ask what the member may own, telling that its client may be `using` these; nothing is ever owned at epoch 0
@@ -26,6 +31,7 @@ def inquire(membership: Membership, using: Partitions, claim: Claim = NO_CLAIM) 
             topics=profile.topics,
             rebalance_timeout_ms=profile.rebalance_timeout_ms,
             owned=using,
+            assignor=SERVER_ASSIGNORS.get(profile.protocol_name),
             claimed=claim.partitions,
             claimed_generation=claim.generation,
         )

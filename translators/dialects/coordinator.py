@@ -49,7 +49,8 @@ class Inquiry:
 
     `owned` is what its client may be using now: a partition that the coordinator takes away is released the moment it
     is missing here. `claimed` is what a joining client says it has or had, as of `claimed_generation`, unverified: it
-    may steer a target, and never counts as owned (decision 7).
+    may steer a target, and never counts as owned (decision 7). `assignor` is the one of the coordinator's that deals as
+    the client counts on, None where any will do.
     """
 
     group_id: GroupId
@@ -60,6 +61,7 @@ class Inquiry:
     topics: frozenset[TopicName]
     rebalance_timeout_ms: int
     owned: frozenset[TopicPartition]
+    assignor: str | None = None
     claimed: frozenset[TopicPartition] = frozenset()
     claimed_generation: int = NO_GENERATION
 

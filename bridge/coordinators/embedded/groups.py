@@ -22,16 +22,16 @@ from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.own_requests import OwnRequests
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.recommit import Recommit
-from bridge.coordinators.embedded.refusals import Refusals, in_words
 from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.coordinators.embedded.retention import Retention, has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commits
 from bridge.coordinators.embedded.shares import ShareLimits
-from bridge.coordinators.embedded.topic_watcher import TopicWatcher
 from bridge.coordinators.embedded.views import GroupViews, ViewRequest
-from bridge.coordinators.ledger import Deliver
+from bridge.coordinators.ledger import Clients
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.partition_queue import Deletion, partitions_deleted, queue_deletion
+from bridge.coordinators.refusals import Refusals, in_words
+from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.engine.commands import (
     ChangeTopics,
     ConvertGroup,
@@ -41,7 +41,7 @@ from bridge.engine.commands import (
 from bridge.engine.outcome import Converted, GroupEmptied, NotConverted
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
-from bridge.session.contracts import Access, AccessOnUse, BrokerAccess
+from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
@@ -69,14 +69,6 @@ LOG = logging.getLogger("epochbridge.coordinators")
 _CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
 _OF_MEMBERS = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
-
-
-@dataclass(frozen=True, slots=True)
-class Clients:
-    """The way back to clients: answers by their reference, and connections by theirs."""
-
-    deliver: Deliver
-    access: Access
 
 
 class EmbeddedGroups:

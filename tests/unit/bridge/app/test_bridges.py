@@ -13,7 +13,8 @@ from bridge.app.journal import keep_journal
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.coordinators.embedded.bridge_claims import Claims
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.embedded.groups import EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.ledger import Clients
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess

@@ -10,7 +10,8 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.journal import file_settings, keep_journal, own_path
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
-from bridge.coordinators.embedded.groups import Clients, EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.embedded.groups import EmbeddedGroups, EmbeddedSettings
+from bridge.coordinators.ledger import Clients
 from bridge.journal.refusals import JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_file import FileSettings, open_file
 from bridge.migration.route import Road

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bridge.config.configuration import GroupRule
-from bridge.config.sources import embedded_rules, read_environment, state_folder
+from bridge.config.sources import quick_rules, read_environment, state_folder
 from bridge.migration.route import Road
 
 
@@ -25,4 +25,4 @@ def test_state_is_kept_where_the_environment_says() -> None:
 
 def test_globs_become_rules_in_order() -> None:
     """The first rule that matches counts, so order is kept."""
-    assert embedded_rules(["a-*", "*"]) == (GroupRule("a-*", Road.EMBEDDED), GroupRule("*", Road.EMBEDDED))
+    assert quick_rules(["a-*"], ["*"]) == (GroupRule("a-*", Road.EMBEDDED), GroupRule("*", Road.UPSTREAM))

@@ -90,6 +90,6 @@ def test_question_for_a_join_tells_the_clients_claims() -> None:
     claiming = replace(state.parked, claim=Claim(parts(A, B)))
     state = replace(state, membership=member, parked=claiming, using=parts(A))
     first = beat_reply(ErrorCode.NONE)
-    asked = Step(replace(state, talk=Asked()), (first, inquiry(parts(A), claimed=parts(A, B))))
+    asked = Step(replace(state, talk=Asked()), (first, inquiry(parts(A), claimed=parts(A, B), assignor=None)))
     assert put_question(state, Silent(), (first,)) == asked
     assert put_question(state, Asked()) == Step(replace(state, talk=Overtaken()))

@@ -164,7 +164,7 @@ def test_stable_cooperative_join_owns_its_list() -> None:
     member = replace(begun.membership, profile=profile("cooperative-sticky", owned=claimed))
     parked = replace(begun.parked, claim=Claim(claimed))
     state = replace(begun, membership=member, parked=parked, using=claimed, hold_until_ms=NOW)
-    assert step == Step(state, (inquiry(claimed, claimed=claimed),))
+    assert step == Step(state, (inquiry(claimed, claimed=claimed, assignor=None),))
 
 
 def test_stable_join_waits_for_the_outstanding_answer() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.coordinators.embedded.refusals import Refusals, in_words
+from bridge.coordinators.refusals import Refusals, in_words
 from bridge.log_lines import REPEAT_MS
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import HeartbeatReply

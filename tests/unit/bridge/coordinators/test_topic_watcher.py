@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.catalog import Catalog, TopicsChange
-from bridge.coordinators.embedded.topic_watcher import LOOK_PAUSE_MS, TopicWatcher
+from bridge.coordinators.topic_watcher import LOOK_PAUSE_MS, TopicWatcher
 from bridge.net.clock import TrioClock
 from tests.support.embedded_world import FakeBroker, moved
 

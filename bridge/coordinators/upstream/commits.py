@@ -1,0 +1,146 @@
+"""Commits of members that a broker coordinates, on their way to it: under the member's epoch, and only for partitions
+that are still the member's own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from bridge.coordinators.admission import translate_commit
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.offset_requests import (
+    Commit,
+    committed_partitions,
+    complete_commit_reply,
+    refuse_commit,
+    with_names_and_ids,
+)
+from bridge.session.contracts import BrokerAccess
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberRef, RequestRef
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+
+FIRST_BY_EPOCH = 9
+"""OffsetCommit of a consumer group's member: Kafka answers UNSUPPORTED_VERSION to lower ones (K5.10)."""
+_CLASSIC_WORDS = {
+    ErrorCode.STALE_MEMBER_EPOCH: ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.FENCED_MEMBER_EPOCH: ErrorCode.ILLEGAL_GENERATION,
+}
+"""Codes that no classic client knows, and what they mean to it: join again."""
+ASKED_AGAIN_MAX = 3
+"""An epoch that moves with every try belongs to a group that never comes to rest: its client tries again later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """What is needed of others: judge a commit and count it as under way, end it, answer, be looked at in time."""
+
+    begin: Callable[[RequestRef, Commit], CommitAdmitted | CommitRefused]
+    end: Callable[[int], None]
+    deliver: Callable[[RequestRef, GroupReply], None]
+    due_changed: Callable[[], None]
+
+
+class UpstreamCommits:
+    """Every commit between its request and the broker's word on it."""
+
+    def __init__(
+        self, catalog: Catalog, machines: Machines, ways: Ways, drain_ms: int, now_ms: Callable[[], int]
+    ) -> None:
+        self._catalog = catalog
+        self._machines = machines
+        self._ways = ways
+        self._drain_ms = drain_ms
+        self._now_ms = now_ms
+        self._drains: list[tuple[int, int]] = []
+
+    def submit(self, ref: RequestRef, way: BrokerAccess, request: Commit) -> None:
+        """Take a commit; one of somebody without a machine (a KIP-848 member, a simple one) goes as it is."""
+        member = MemberRef(request.group_id, request.member_id)
+        if self._machines.get(member) is None:
+            self._forward(ref, way, request)
+            return
+        judged = self._ways.begin(ref, request)
+        if isinstance(judged, CommitRefused):
+            self._ways.deliver(ref, refuse_commit(request, judged.code))
+        else:
+            self._send(_Sent(ref, way, request, member, judged.commit_id))
+
+    def next_drain_ms(self) -> int | None:
+        """When a commit of unknown outcome counts as over."""
+        return self._drains[0][0] if self._drains else None
+
+    def pass_drains(self, now_ms: int) -> None:
+        """End the commits whose time is over."""
+        while self._drains and self._drains[0][0] <= now_ms:
+            self._ways.end(heappop(self._drains)[1])
+
+    def _forward(self, ref: RequestRef, way: BrokerAccess, request: Commit) -> None:
+        def take(reply: GroupReply | None) -> None:
+            failed = refuse_commit(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            complete = complete_commit_reply(reply, self._catalog) if isinstance(reply, OffsetCommitReply) else failed
+            self._ways.deliver(ref, complete)
+
+        way.ask(ref, request, take)
+
+    def _send(self, sent: "_Sent") -> None:
+        """Judged anew at every try: what was the member's own may be somebody else's by now."""
+        state = self._machines.get(sent.member)
+        partitions = committed_partitions(sent.request, self._catalog)
+        translated: Commit | ErrorCode = (
+            ErrorCode.UNKNOWN_MEMBER_ID if state is None else translate_commit(state, sent.request, partitions)
+        )
+        if isinstance(translated, ErrorCode):
+            self._end(sent, refuse_commit(sent.request, translated))
+            return
+        asked = with_names_and_ids(translated, self._catalog)
+        version = FIRST_BY_EPOCH if isinstance(asked, OffsetCommit) else None
+        sent.way.ask(sent.ref, asked, lambda reply: self._take(sent, reply), version)
+
+    def _take(self, sent: "_Sent", reply: GroupReply | None) -> None:
+        if not isinstance(reply, OffsetCommitReply):
+            # It may land still: its partitions are not free until it no longer can (decision 2).
+            heappush(self._drains, (self._now_ms() + self._drain_ms, sent.commit_id))
+            self._ways.deliver(sent.ref, refuse_commit(sent.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            self._ways.due_changed()
+        elif _is_stale(reply) and sent.tries < ASKED_AGAIN_MAX:
+            self._send(replace(sent, tries=sent.tries + 1))
+        else:
+            self._end(sent, _in_classic_words(complete_commit_reply(reply, self._catalog)))
+
+    def _end(self, sent: "_Sent", reply: OffsetCommitReply) -> None:
+        self._ways.deliver(sent.ref, reply)
+        self._ways.end(sent.commit_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A member's commit as its client sent it."""
+
+    ref: RequestRef
+    way: BrokerAccess
+    request: Commit
+    member: MemberRef
+    commit_id: int
+    tries: int = 1
+
+
+def _is_stale(reply: OffsetCommitReply) -> bool:
+    """Whether the member's epoch moved at the broker while the commit was on its way: that is said of all or none."""
+    return any(item.error is ErrorCode.STALE_MEMBER_EPOCH for topic in reply.topics for item in topic.partitions)
+
+
+def _in_classic_words(reply: OffsetCommitReply) -> OffsetCommitReply:
+    topics = tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(item, error=_CLASSIC_WORDS.get(item.error, item.error)) for item in topic.partitions
+            ),
+        )
+        for topic in reply.topics
+    )
+    return replace(reply, topics=topics)

@@ -1,0 +1,211 @@
+"""Groups on road `upstream` as the session room sees them: requests in, answers out, a task that owns the machines."""
+
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Never
+
+import trio
+
+from bridge.coordinators.admission import SessionBounds
+from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.catalog import Catalog, TopicsChange
+from bridge.coordinators.ledger import Clients
+from bridge.coordinators.machines import Machines
+from bridge.coordinators.offset_requests import merge_fetch, to_memberless_fetch
+from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.owner_task import OwnerTask
+from bridge.coordinators.refusals import in_words
+from bridge.coordinators.topic_watcher import TopicWatcher
+from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
+from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
+from bridge.session.contracts import AccessOnUse
+from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
+from bridge.wire.codec.registry import error_reply
+from translators.classic_member.profile import Profile, read_profile
+from translators.classic_member.states import Limits
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import ClientIdentity, MemberId, RequestRef, Via
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
+
+LOG = logging.getLogger("epochbridge.coordinators")
+LOOK_TIMEOUT_S = 5.0
+"""How long a join may wait for its topics' ids before its client is told to try again."""
+_UNSEEN = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE, "the cluster's topics could not be looked at; check that it runs"
+)
+_STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamSettings:
+    """What an operator decides for groups on this road, and where ids of new members come from."""
+
+    limits: Limits
+    bounds: SessionBounds
+    fresh_member_id: Callable[[], MemberId]
+    topics_refresh_ms: int
+    commit_drain_ms: int
+
+
+class UpstreamGroups:
+    """Takes what classic clients of upstream groups ask (`session.contracts.Groups`); `run` has to run meanwhile.
+
+    What KIP-848 clients ask, and what admins do, goes to the broker without coming by.
+    """
+
+    def __init__(
+        self, broker: Broker, clock: Clock, clients: Clients, settings: UpstreamSettings, supervised: Failures
+    ) -> None:
+        self.supervised = supervised
+        self._catalog = Catalog()
+        self._access = clients.access
+        self._machines = machines = Machines(settings.limits)
+        self._coordinator = UpstreamCoordinator(self._catalog, clients.access, settings.fresh_member_id, self._wake)
+        owner: GroupOwner[Never] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
+        self._task: OwnerTask[Never] = OwnerTask(owner, clock, clients.deliver, supervised, self)
+        self._deliver = self._task.ledger.deliver
+        self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
+        ways = Ways(
+            begin=self._task.begin_commit,
+            end=self._task.end_commit,
+            deliver=self._deliver,
+            due_changed=self._task.alarm.due_changed,
+        )
+        self._commits = UpstreamCommits(self._catalog, machines, ways, settings.commit_drain_ms, clock.now_ms)
+        self._nursery: trio.Nursery | None = None
+
+    def keep(self, journal: Journal) -> None:
+        """Go on with the members that a journal holds: their clients keep ids and generations, and the broker their
+        seats. Raises `versioned.UnreadableRecord`.
+        """
+        blank = partial(UpstreamCoordinator, Catalog(), self._access, self._coordinator.fresh_member_id, self._wake)
+        self._task.keep(journal, blank)
+        if self._machines:
+            LOG.info("%d members of groups that brokers coordinate go on", len(self._machines))
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
+        """See `session.contracts.Groups`."""
+        self._task.ledger.expect(ref, request)
+        closed = self._task.ledger.closed
+        if closed is not None:
+            self.refuse(ref, client, request, closed)
+            return
+        match request:
+            case Heartbeat() if not self._task.has_queued:
+                self._task.beat(Arrival(ref, client, request), request)
+            case JoinGroup():
+                self._join(Arrival(ref, client, request), request)
+            case SyncGroup() | Heartbeat() | LeaveGroup():
+                self._task.queue(Arrival(ref, client, request))
+            case OffsetCommit() | TxnOffsetCommit():
+                self._task.catch_up()
+                self._commits.submit(ref, AccessOnUse(self._access, via), request)
+            case OffsetFetch():
+                self._fetch(ref, via, request)
+            case _:
+                raise TypeError(f"nothing for road upstream: {request}")
+
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
+        """See `session.contracts.Groups`."""
+        return isinstance(request, Heartbeat) and self._task.beat_calmly(request)
+
+    def speak_for_others(self, may: Callable[[], bool]) -> None:
+        """Learn who says whether one client's connection may see off another's member."""
+        self._coordinator.speaks_for_others = may
+
+    def disconnected(self, connection: int) -> None:
+        """See `session.contracts.Groups`."""
+        self._task.ledger.forget(connection)
+        self._task.lose_connection(connection)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Own the machines until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            start_job(nursery, self.supervised, TOPICS, partial(self._topics.watch, lambda: len(self._machines) > 0))
+            self._task.start(nursery)
+            task_status.started()
+
+    # ------------------------------------------------------------------ joins and topics
+
+    def _join(self, arrival: Arrival, request: JoinGroup) -> None:
+        """The broker names topics by id: a join waits until those of its subscription were seen."""
+        profile = read_profile(request)
+        names = profile.topics if isinstance(profile, Profile) else frozenset()
+        if self._catalog.knows(names):
+            self._task.queue(arrival)
+        elif self._nursery is None:
+            self.refuse(arrival.ref, arrival.client, request, _STARTING)
+        else:
+            start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look, arrival))
+
+    async def _look(self, arrival: Arrival) -> None:
+        try:
+            with trio.fail_after(LOOK_TIMEOUT_S):
+                await self._look_at_topics()
+        except (BrokerUnreachable, trio.TooSlowError):
+            self.refuse(arrival.ref, arrival.client, arrival.request, _UNSEEN)
+            return
+        self._task.queue(arrival)
+
+    async def _look_in_time(self) -> None:
+        """A look that nobody waits for; while no broker can be asked, whoever lacks topics goes on asking."""
+        with contextlib.suppress(BrokerUnreachable):
+            await self._look_at_topics()
+
+    async def _look_at_topics(self) -> None:
+        await self._topics.look()
+        self._coordinator.knows_topics = True
+
+    def _see_topics(self, change: TopicsChange) -> None:
+        """Who was told of a topic that nobody had seen asks again by itself."""
+
+    def _wake(self) -> None:
+        self._task.wake()
+
+    # ------------------------------------------------------------------ offsets
+
+    def _fetch(self, ref: RequestRef, via: Via, request: OffsetFetch) -> None:
+        """Without member and epoch: to an epoch that has moved Kafka answers 113, to none at all the offsets."""
+
+        def take(reply: GroupReply | None) -> None:
+            if isinstance(reply, OffsetFetchReply):
+                judged = [ErrorCode.NONE] * len(request.groups)
+                self._deliver(ref, merge_fetch(request, reply, judged, self._catalog))
+            else:
+                self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+        self._access(via).ask(ref, to_memberless_fetch(request, self._catalog), take)
+
+    # ------------------------------------------------------------------ what surrounds its turns
+
+    def begins(self) -> None:
+        """See `owner_task.Turning`."""
+
+    def revived(self) -> None:
+        """See `owner_task.Turning`."""
+
+    def released(self) -> None:
+        """See `owner_task.Turning`: an answer that named a topic nobody has seen yet has it looked for."""
+        if self._coordinator.lacks_topics and self._nursery is not None:
+            self._coordinator.lacks_topics = False
+            start_guarded(self._nursery, self.supervised, LOOK_UP, self._look_in_time)
+
+    def refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
+        """See `owner_task.Turning`."""
+        self._deliver(ref, in_words(error_reply(request, refusal.code), refusal))
+
+    def next_due_ms(self) -> int | None:
+        """See `owner_task.Turning`."""
+        return self._commits.next_drain_ms()
+
+    def pass_due(self, now_ms: int) -> None:
+        """See `owner_task.Turning`."""
+        self._commits.pass_drains(now_ms)

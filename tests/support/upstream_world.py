@@ -1,0 +1,162 @@
+"""Groups on road upstream under a virtual clock: their connections' broker answers heartbeats as the test says."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
+
+import trio
+
+from bridge.coordinators.admission import SessionBounds
+from bridge.coordinators.ledger import Clients
+from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
+from bridge.net.clock import TrioClock
+from bridge.session.contracts import NoAccess
+from bridge.supervision import Failures
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.embedded_world import FakeBroker, FakeVia, join_request
+from tests.support.memory_journal import MemoryJournal
+from tests.support.owned_group import CLIENT, GROUP
+from translators.classic_member.states import Limits
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, SyncGroup, SyncGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import decode_assignment
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, RequestRef, TopicId, TopicIdPartition, TopicPartition, via_of
+
+TOPIC_ID = TopicId(b"t" * 16)
+INTERVAL_MS = 5_000
+LOOK_PAUSE_S = 0.001
+LOOKS_MAX = 20_000
+ReplyT = TypeVar("ReplyT")
+
+
+def granted(epoch: int, *partitions: int) -> ConsumerGroupHeartbeatReply:
+    """What a broker says to a member that may own these partitions of the topic."""
+    return ConsumerGroupHeartbeatReply(
+        error=ErrorCode.NONE,
+        member_epoch=epoch,
+        heartbeat_interval_ms=INTERVAL_MS,
+        assignment=frozenset(TopicIdPartition(TOPIC_ID, one) for one in partitions),
+    )
+
+
+def unchanged(epoch: int) -> ConsumerGroupHeartbeatReply:
+    """What it says to one that has what it is to have."""
+    return ConsumerGroupHeartbeatReply(error=ErrorCode.NONE, member_epoch=epoch, heartbeat_interval_ms=INTERVAL_MS)
+
+
+def refused(code: ErrorCode) -> ConsumerGroupHeartbeatReply:
+    """What it says to one that it won't have."""
+    return ConsumerGroupHeartbeatReply(error=code)
+
+
+@dataclass(slots=True)
+class UpstreamWorld:
+    """The running groups; `replies` holds every answer by request."""
+
+    groups: UpstreamGroups
+    broker: FakeBroker
+    replies: dict[RequestRef, Reply]
+    vias: dict[int, FakeVia]
+    via: FakeVia = field(default_factory=FakeVia)
+    sequence: "count[int]" = field(default_factory=count)
+
+    def send(self, request: Request, via: FakeVia | None = None) -> RequestRef:
+        """Submit a request; gives where its answer will be."""
+        chosen = via or self.via
+        self.vias[chosen.connection] = chosen
+        ref = RequestRef(0, chosen.connection, next(self.sequence))
+        self.groups.submit(ref, CLIENT, via_of(ref), request)
+        return ref
+
+    async def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
+        """Wait for an answer in virtual time."""
+        for _ in range(LOOKS_MAX):
+            if ref in self.replies:
+                break
+            await trio.sleep(LOOK_PAUSE_S)
+        reply = self.replies[ref]
+        assert isinstance(reply, kind), reply
+        return reply
+
+    async def asked(self, via: FakeVia | None = None) -> ConsumerGroupHeartbeat:
+        """Wait for the next heartbeat to the broker; it stays open."""
+        chosen = via or self.via
+        for _ in range(LOOKS_MAX):
+            if chosen.open:
+                break
+            await trio.sleep(LOOK_PAUSE_S)
+        request = chosen.open[0][0]
+        assert isinstance(request, ConsumerGroupHeartbeat), request
+        return request
+
+    async def say(self, reply: ConsumerGroupHeartbeatReply, via: FakeVia | None = None) -> ConsumerGroupHeartbeat:
+        """Answer the next heartbeat to the broker; gives what it was."""
+        request = await self.asked(via)
+        (via or self.via).answer(lambda _: reply)
+        return request
+
+    async def form(self, member_id: str, reply: ConsumerGroupHeartbeatReply, via: FakeVia | None = None) -> int:
+        """Join and sync; gives the generation."""
+        joining = self.send(join_request(member_id), via)
+        await self.say(reply, via)
+        joined = await self.answer(joining, JoinGroupReply)
+        assert joined.error is ErrorCode.NONE, joined
+        await self.sync(member_id, joined.generation, via)
+        return joined.generation
+
+    async def sync(self, member_id: str, generation: int, via: FakeVia | None = None) -> frozenset[TopicPartition]:
+        """SyncGroup; gives what is assigned."""
+        request = SyncGroup(
+            group_id=GROUP,
+            generation=generation,
+            member_id=MemberId(member_id),
+            instance_id=None,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=(),
+            names_protocol=True,
+        )
+        synced = await self.answer(self.send(request, via), SyncGroupReply)
+        assert synced.error is ErrorCode.NONE, synced
+        return decode_assignment(synced.assignment).partitions
+
+    async def beat(self, member_id: str, generation: int, via: FakeVia | None = None) -> ErrorCode:
+        """A classic heartbeat; gives its code."""
+        request = Heartbeat(GROUP, generation, MemberId(member_id), None)
+        return (await self.answer(self.send(request, via), HeartbeatReply)).error
+
+
+@asynccontextmanager
+async def upstream_world(journal: MemoryJournal | None = None) -> AsyncIterator[UpstreamWorld]:
+    """Run the groups until the end of the block."""
+    broker, ids = FakeBroker(), count(1)
+    replies: dict[RequestRef, Reply] = {}
+    vias: dict[int, FakeVia] = {}
+
+    def deliver(ref: RequestRef, reply: Reply) -> None:
+        assert ref not in replies, f"{ref} was answered twice"
+        replies[ref] = reply
+
+    settings = UpstreamSettings(
+        limits=Limits(),
+        bounds=SessionBounds(6_000, 1_800_000),
+        fresh_member_id=lambda: MemberId(f"fresh-{next(ids)}"),
+        topics_refresh_ms=60_000,
+        commit_drain_ms=5_000,
+    )
+    clients = Clients(deliver, lambda via: known(vias, via.connection))
+    groups = UpstreamGroups(broker, TrioClock(), clients, settings, Failures())
+    if journal is not None:
+        groups.keep(journal)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(groups.run)
+        yield UpstreamWorld(groups, broker, replies, vias)
+        nursery.cancel_scope.cancel()
+
+
+def known(vias: Mapping[int, FakeVia], connection: int) -> FakeVia | NoAccess:
+    """A connection's way to the broker."""
+    return vias.get(connection) or NoAccess()

@@ -1,0 +1,106 @@
+"""Commits of members that a broker coordinates."""
+
+from dataclasses import replace
+
+from trio.testing import MockClock
+
+from bridge.coordinators.upstream.commits import ASKED_AGAIN_MAX
+from bridge.wire.codec.registry import Request
+from tests.support.embedded_world import commit_request, committed, join_request
+from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
+from translators.dialects.classic import JoinGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import RequestRef
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+
+
+def stale(request: Request) -> OffsetCommitReply:
+    """The member's epoch moved meanwhile."""
+    return committed(request, ErrorCode.STALE_MEMBER_EPOCH)
+
+
+async def code_of(world: UpstreamWorld, ref: RequestRef) -> ErrorCode:
+    """The one code of a commit's answer."""
+    reply = await world.answer(ref, OffsetCommitReply)
+    (code,) = {item.error for topic in reply.topics for item in topic.partitions}
+    return code
+
+
+def taken(world: UpstreamWorld) -> OffsetCommit:
+    """The commit that the broker was asked; it is answered."""
+    request = world.via.answer(committed)
+    assert isinstance(request, OffsetCommit)
+    return request
+
+
+async def test_commit_goes_under_the_members_epoch(autojump_clock: MockClock) -> None:
+    """The client names its generation, which the broker does not know."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(9, 0))
+        ref = world.send(commit_request(generation, "a"))
+        assert (taken(world).generation, await code_of(world, ref)) == (9, ErrorCode.NONE)
+
+
+async def test_partition_that_is_lost_is_not_committed(autojump_clock: MockClock) -> None:
+    """A broker takes lost partitions under a current epoch: the next owner's commit would be overwritten."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        await world.say(granted(1, 1))
+        joining = world.send(join_request("a"))
+        await world.say(granted(2, 1))
+        again = (await world.answer(joining, JoinGroupReply)).generation
+        await world.sync("a", again)
+        assert again > generation
+        ref = world.send(commit_request(generation, "a", (0,)))
+        assert await code_of(world, ref) is ErrorCode.ILLEGAL_GENERATION
+        assert world.via.open == []
+
+
+async def test_stale_epoch_is_asked_again_and_ends_in_classic_words(autojump_clock: MockClock) -> None:
+    """A code above 100 never reaches a classic client."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        ref = world.send(commit_request(generation, "a"))
+        for _ in range(ASKED_AGAIN_MAX):
+            world.via.answer(stale)
+        assert await code_of(world, ref) is ErrorCode.ILLEGAL_GENERATION
+        assert world.via.open == []
+
+
+async def test_nothing_is_let_go_while_its_commit_is_on_its_way(autojump_clock: MockClock) -> None:
+    """Decision 2, on every road: the heartbeat that gives the partition up waits for the commit's answer."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        await world.say(granted(1, 1))
+        committing = world.send(commit_request(generation, "a", (0,)))
+        joining = world.send(join_request("a"))
+        assert await world.beat("b", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+        assert [type(request) for request, _ in world.via.open] == [OffsetCommit]
+        taken(world)
+        assert await code_of(world, committing) is ErrorCode.NONE
+        assert (await world.say(granted(2, 1))).owned == frozenset()
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.NONE
+
+
+async def test_lost_answer_keeps_partitions_until_it_can_no_longer_land(autojump_clock: MockClock) -> None:
+    """The client comes again; what it lets go is told after `commit.drain.ms`."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        ref = world.send(commit_request(generation, "a"))
+        world.via.answer(lambda _: None)
+        assert await code_of(world, ref) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        joining = world.send(join_request("a"))
+        assert (await world.say(granted(1, 0, 1))).owned == frozenset()
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.NONE
+
+
+async def test_others_commit_as_they_are(autojump_clock: MockClock) -> None:
+    """KIP-848 members of the group name the broker's own epoch, admins none."""
+    async with upstream_world() as world:
+        for request in (commit_request(4, "native"), commit_request()):
+            ref = world.send(request)
+            assert replace(taken(world), topics=request.topics) == request
+            assert await code_of(world, ref) is ErrorCode.NONE

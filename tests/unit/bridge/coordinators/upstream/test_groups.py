@@ -1,0 +1,151 @@
+"""Classic clients whose group a broker coordinates, from JoinGroup to LeaveGroup."""
+
+from trio.testing import MockClock
+
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.embedded_world import FakeVia, join_request, leave_request
+from tests.support.memory_journal import MemoryJournal
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, TopicName, TopicPartition
+from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
+
+ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+
+
+async def called(world: UpstreamWorld, member_id: str, generation: int) -> None:
+    """Beat until the member is called."""
+    for _ in range(20):
+        if await world.beat(member_id, generation) is ErrorCode.REBALANCE_IN_PROGRESS:
+            return
+    raise AssertionError(f"{member_id} was not called")
+
+
+async def test_member_joins_lives_and_leaves(autojump_clock: MockClock) -> None:
+    """One heartbeat in full, short ones at the broker's interval, and a farewell."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        assert generation >= 1
+        assert await world.sync("a", generation) == {ONE, TWO}
+        assert await world.beat("a", generation) is ErrorCode.NONE
+        second = await world.say(unchanged(1))
+        assert second.owned is not None
+        third = await world.say(unchanged(1))
+        assert (third.owned, third.subscribed_topic_names, third.member_epoch) == (None, None, 1)
+        left = world.send(leave_request("a"))
+        assert (await world.say(unchanged(-1))).member_epoch == -1
+        assert (await world.answer(left, LeaveGroupReply)).error is ErrorCode.NONE
+        assert await world.beat("a", generation) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+async def test_member_whose_assignment_stays_hears_nothing_of_a_new_epoch(autojump_clock: MockClock) -> None:
+    """What Kafka's own migration calls every classic member for."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        await world.say(granted(7, 0, 1))
+        for _ in range(3):
+            assert await world.beat("a", generation) is ErrorCode.NONE
+
+
+async def test_loser_is_called_and_the_broker_hears_when_it_has_let_go(autojump_clock: MockClock) -> None:
+    """An eager client owns nothing while it joins."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        await world.say(granted(1, 0))
+        await called(world, "a", generation)
+        joining = world.send(join_request("a"))
+        told = await world.say(granted(2, 0))
+        assert told.owned == frozenset()
+        joined = await world.answer(joining, JoinGroupReply)
+        assert joined.generation > generation
+        assert await world.sync("a", joined.generation) == {ONE}
+
+
+async def test_fenced_member_is_told_in_classic_words(autojump_clock: MockClock) -> None:
+    """Decision 15: never a code that a classic client does not know, never 27."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        await world.say(refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        assert await world.beat("a", generation) in {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID}
+
+
+async def test_broker_without_the_protocol_refuses_for_good(autojump_clock: MockClock) -> None:
+    """A stated end: the client hears UNSUPPORTED_VERSION instead of waiting."""
+    async with upstream_world() as world:
+        joining = world.send(join_request("a"))
+        await world.say(refused(ErrorCode.UNSUPPORTED_VERSION))
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_member_asks_by_its_next_connection(autojump_clock: MockClock) -> None:
+    """The first one is gone with a question on it; id and generation stay."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        await world.asked()
+        world.groups.disconnected(world.via.connection)
+        del world.vias[world.via.connection]
+        world.via.answer(lambda _: None)
+        again = FakeVia(connection=2)
+        assert await world.beat("a", generation, again) is ErrorCode.NONE
+        assert (await world.say(unchanged(1), again)).member_epoch == 1
+        assert await world.beat("a", generation, again) is ErrorCode.NONE
+
+
+async def test_gone_member_is_seen_off_by_another(autojump_clock: MockClock) -> None:
+    """Its own connection is gone with it; without this the others would wait for the broker's session."""
+    async with upstream_world() as world:
+        world.groups.speak_for_others(lambda: True)
+        await world.form("a", granted(1, 0))
+        other = FakeVia(connection=2)
+        generation = await world.form("b", granted(2, 1), other)
+        world.groups.disconnected(world.via.connection)
+        del world.vias[world.via.connection]
+        said: list[tuple[str, int]] = []
+        for _ in range(40):
+            assert await world.beat("b", generation, other) is ErrorCode.NONE
+            request = await world.say(unchanged(2), other)
+            said.append((request.member_id, request.member_epoch))
+            if ("a", -1) in said:
+                return
+        raise AssertionError(said)
+
+
+async def test_journal_brings_members_back(autojump_clock: MockClock) -> None:
+    """After a restart the client goes on under its generation, and the broker is told what it has, by topic ids."""
+    journal = MemoryJournal()
+    async with upstream_world(journal) as world:
+        generation = await world.form("a", granted(3, 0, 1))
+    async with upstream_world(journal) as later:
+        assert await later.beat("a", generation) is ErrorCode.NONE
+        told = await later.say(unchanged(3))
+        assert told.member_epoch == 3
+        assert {one.partition for one in told.owned or ()} == {0, 1}
+        assert await later.beat("a", generation) is ErrorCode.NONE
+
+
+async def test_offsets_are_fetched_without_member_and_epoch(autojump_clock: MockClock) -> None:
+    """To an epoch that has moved Kafka answers 113, to none at all the offsets."""
+    async with upstream_world() as world:
+        asked = GroupOffsets(group_id=GROUP, topics=None, member_id=MemberId("a"), member_epoch=2)
+        fetching = world.send(OffsetFetch(groups=(asked,)))
+        seen: list[Request] = []
+
+        def answer(request: Request) -> Reply:
+            seen.append(request)
+            return OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=()),))
+
+        world.via.answer(answer)
+        assert (await world.answer(fetching, OffsetFetchReply)).groups[0].error is ErrorCode.NONE
+        assert seen == [OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None),))]
+
+
+async def test_join_waits_until_its_topics_were_seen(autojump_clock: MockClock) -> None:
+    """A cluster that can't be asked makes a join that is tried again."""
+    async with upstream_world() as world:
+        world.broker.is_down = True
+        joining = world.send(join_request("a", TopicName("new")))
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
