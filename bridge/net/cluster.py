@@ -6,6 +6,7 @@ It must not know clients or groups.
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib.metadata import version
 
 import trio
 
@@ -48,7 +49,7 @@ from bridge.wire.versions import offer
 from translators.dialects.ids import Topic
 
 OWN_CLIENT_ID = "epochbridge"
-OWN_SOFTWARE = ClientSoftware("epochbridge", "0.1.0")
+OWN_SOFTWARE = ClientSoftware("epochbridge", version("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
 SASL_ANSWER_BYTES_MAX = 65_536

@@ -2,7 +2,7 @@
 
 What-if replays, the simulated world, the fleets of the benchmarks and the fuzzer's canary build their requests here.
 When a client says something, over which connection and what it does about a refusal is theirs: that is what they are
-for, and where they differ (docs/decisions/0042).
+for, and where they differ (docs/decisions/0142).
 """
 
 from collections.abc import Iterable, Sequence

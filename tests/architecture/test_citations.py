@@ -5,6 +5,9 @@ import re
 from tests.architecture.source_tree import ALL_FOLDERS, ROOT, source_files
 
 DECISIONS = ROOT / "docs" / "explanation" / "protocol-decisions.md"
+PAGES = ROOT / "docs" / "decisions"
+FIRST_ABOUT_THE_PROJECT = 101
+"""Decisions below are paragraphs of one page; the others have a page each."""
 CLIENTS = ROOT / "docs" / "reference" / "clients.md"
 KAFKA_RULES = ROOT / "docs" / "reference" / "kafka-rules.md"
 NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
@@ -26,8 +29,25 @@ def cited(pattern: re.Pattern[str]) -> set[str]:
 
 def test_cited_decisions_are_written_down() -> None:
     """By the number that comments give; the pattern still finds some."""
-    known = set(NUMBERED.findall(DECISIONS.read_text(encoding="utf-8")))
-    assert {"1", "7", "22"} <= cited(DECISION) <= known
+    about_the_protocol = set(NUMBERED.findall(DECISIONS.read_text(encoding="utf-8")))
+    about_the_project = {str(int(page.name[:4])) for page in PAGES.glob("0*.md")}
+    assert max(map(int, about_the_protocol)) < FIRST_ABOUT_THE_PROJECT <= min(map(int, about_the_project))
+    pages = {
+        number for page in (ROOT / "docs").rglob("*.md") for number in numbers_in(page.read_text(encoding="utf-8"))
+    }
+    assert {"1", "7", "22"} <= cited(DECISION)
+    assert (cited(DECISION) | pages) - about_the_protocol - about_the_project == set()
+
+
+def test_page_of_a_decision_bears_its_number() -> None:
+    """In its name and in its heading."""
+    for page in PAGES.glob("0*.md"):
+        assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of decisions that a page names."""
+    return {number for words in DECISION.findall(text) for number in re.findall(r"\d+", words)}
 
 
 def test_cited_rules_of_clients_are_written_down() -> None:

@@ -62,7 +62,7 @@ def test_who_gives_nothing_up_keeps_its_answer() -> None:
 
 
 def test_what_a_kip_848_client_was_given_last_is_left_to_it() -> None:
-    """It may be about to take it, and its report that lacks it is no acknowledgement (docs/decisions/0023)."""
+    """It may be about to take it, and its report that lacks it is no acknowledgement (docs/decisions/0123)."""
     bench, _, _ = after_a_departure(Speaks.CONSUMER)
     a, b, old = MemberId("a"), MemberId("b"), min(bench.target("a"))
     answer = {a: bench.target("a") - {old}, b: bench.target("b") | {old}}
