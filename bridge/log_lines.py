@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-EMBEDDED, PASSING = "embedded", "pass"
+EMBEDDED, PASSING, UPSTREAM = "embedded", "pass", "upstream"
 REPEAT_MS = 60_000
 """How long the same line is not written again."""
 REMEMBERED_MAX = 10_000

@@ -19,8 +19,9 @@ PASSING = frozenset(
 class Refusals:
     """Log lines of refusals, and their number: refused clients come back every few moments."""
 
-    def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
+    def __init__(self, remembered_max: int = REMEMBERED_MAX, road: str = EMBEDDED) -> None:
         self.count = 0
+        self._road = road
         self._log = RateLimitedLog(LOG, remembered_max)
 
     def note(self, group_id: GroupId, client_id: str, refusal: Refusal, now_ms: int) -> None:
@@ -30,7 +31,7 @@ class Refusals:
             logging.WARNING,
             "EB-GROUP-001: group %r refused client %r with %s: %s",
             (quote(group_id), quote(client_id), refusal.code.name, refusal.reason),
-            LogFields(group_id=group_id, client_id=client_id, road=EMBEDDED),
+            LogFields(group_id=group_id, client_id=client_id, road=self._road),
         )
         self._log.write(now_ms, (group_id, refusal.code, refusal.reason), line)
 

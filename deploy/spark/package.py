@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 OF_REPLAYS = ("bridge/whatif", "bridge/engine", "bridge/telemetry/following", "bridge/telemetry/cause")
 PACKED = ("bridge/analytics", "bridge/telemetry/schema", "translators/dialects", *OF_REPLAYS)
 """The room, the words of the event log and of the protocols, and what plays a group again."""
+SINGLE_FILES = (Path("bridge/log_lines.py"),)
+"""What the follower says of what it leaves out."""
 FIXED_TIME = (2020, 1, 1, 0, 0, 0)
 
 
@@ -21,6 +23,7 @@ def members(root: Path) -> Iterator[Path]:
     """The files, from the root; packages above them have their `__init__.py` too."""
     above = {parent for folder in PACKED for parent in Path(folder).parents if parent != Path()}
     yield from sorted(parent / "__init__.py" for parent in above if (root / parent / "__init__.py").is_file())
+    yield from SINGLE_FILES
     for folder in PACKED:
         yield from sorted(path.relative_to(root) for path in (root / folder).rglob("*.py"))
 

@@ -41,6 +41,7 @@ from translators.dialects.ids import (
 )
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, TxnOffsetCommit
+from translators.reactions import REACTIONS, Retry
 
 FAREWELLS_MAX = 10_000
 """Members whose leaving could not be said, of all groups together; the broker ends the others by their session."""
@@ -115,6 +116,8 @@ class UpstreamCoordinator:
         self.knows_topics = False
         """Whether they were ever looked at."""
         self.fresh_member_id = fresh_member_id
+        self.refused: list[tuple[MemberRef, Refused]] = []
+        """Members that the broker won't have any more, or not at all; whoever tells people takes them out."""
         self._catalog = catalog
         self._access = access
         self._wake = wake
@@ -199,6 +202,7 @@ class UpstreamCoordinator:
         self._open.clear()
         self._held.clear()
         self._answered.clear()
+        self.refused.clear()
 
     # ------------------------------------------------------------------ what it says
 
@@ -216,6 +220,8 @@ class UpstreamCoordinator:
         else:
             # What the broker made of it is not known: the next question says everything again.
             self._said.pop(question.member, None)
+            if isinstance(answer, Refused) and not isinstance(REACTIONS[answer.code], Retry):
+                self.refused.append((question.member, answer))
         if answer is UNKNOWN_TOPIC:
             self.lacks_topics = True
         return answer

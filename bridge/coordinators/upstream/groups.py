@@ -17,14 +17,15 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.offset_requests import merge_fetch, to_memberless_fetch
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.owner_task import OwnerTask
-from bridge.coordinators.refusals import in_words
+from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.log_lines import UPSTREAM
 from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
 from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
-from bridge.wire.codec.registry import error_reply
+from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
@@ -37,6 +38,9 @@ from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchR
 LOG = logging.getLogger("epochbridge.coordinators")
 LOOK_TIMEOUT_S = 5.0
 """How long a join may wait for its topics' ids before its client is told to try again."""
+JOINS_WAITING_MAX = 10_000
+"""Joins that wait for their topics at once; further ones are told to come again."""
+_FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many joins wait for the cluster's topics already")
 _UNSEEN = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE, "the cluster's topics could not be looked at; check that it runs"
 )
@@ -64,6 +68,8 @@ class UpstreamGroups:
         self, broker: Broker, clock: Clock, clients: Clients, settings: UpstreamSettings, supervised: Failures
     ) -> None:
         self.supervised = supervised
+        self._refusals = Refusals(road=UPSTREAM)
+        self._now_ms = clock.now_ms
         self._catalog = Catalog()
         self._access = clients.access
         self._machines = machines = Machines(settings.limits)
@@ -80,6 +86,7 @@ class UpstreamGroups:
         )
         self._commits = UpstreamCommits(self._catalog, machines, ways, settings.commit_drain_ms, clock.now_ms)
         self._nursery: trio.Nursery | None = None
+        self._waiting = 0
 
     def keep(self, journal: Journal) -> None:
         """Go on with the members that a journal holds: their clients keep ids and generations, and the broker their
@@ -143,17 +150,27 @@ class UpstreamGroups:
             self._task.queue(arrival)
         elif self._nursery is None:
             self.refuse(arrival.ref, arrival.client, request, _STARTING)
+        elif self._waiting >= JOINS_WAITING_MAX:
+            self.refuse(arrival.ref, arrival.client, request, _FULL)
         else:
+            self._waiting += 1
             start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look, arrival))
 
     async def _look(self, arrival: Arrival) -> None:
+        has_seen = False
         try:
             with trio.fail_after(LOOK_TIMEOUT_S):
                 await self._look_at_topics()
+            has_seen = True
         except (BrokerUnreachable, trio.TooSlowError):
-            self.refuse(arrival.ref, arrival.client, arrival.request, _UNSEEN)
-            return
-        self._task.queue(arrival)
+            has_seen = False
+        finally:
+            # Whatever went wrong, the client is answered; the refusal is in the log.
+            self._waiting -= 1
+            if has_seen:
+                self._task.queue(arrival)
+            else:
+                self.refuse(arrival.ref, arrival.client, arrival.request, _UNSEEN)
 
     async def _look_in_time(self) -> None:
         """A look that nobody waits for; while no broker can be asked, whoever lacks topics goes on asking."""
@@ -194,12 +211,19 @@ class UpstreamGroups:
 
     def released(self) -> None:
         """See `owner_task.Turning`: an answer that named a topic nobody has seen yet has it looked for."""
+        refused, self._coordinator.refused = self._coordinator.refused, []
+        for member, answer in refused:
+            reason = answer.reason or "the broker gives no reason"
+            client_id = self._machines.client_of(member).client_id
+            self._refusals.note(member.group_id, client_id, Refusal(answer.code, reason), self._now_ms())
         if self._coordinator.lacks_topics and self._nursery is not None:
             self._coordinator.lacks_topics = False
             start_guarded(self._nursery, self.supervised, LOOK_UP, self._look_in_time)
 
     def refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
-        """See `owner_task.Turning`."""
+        """See `owner_task.Turning`: the log says why, once in a while."""
+        for group_id in group_ids(request):
+            self._refusals.note(group_id, client.client_id, refusal, self._now_ms())
         self._deliver(ref, in_words(error_reply(request, refusal.code), refusal))
 
     def next_due_ms(self) -> int | None:

@@ -1,7 +1,9 @@
 """Classic clients whose group a broker coordinates, from JoinGroup to LeaveGroup."""
 
+import pytest
 from trio.testing import MockClock
 
+from bridge.coordinators.upstream import groups
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, join_request, leave_request
 from tests.support.memory_journal import MemoryJournal
@@ -149,3 +151,35 @@ async def test_join_waits_until_its_topics_were_seen(autojump_clock: MockClock) 
         world.broker.is_down = True
         joining = world.send(join_request("a", TopicName("new")))
         assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_refused_member_is_in_the_log(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+    """With the broker's code and its words; what passes by itself is not."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        await world.say(refused(ErrorCode.NOT_COORDINATOR))
+        await world.say(refused(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        await world.beat("a", generation)
+    lines = [record.getMessage() for record in caplog.records if "EB-GROUP-001" in record.getMessage()]
+    assert len(lines) == 1
+    assert "GROUP_AUTHORIZATION_FAILED" in lines[0]
+
+
+async def test_join_is_answered_whatever_befalls_its_look(autojump_clock: MockClock) -> None:
+    """A bug in the look is counted and logged, and the client is told to come again."""
+    async with upstream_world() as world:
+        world.broker.raises = RuntimeError("a bug")
+        joining = world.send(join_request("a", TopicName("new")))
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert world.groups.supervised.counts["look-up"] == 1
+
+
+async def test_waiting_joins_have_a_limit(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood of joins for topics that nobody has seen ends in answers, not in tasks."""
+    monkeypatch.setattr(groups, "JOINS_WAITING_MAX", 2)
+    async with upstream_world() as world:
+        world.broker.is_down = True
+        sent = [world.send(join_request(name, TopicName("new"))) for name in "abc"]
+        codes = [(await world.answer(ref, JoinGroupReply)).error for ref in sent]
+    waited, told = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert codes == [waited, waited, told]
