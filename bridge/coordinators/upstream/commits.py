@@ -61,7 +61,11 @@ class UpstreamCommits:
         """Take a commit; one of somebody without a machine (a KIP-848 member, a simple one) goes as it is."""
         member = MemberRef(request.group_id, request.member_id)
         if self._machines.get(member) is None:
-            self._forward(ref, way, request)
+            if _is_of_a_classic_member(request):
+                # To its version the broker of a consumer group says 35, which ends a classic client for good.
+                self._ways.deliver(ref, refuse_commit(request, ErrorCode.UNKNOWN_MEMBER_ID))
+            else:
+                self._forward(ref, way, request)
             return
         judged = self._ways.begin(ref, request)
         if isinstance(judged, CommitRefused):
@@ -126,6 +130,11 @@ class _Sent:
     member: MemberRef
     commit_id: int
     tries: int = 1
+
+
+def _is_of_a_classic_member(request: Commit) -> bool:
+    """Whether nobody but a classic client can have sent this: KIP-848 members commit from version 9 on."""
+    return isinstance(request, OffsetCommit) and not request.knows_member_epoch and request.generation >= 0
 
 
 def _is_stale(reply: OffsetCommitReply) -> bool:

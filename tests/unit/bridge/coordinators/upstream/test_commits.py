@@ -104,3 +104,11 @@ async def test_others_commit_as_they_are(autojump_clock: MockClock) -> None:
             ref = world.send(request)
             assert replace(taken(world), topics=request.topics) == request
             assert await code_of(world, ref) is ErrorCode.NONE
+
+
+async def test_classic_member_that_nobody_knows_is_answered_here(autojump_clock: MockClock) -> None:
+    """The broker would answer its version with 35, after which no client comes again."""
+    async with upstream_world() as world:
+        ref = world.send(replace(commit_request(4, "gone"), knows_member_epoch=False))
+        assert await code_of(world, ref) is ErrorCode.UNKNOWN_MEMBER_ID
+        assert world.via.open == []
