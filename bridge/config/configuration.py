@@ -12,12 +12,12 @@ from bridge.config.fields import Key, Origin, Value
 from bridge.config.kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
 from bridge.config.keys import KEYS, Settings
 from bridge.config.secrets import without_login
-from bridge.migration.route import Road
+from bridge.migration.route import ROADS_OF_RULES, Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 COMMAND_LINE = "command line"
 ENVIRONMENT = "environment"
-ROADS = ("pass", "embedded", "upstream")
+ROADS = tuple(road.value for road in ROADS_OF_RULES)
 
 
 @dataclass(frozen=True, slots=True)

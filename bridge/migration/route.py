@@ -1,4 +1,5 @@
-"""Which road a member of a group takes: rules by glob pattern, the first match wins, `pass` where none matches.
+"""Which road a member of a group takes: the place that its group was moved to, else rules by glob pattern, of which the
+first match wins; `pass` where none matches.
 
 It must not know connections, brokers or what a coordinator does on a road.
 """
@@ -15,6 +16,8 @@ from translators.dialects.ids import GroupId, MemberId
 REMEMBERED_GROUPS_MAX = 10_000
 MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
+PLACED_GROUPS_MAX = 100_000
+"""How many groups may have a place of their own; further ones go by the rules."""
 
 
 class Road(StrEnum):
@@ -26,6 +29,14 @@ class Road(StrEnum):
     """The bridge's own engine."""
     UPSTREAM = auto()
     """A broker that speaks KIP-848; every classic member is translated."""
+    MAPPED = auto()
+    """The broker, which knows the member by another id or generation than its client does: the bridge replaces them."""
+    MOVING = auto()
+    """Nobody for the moment: requests wait until it is known who does."""
+
+
+ROADS_OF_RULES = (Road.PASS, Road.EMBEDDED, Road.UPSTREAM)
+"""Where a rule or an operator may send a group; the other roads are steps of a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +61,32 @@ class Router:
         self.moved: dict[GroupId, dict[MemberId, Road]] = {}
         """Groups with members that take roads of their own: there it makes a difference who asks."""
         self._moved_count = 0
+        self._places: dict[GroupId, Road] = {}
 
     def takes_groups(self) -> bool:
         """Whether any group or member takes another road than `pass`."""
-        return bool(self.moved) or any(rule.road is not Road.PASS for rule in self.rules)
+        if self.moved or any(rule.road is not Road.PASS for rule in self.rules):
+            return True
+        return any(road is not Road.PASS for road in self._places.values())
 
     def serves(self, road: Road) -> bool:
-        """Whether any rule sends a group to this road."""
-        return any(rule.road is road for rule in self.rules)
+        """Whether any rule sends a group to this road, or any group was moved there."""
+        return any(rule.road is road for rule in self.rules) or road in self._places.values()
+
+    def place_group(self, group_id: GroupId, road: Road) -> bool:
+        """From now on a group takes this road, whatever the rules say; False if too many groups have such a place."""
+        if group_id not in self._places and len(self._places) >= PLACED_GROUPS_MAX:
+            return False
+        self._places[group_id] = road
+        return True
+
+    def forget_place(self, group_id: GroupId) -> None:
+        """From now on the rules say again where a group goes."""
+        self._places.pop(group_id, None)
+
+    def place(self, group_id: GroupId) -> Road | None:
+        """Where a group was moved to, None for one that goes by the rules."""
+        return self._places.get(group_id)
 
     def move_member(self, group_id: GroupId, member_id: MemberId, road: Road) -> bool:
         """From now on a member takes a road of its own; False if too many do already."""
@@ -87,6 +116,12 @@ class Router:
             moved = self.moved.get(group_id)
             if moved is not None and member_id in moved:
                 return moved[member_id]
+        if self._places and (placed := self._places.get(group_id)) is not None:
+            return placed
+        return self.road_by_rule(group_id)
+
+    def road_by_rule(self, group_id: GroupId) -> Road:
+        """Where the rules say that a group begins."""
         known = self._remembered.get(group_id)
         if known is not None:
             return known

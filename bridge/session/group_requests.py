@@ -3,7 +3,7 @@
 It must not know slots, brokers or who answers.
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
@@ -139,7 +139,8 @@ class GroupRequests:
         request = self._decode(header, data)
         if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
             return Passes(())
-        road_of = partial(self._road, header.api_key)
+        # A member may be moved before its part is answered: the answers are merged as the request was cut.
+        road_of = cache(partial(self._road, header.api_key))
         parts = split(request, road_of)
         if len(parts) > 1:
             return DividedRequest(Merge(request, parts, road_of))
@@ -151,7 +152,8 @@ class GroupRequests:
     def _road(self, api_key: int, group_id: GroupId, member_id: MemberId | None = None) -> Road:
         """Where a broker coordinates, what KIP-848 clients and admins ask is the broker's to answer."""
         road = self._router.road(group_id, member_id)
-        return Road.PASS if road is Road.UPSTREAM and api_key not in OF_CLASSIC_MEMBERS else road
+        is_at_broker = road is Road.UPSTREAM or road is Road.MAPPED
+        return Road.PASS if is_at_broker and api_key not in OF_CLASSIC_MEMBERS else road
 
     def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
         start = header.body_offset

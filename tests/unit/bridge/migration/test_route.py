@@ -65,3 +65,30 @@ def test_router_says_which_roads_are_taken() -> None:
     """A road that no rule names needs nobody who serves it."""
     router = Router((Rule("g", Road.EMBEDDED),))
     assert (router.serves(Road.EMBEDDED), router.serves(Road.UPSTREAM)) == (True, False)
+
+
+def test_place_of_a_group_counts_more_than_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group stays where its move put it; only members that were moved by themselves go elsewhere."""
+    router = Router((Rule("orders-*", Road.EMBEDDED),))
+    group_id, member_id = GroupId("orders-1"), MemberId("m")
+    assert router.place(group_id) is None
+    assert router.place_group(group_id, Road.UPSTREAM)
+    assert (router.road(group_id), router.road_by_rule(group_id)) == (Road.UPSTREAM, Road.EMBEDDED)
+    assert router.serves(Road.UPSTREAM)
+    router.move_member(group_id, member_id, Road.MAPPED)
+    assert router.road(group_id, member_id) is Road.MAPPED
+    monkeypatch.setattr("bridge.migration.route.PLACED_GROUPS_MAX", 1)
+    assert not router.place_group(GroupId("orders-2"), Road.PASS)
+    assert router.place_group(group_id, Road.PASS)
+    router.forget_place(group_id)
+    assert router.road(group_id) is Road.EMBEDDED
+
+
+def test_placed_group_is_taken_though_no_rule_takes_any() -> None:
+    """Requests that name several groups are read as soon as one of them was moved."""
+    router = Router(())
+    assert not router.takes_groups()
+    router.place_group(GroupId("orders"), Road.PASS)
+    assert not router.takes_groups()
+    router.place_group(GroupId("orders"), Road.MOVING)
+    assert router.takes_groups()
