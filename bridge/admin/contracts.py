@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bridge.migration.orders import MoveOrder, MoveProgress
+from translators.dialects.ids import GroupId
+
 
 @dataclass(frozen=True, slots=True)
 class TopicPartitions:
@@ -150,6 +153,33 @@ class Commands(Protocol):
 
     async def convert(self, conversion: Conversion) -> ConversionResult | None:
         """Make a group a classic or a consumer group; None if the bridge does not coordinate it."""
+        ...
+
+
+class Moves(Protocol):
+    """Moves of groups between roads, at most one of each group at a time; what it knows of them outlives a restart."""
+
+    async def check(self, order: MoveOrder) -> MoveProgress:
+        """What would become of an order: what each member will see, and what stands in the way. Changes nothing.
+
+        The stage is `done` if it can be made and `refused` if not; brokers are asked, so it may take seconds.
+        """
+        ...
+
+    def start(self, order: MoveOrder) -> MoveProgress:
+        """Begin, and return at once: `preparing`, or `refused` if another move of the group goes on."""
+        ...
+
+    def stop(self, group_id: GroupId) -> MoveProgress | None:
+        """End a move after the members that are moved now; who was moved stays moved. None: no move goes on."""
+        ...
+
+    def progress(self, group_id: GroupId) -> MoveProgress | None:
+        """The move of a group that goes on, or else its last one; None if there is none that is remembered."""
+        ...
+
+    def all(self) -> Sequence[MoveProgress]:
+        """One for each group as `progress` has it, the one begun last first."""
         ...
 
 
