@@ -145,6 +145,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
         counters=counters,
         failures=failures,
         holds=groups.holds,
+        translates=upstream.translates,
         recalled_topics=lambda: tuple(owner.shard.topics.values()),
     )
     try:

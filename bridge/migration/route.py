@@ -18,6 +18,8 @@ MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
 PLACED_GROUPS_MAX = 100_000
 """How many groups may have a place of their own; further ones go by the rules."""
+UNTRANSLATED_MEMBERS_MAX = 20_000
+"""How many of them may be there because nobody can translate them; the one that joined longest ago makes room."""
 
 
 class Road(StrEnum):
@@ -62,6 +64,7 @@ class Router:
         """Groups with members that take roads of their own: there it makes a difference who asks."""
         self._moved_count = 0
         self._places: dict[GroupId, Road] = {}
+        self._untranslated: OrderedDict[tuple[GroupId, MemberId], None] = OrderedDict()
 
     def takes_groups(self) -> bool:
         """Whether any group or member takes another road than `pass`."""
@@ -105,6 +108,19 @@ class Router:
             self._moved_count -= 1
         if not moved:
             self.moved.pop(group_id, None)
+
+    def let_pass(self, group_id: GroupId, member_id: MemberId) -> None:
+        """A member that nobody can translate is the broker's, whatever its group's rule says.
+
+        That it is gone is not noticed where it just dies; one that is forgotten too early is told to join again, and
+        passes then.
+        """
+        if self.move_member(group_id, member_id, Road.PASS):
+            self._untranslated[group_id, member_id] = None
+            self._untranslated.move_to_end((group_id, member_id))
+        while len(self._untranslated) > UNTRANSLATED_MEMBERS_MAX:
+            oldest, _ = self._untranslated.popitem(last=False)
+            self.return_member(*oldest)
 
     def remembered(self) -> int:
         """How many groups are remembered now; never more than the limit."""

@@ -36,6 +36,7 @@ from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.group_requests import Translates, nobody
 from bridge.session.limits import Limits
 from bridge.supervision import (
     ACCEPT,
@@ -117,6 +118,8 @@ class Services:
     failures: Failures = field(default_factory=Failures)
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether there is a group of that name behind `groups`."""
+    translates: Translates = nobody
+    """Whether there is a member of that name behind `groups`, whose group a broker coordinates."""
     recalled: str | None = None
     """What an earlier life knew of the cluster, see `recollection`; `keep` takes what the next one shall know."""
     keep: Callable[[str], None] = lambda _: None
@@ -132,7 +135,13 @@ class Proxy:
         self._nursery = nursery
         self._reply_routes = services.reply_routes
         router = Router(settings.rules)
-        rules = Rules(limits=settings.limits, router=router, node=settings.node, holds=services.holds)
+        rules = Rules(
+            limits=settings.limits,
+            router=router,
+            node=settings.node,
+            holds=services.holds,
+            translates=services.translates,
+        )
         self._shared = Shared(
             rules=rules,
             groups=services.groups,

@@ -12,24 +12,33 @@ from bridge.session.answers import AnswerCutter
 from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
-from bridge.session.group_requests import DividedRequest, GroupRequest, GroupRequests, Misread, Taken
+from bridge.session.group_requests import (
+    DividedRequest,
+    GroupRequest,
+    GroupRequests,
+    Misread,
+    Taken,
+    Translates,
+    Untranslated,
+    nobody,
+)
 from bridge.session.limits import LARGE_BODY_BYTES, Limits
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
-from bridge.wire.codec.registry import SUPPORTED, Reply, Request, encode_reply
+from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, with_max_bytes
-from bridge.wire.frames import RequestHeader
+from bridge.wire.frames import LENGTH_BYTES, RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
 from bridge.wire.rewrite import carries_addresses
 from bridge.wire.share_and_streams import group_of, is_of_other_kind, refuse_other_kind
 from bridge.wire.versions import VersionTable, speaks
-from translators.dialects.classic import HeartbeatReply
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId
 
 SPARE_PART = 4
 """Of what is held of an answer, one such part is kept for all in it that is no record."""
@@ -54,6 +63,8 @@ class Rules:
     node: int = 0
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether the bridge has a group of that name."""
+    translates: Translates = nobody
+    """Whether the bridge has a member of that name, whose group a broker coordinates."""
 
 
 class Relayed(NamedTuple):
@@ -103,6 +114,7 @@ class ClientSession:
         "_groups",
         "_holds",
         "_passing",
+        "_router",
         "answers",
         "broker_id",
         "connection",
@@ -123,7 +135,9 @@ class ClientSession:
         self.broker_id: int | None = None
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
-        self._groups = GroupRequests(rules.router, rules.limits.elements_max, rules.limits.names_max)
+        self._router = rules.router
+        limits = rules.limits
+        self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.translates)
         self._passing = passing
         self._holds = rules.holds
 
@@ -281,10 +295,30 @@ class ClientSession:
             return self._unsupported(head)
         slot = self._reserve(header)
         hear = self._passing.overhear(slot.ref, header, head.data, self.identity, self.broker_id)
+        if found.untranslated is not None:
+            hear = self._let_pass(header, found.group_ids[0], found.untranslated, hear)
         if hear is not None:
             return Rewritten(slot, hear)
         slot.streams = True
         return Relayed(slot)
+
+    def _let_pass(
+        self, header: RequestHeader, group_id: GroupId, member: Untranslated, hear: Hear | None
+    ) -> Hear | None:
+        """From now on the member takes road `pass`; who has no id yet is told one in the answer, which is heard."""
+        self._passing.untranslated(group_id, self.identity, member.reason)
+        if member.member_id:
+            self._router.let_pass(group_id, member.member_id)
+            return hear
+
+        def hear_id(frame: bytes) -> None:
+            if hear is not None:
+                hear(frame)
+            member_id = joined_as(header.api_version, frame)
+            if member_id:
+                self._router.let_pass(group_id, member_id)
+
+        return hear_id
 
     def _other_kind(self, head: Head) -> Decision:
         """A share or streams group is the broker's, unless the bridge has the name: one name is one group."""
@@ -315,6 +349,15 @@ class ClientSession:
         slot = self._reserve(header)
         self.outbox.fill(slot, refusal)
         return Answered(slot)
+
+
+def joined_as(version: int, frame: bytes) -> MemberId | None:
+    """The id that a broker's answer to JoinGroup gives to a member, be it for the next try; None if it gives none."""
+    try:
+        _, reply = decode_reply(ApiKey.JOIN_GROUP, version, memoryview(frame)[LENGTH_BYTES:])
+    except MalformedFrame:
+        return None
+    return reply.member_id if isinstance(reply, JoinGroupReply) else None
 
 
 def _refused(header: RequestHeader, offered: VersionTable) -> Rejected | None:

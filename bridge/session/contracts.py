@@ -115,6 +115,10 @@ class Passing(Protocol):
         """A request of a `pass` group is on its way to the broker."""
         ...
 
+    def untranslated(self, group_id: GroupId, client: ClientIdentity, reason: str) -> None:
+        """A classic client joins at the broker although a rule sends its group elsewhere: nobody can translate it."""
+        ...
+
     def overhear(
         self,
         ref: RequestRef,

@@ -3,10 +3,12 @@
 It must not know slots, brokers or who answers.
 """
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
+from bridge.migration.translatable import find_obstacle
 from bridge.session.batches import Merge, split
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.wire.apis import ApiKey
@@ -23,6 +25,7 @@ from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
 from translators.dialects.admin import ListGroups
+from translators.dialects.classic import JoinGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 
@@ -59,10 +62,20 @@ NAMES_ONLY = frozenset(
 """Apis whose requests are a list of members or groups: cheap to send, and dear to answer one by one."""
 
 
+class Untranslated(NamedTuple):
+    """A JoinGroup that goes to the broker because nobody can translate its member, which has no id yet if `member_id`
+    is empty.
+    """
+
+    member_id: MemberId
+    reason: str
+
+
 class Passes(NamedTuple):
     """All groups of the request are on road `pass`; those that were worth reading."""
 
     group_ids: tuple[GroupId, ...]
+    untranslated: Untranslated | None = None
 
 
 class Taken(NamedTuple):
@@ -89,6 +102,16 @@ class Misread(NamedTuple):
 GroupRequest = Passes | Taken | DividedRequest | Misread
 
 
+Translates = Callable[[GroupId, MemberId], bool]
+"""Whether a member of that id is translated already: then its machine answers whatever it says."""
+
+
+def nobody(group_id: GroupId, member_id: MemberId) -> bool:
+    """No member is translated."""
+    del group_id, member_id
+    return False
+
+
 class GroupRequests:
     """Reads the group requests of one connection."""
 
@@ -96,10 +119,18 @@ class GroupRequests:
         "_elements_max",
         "_names_max",
         "_router",
+        "_translates",
     )
 
-    def __init__(self, router: Router, elements_max: int = ELEMENTS_MAX, names_max: int = NAMES_MAX) -> None:
+    def __init__(
+        self,
+        router: Router,
+        elements_max: int = ELEMENTS_MAX,
+        names_max: int = NAMES_MAX,
+        translates: Translates = nobody,
+    ) -> None:
         self._router = router
+        self._translates = translates
         self._elements_max = elements_max
         self._names_max = min(names_max, elements_max)
 
@@ -117,7 +148,7 @@ class GroupRequests:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
                 return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=False)
-            return Taken(road, self._decode(header, data), key in MAY_ASK)
+            return self._taken(road, self._decode(header, data), key)
         except TooManyElements as error:
             return Misread(str(error), is_too_much=True)
         except MalformedFrame as error:
@@ -146,8 +177,16 @@ class GroupRequests:
             return DividedRequest(Merge(request, parts, road_of))
         for road, part in parts.items():
             if road is not Road.PASS:
-                return Taken(road, part, header.api_key in MAY_ASK)
+                return self._taken(road, part, header.api_key)
         return Passes(group_ids(request))
+
+    def _taken(self, road: Road, request: Request, api_key: int) -> Passes | Taken:
+        """On road `upstream` who can't be translated joins at the broker itself, as if there was no rule."""
+        if road is Road.UPSTREAM and isinstance(request, JoinGroup):
+            obstacle = find_obstacle(request)
+            if obstacle is not None and not self._translates(request.group_id, request.member_id):
+                return Passes((request.group_id,), Untranslated(request.member_id, obstacle))
+        return Taken(road, request, api_key in MAY_ASK)
 
     def _road(self, api_key: int, group_id: GroupId, member_id: MemberId | None = None) -> Road:
         """Where a broker coordinates, what KIP-848 clients and admins ask is the broker's to answer."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from bridge.log_lines import PASSING, LogFields
 from bridge.session.contracts import Hear
 from bridge.session.limits import ELEMENTS_MAX
 from bridge.telemetry.following.follower import Follower
@@ -21,11 +22,13 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import read_fetch
 from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import quote
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""
 OTHERS = GroupId("")
+LOG = logging.getLogger("epochbridge.telemetry")
 
 
 class PassingLog:
@@ -33,6 +36,9 @@ class PassingLog:
 
     def __init__(self) -> None:
         self.requests: dict[GroupId, Counter[int]] = {}
+        self.untranslated_joins: Counter[GroupId] = Counter()
+        """Joins of members that nobody can translate, by group."""
+        self._told: set[tuple[GroupId, str]] = set()
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
         """A request of a `pass` group is on its way to the broker."""
@@ -41,6 +47,20 @@ class PassingLog:
             known = group_id if len(self.requests) < GROUPS_MAX else OTHERS
             counted = self.requests.setdefault(known, Counter())
         counted[header.api_key] += 1
+
+    def untranslated(self, group_id: GroupId, client: ClientIdentity, reason: str) -> None:
+        """A classic client joins at the broker as nobody can translate it: said once for each group and reason."""
+        known = group_id if group_id in self.untranslated_joins or len(self.untranslated_joins) < GROUPS_MAX else OTHERS
+        self.untranslated_joins[known] += 1
+        told = (group_id, reason)
+        if told not in self._told and len(self._told) < GROUPS_MAX:
+            self._told.add(told)
+            LOG.warning(
+                "EB-GROUP-009: client %r joins group %r at the broker itself, not on road upstream: %s; "
+                "nothing of it is translated, and a rule that sends the group to `pass` says the same",
+                *(quote(client.client_id), quote(group_id), reason),
+                extra=LogFields(group_id=group_id, client_id=client.client_id, road=PASSING),
+            )
 
     def overhear(
         self,
@@ -61,7 +81,6 @@ class PassingLog:
         """Nobody reads it."""
 
 
-LOG = logging.getLogger("epochbridge.telemetry")
 FOLLOWED_APIS = frozenset(
     (
         ApiKey.JOIN_GROUP,

@@ -31,7 +31,7 @@ from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, MemberId, RequestRef, Via
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
 
@@ -122,6 +122,10 @@ class UpstreamGroups:
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`."""
         return isinstance(request, Heartbeat) and self._task.beat_calmly(request)
+
+    def translates(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether a member has a machine here."""
+        return self._machines.get(MemberRef(group_id, member_id)) is not None
 
     def speak_for_others(self, may: Callable[[], bool]) -> None:
         """Learn who says whether one client's connection may see off another's member."""

@@ -92,3 +92,13 @@ def test_placed_group_is_taken_though_no_rule_takes_any() -> None:
     assert not router.takes_groups()
     router.place_group(GroupId("orders"), Road.MOVING)
     assert router.takes_groups()
+
+
+def test_members_that_nobody_can_translate_make_room_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody says when one of them has died; who joins again counts as new."""
+    monkeypatch.setattr("bridge.migration.route.UNTRANSLATED_MEMBERS_MAX", 2)
+    router, group = Router((Rule("g", Road.UPSTREAM),)), GroupId("g")
+    for name in ("a", "b", "a", "c"):
+        router.let_pass(group, MemberId(name))
+    roads = [router.road(group, MemberId(name)) for name in ("a", "b", "c")]
+    assert roads == [Road.PASS, Road.UPSTREAM, Road.PASS]

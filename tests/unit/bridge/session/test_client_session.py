@@ -24,10 +24,11 @@ from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
 from bridge.wire.packing import INT32
 from bridge.wire.versions import KNOWN, VersionRange, offer
+from tests.support.embedded_world import join_request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import request
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
@@ -285,3 +286,27 @@ def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_
     assert isinstance(decided(request(api_key, KNOWN[api_key].highest, 7, b"\x7fshort")), Rejected)
     huge = request(api_key, KNOWN[api_key].highest, 7, b"\x0bembedded-x" + bytes(RULES.limits.group_frame_bytes_max))
     assert isinstance(decided(huge[:200]), Relayed)
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_member_that_nobody_can_translate_is_known_by_the_id_it_is_given(version: int) -> None:
+    """Before version 4 a broker gives it with the answer, later it tells it first; then all that it sends passes."""
+    router, passing = Router([Rule("other", Road.UPSTREAM)]), SeenGroups()
+    one = ClientSession(Rules(limits=Limits(), router=router), 1, "10.0.0.9", passing)
+    worker = replace(join_request(""), group_id=THEIRS, protocol_type="connect")
+    decision = decide(one, encode_request(ApiKey.JOIN_GROUP, version, 7, "client", worker))
+    assert isinstance(decision, Rewritten)
+    assert decision.hear is not None
+    code = ErrorCode.NONE if version == 3 else ErrorCode.MEMBER_ID_REQUIRED
+    decision.hear(encode_reply(ApiKey.JOIN_GROUP, version, 7, JoinGroupReply(error=code, member_id=MEMBER)))
+    assert router.road(THEIRS, MEMBER) is Road.PASS
+    assert passing.untranslated_joins == {THEIRS: 1}
+    again = replace(worker, member_id=MemberId("known"))
+    assert isinstance(decide(one, encode_request(ApiKey.JOIN_GROUP, version, 8, "client", again)), Relayed)
+    assert router.road(THEIRS, MemberId("known")) is Road.PASS
+    refused = decide(one, encode_request(ApiKey.JOIN_GROUP, version, 9, "client", worker))
+    assert isinstance(refused, Rewritten)
+    assert refused.hear is not None
+    refused.hear(encode_reply(ApiKey.JOIN_GROUP, version, 9, JoinGroupReply(error=code, member_id=MemberId(""))))
+    refused.hear(b"\x00\x00\x00\x04\x00\x00\x00\x09")
+    assert router.road(THEIRS, MemberId("")) is Road.UPSTREAM

@@ -1,10 +1,13 @@
 """How far a group request is read."""
 
+from dataclasses import replace
+
 from bridge.migration.route import Road, Router, Rule
-from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Passes, Taken
+from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Passes, Taken, Untranslated
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
+from tests.support.embedded_world import join_request
 from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, DescribeGroups, ListGroups
 from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember
 from translators.dialects.consumer import ConsumerGroupDescribe
@@ -127,3 +130,23 @@ def test_lists_of_names_have_a_limit_of_their_own() -> None:
     topics = (TopicCommit(name=TopicName("t"), partitions=parts),)
     commit = OffsetCommit(group_id=OURS, generation=1, member_id=MemberId("m"), instance_id=None, topics=topics)
     assert isinstance(GroupRequests(ROUTER, names_max=1).read(*framed(ApiKey.OFFSET_COMMIT, 8, commit)), Taken)
+
+
+def test_member_that_nobody_can_translate_joins_at_the_broker() -> None:
+    """Connect's workers, say; the members beside it are translated, and so is what a machine is there for."""
+    router = Router((Rule("other", Road.UPSTREAM),))
+    worker = replace(join_request("w"), group_id=THEIRS, protocol_type="connect")
+    consumer = replace(join_request("c"), group_id=THEIRS)
+    reader = GroupRequests(router)
+    found = reader.read(*framed(ApiKey.JOIN_GROUP, 5, worker))
+    assert isinstance(found, Passes)
+    assert found.untranslated == Untranslated(MemberId("w"), "protocol type 'connect' is not 'consumer'")
+    router.let_pass(THEIRS, MemberId("w"))
+    leave = LeaveGroup(group_id=THEIRS, members=(LeavingMember(member_id=MemberId("w")),))
+    assert reader.read(*framed(ApiKey.LEAVE_GROUP, 4, leave)) == Passes((THEIRS,))
+    assert reader.read(*framed(ApiKey.JOIN_GROUP, 5, worker)) == Passes((THEIRS,))
+    assert isinstance(reader.read(*framed(ApiKey.JOIN_GROUP, 5, consumer)), Taken)
+    again = replace(worker, member_id=MemberId("v"))
+    assert isinstance(reader.read(*framed(ApiKey.JOIN_GROUP, 5, again)), Passes)
+    known = GroupRequests(router, translates=lambda _, member_id: member_id == "v")
+    assert isinstance(known.read(*framed(ApiKey.JOIN_GROUP, 5, again)), Taken)

@@ -31,3 +31,13 @@ def test_groups_beyond_the_limit_are_counted_together(monkeypatch: pytest.Monkey
     for name in ("a", "b", "c", "a"):
         log.passed(header(ApiKey.HEARTBEAT), GroupId(name), CLIENT)
     assert log.requests == {GroupId("a"): {ApiKey.HEARTBEAT: 2}, OTHERS: {ApiKey.HEARTBEAT: 2}}
+
+
+def test_who_can_not_be_translated_is_said_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """Workers of Connect come back at every rebalance of theirs."""
+    log = PassingLog()
+    for reason in ("type connect", "type connect", "assignor mine"):
+        log.untranslated(GroupId("g"), CLIENT, reason)
+    told = [line for line in caplog.messages if "EB-GROUP-009" in line]
+    assert [reason in line for reason, line in zip(("connect", "mine"), told, strict=True)] == [True, True]
+    assert log.untranslated_joins == {GroupId("g"): 3}
