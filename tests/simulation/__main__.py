@@ -7,27 +7,23 @@ import argparse
 import secrets
 import sys
 import time
+from collections.abc import Sequence
 
 from tests.support.simulated_bridge import OwnerSubject
-from tests.support.simulation.campaign import run_seeds
-
-FRESH_SEEDS = 10**9
-BATCH = 200
+from tests.support.simulation.campaign import BATCH, choose_seeds, run_seeds
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Tell stories and report; exit status 1 if a law was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument(
         "--seed", type=int, help="tell the story of this seed; without it a fresh one is drawn and printed"
     )
     parser.add_argument("--count", type=int, help=f"how many, from that seed on; 1 with --seed, else {BATCH}")
-    arguments = parser.parse_args()
-    is_fresh = arguments.seed is None
-    first = secrets.randbelow(FRESH_SEEDS) if is_fresh else arguments.seed
-    count = arguments.count or (BATCH if is_fresh else 1)
-    print(f"{count} stories from seed {first} on", flush=True)
-    seeds = range(first, first + count)
+    arguments = parser.parse_args(given)
+    seeds = choose_seeds(arguments.seed, arguments.count, secrets.randbelow)
+    again = f"python -m tests.simulation --seed {seeds.start} --count {len(seeds)}"
+    print(f"{len(seeds)} stories from seed {seeds.start} on; to be told again by: {again}", flush=True)
     begun_s = time.monotonic()
     outcomes, failures = run_seeds(seeds, OwnerSubject)
     for failure in failures:

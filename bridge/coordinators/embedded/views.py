@@ -194,7 +194,8 @@ class GroupViews:
             ours = tuple(
                 group
                 for group in list_groups(self._shard, request, self._classic_view.listed)
-                if self.coordinator_of(group.group_id) in (None, via.broker_id)
+                # Which broker answers on the bootstrap listener is not known: nobody else may list them then.
+                if via.broker_id is None or self.coordinator_of(group.group_id) in (None, via.broker_id)
             )
             answer(replace(reply, groups=theirs + ours))
 

@@ -23,7 +23,7 @@ from translators.dialects.ids import (
     ClientIdentity,
 )
 
-GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID))
+GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 
 
 class ConsumerFollower:
@@ -87,6 +87,8 @@ class ConsumerFollower:
         if reply.error is not ErrorCode.NONE:
             if member is not None and reply.error in GONE:
                 self._fence(group, member, reply.error, at_us)
+            elif member is not None and reply.error is ErrorCode.FENCED_MEMBER_EPOCH:
+                self._start_over(group, member, at_us)
         elif request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             if member is not None:
                 is_back = request.member_epoch == STATIC_LEAVE_EPOCH
@@ -140,6 +142,11 @@ class ConsumerFollower:
 
     def _fence(self, group: GroupTrack, member: MemberTrack, error: ErrorCode, at_us: int) -> None:
         self._writer.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
-        is_fenced = error is not ErrorCode.UNKNOWN_MEMBER_ID and not member.is_removed
-        departure = Departure.FENCED if is_fenced else departure_of(error, member)
-        self._writer.leave(group, member, departure, at_us)
+        self._writer.leave(group, member, departure_of(error, member), at_us)
+
+    def _start_over(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        """Its epoch is not the coordinator's: it stays a member, gives up all that it has, and joins again by its id
+        or leaves (KIP-848).
+        """
+        self._writer.inform(group, member, News.FENCED, Carrier.CONSUMER_GROUP_HEARTBEAT, at_us)
+        self._writer.release(group, member, member.assigned, at_us)

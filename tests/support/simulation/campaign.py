@@ -70,6 +70,22 @@ class Failure:
         )
 
 
+FRESH_SEEDS = 10**9
+BATCH = 2_000
+"""How many stories a batch has that nobody told before."""
+
+
+def choose_seeds(seed: int | None, count: int | None, draw: Callable[[int], int]) -> range:
+    """The seeds of a run: `seed` alone, or `count` from it on; without one a batch from one drawn below a limit on.
+
+    Told again with `--seed` and `--count` as they are printed, it is the same run.
+    """
+    if seed is None:
+        first = draw(FRESH_SEEDS)
+        return range(first, first + (count or BATCH))
+    return range(seed, seed + (count or 1))
+
+
 def run_seed(seed: int, make_subject: MakeSubject) -> Outcome:
     """Tell the story of a seed."""
     return StoryRun(draw_schedule(seed), make_subject).run()

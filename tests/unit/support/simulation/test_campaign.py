@@ -2,8 +2,17 @@
 
 from tests.support.scripted_subject import ScriptedSubject
 from tests.support.simulated_bridge import OwnerSubject
-from tests.support.simulation.campaign import run_seed, run_seeds, shrink
+from tests.support.simulation.campaign import BATCH, FRESH_SEEDS, choose_seeds, run_seed, run_seeds, shrink
 from tests.support.simulation.schedule import Act, Action, Conditions, Phase, Schedule
+
+
+def test_seeds_are_drawn_afresh_unless_one_is_named() -> None:
+    """What is printed of a run tells it again."""
+    drawn = choose_seeds(None, None, lambda limit: limit - 1)
+    assert (drawn.start, len(drawn)) == (FRESH_SEEDS - 1, BATCH)
+    assert choose_seeds(drawn.start, len(drawn), lambda _: 0) == drawn
+    assert choose_seeds(4711, None, lambda _: 0) == range(4711, 4712)
+    assert len(choose_seeds(None, 5, lambda _: 0)) == 5
 
 
 def test_batch_without_failures_has_an_ending_per_seed() -> None:

@@ -1,6 +1,7 @@
 """What admins and fetching clients see: our groups, the broker's, each once and in the order asked."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from trio.testing import MockClock
@@ -208,6 +209,46 @@ async def test_embedded_group_is_listed_once_on_its_coordinators_listener(autoju
         assert await list_groups(world, ListGroups(types=("Consumer",)), *theirs) == [(GROUP, "Reconciling")]
         world.groups.locate_coordinators(lambda _: 2)
         assert await list_groups(world, ListGroups(), *theirs) == [(OLD, "Empty")]
+
+
+async def test_embedded_group_is_listed_on_the_bootstrap_listener(autojump_clock: MockClock) -> None:
+    """A tool that asks nobody else would not hear of it: which broker answers there, nobody knows."""
+    async with embedded_world() as world:
+        await world.form()
+        world.via.broker_id = None
+        for coordinator in (None, 1, 2):
+            world.groups.locate_coordinators(partial(coordinator_of, coordinator))
+            assert await list_groups(world, ListGroups(), listed(OLD)) == [(OLD, "Empty"), (GROUP, "Stable")]
+
+
+def coordinator_of(node_id: int | None, _group_id: GroupId) -> int | None:
+    """Whoever stands for every group."""
+    return node_id
+
+
+async def test_group_deleted_on_the_bootstrap_listener_is_deleted_at_its_coordinator(autojump_clock: MockClock) -> None:
+    """The broker there may be another one: it says so, and the second try, at the right one, finishes it."""
+    async with embedded_world() as world:
+        await world.form()
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        world.via.broker_id = None
+        ref = world.send(DeleteGroups((GROUP,)))
+        world.via.answer(lambda _: deleted(ErrorCode.NOT_COORDINATOR))
+        assert await world.answer(ref, DeleteGroupsReply) == deleted(ErrorCode.NOT_COORDINATOR)
+        world.via.broker_id = 1
+        ref = world.send(DeleteGroups((GROUP,)))
+        world.via.answer(lambda _: deleted(NONE))
+        assert await world.answer(ref, DeleteGroupsReply) == deleted(NONE)
+
+
+async def test_embedded_group_is_described_on_the_bootstrap_listener(autojump_clock: MockClock) -> None:
+    """Whoever asks and wherever: the bridge knows it."""
+    async with embedded_world() as world:
+        await world.form()
+        world.via.broker_id = None
+        world.groups.locate_coordinators(partial(coordinator_of, 2))
+        (group,) = (await world.ask(DescribeGroups(group_ids=(GROUP,)), DescribeGroupsReply)).groups
+        assert (group.error, group.group_state) == (NONE, "Stable")
 
 
 async def test_list_of_a_lost_broker_is_asked_again(autojump_clock: MockClock) -> None:

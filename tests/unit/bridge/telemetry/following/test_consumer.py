@@ -6,12 +6,15 @@ from bridge.telemetry.following.connections import CONSUMER_SESSION_MS
 from bridge.telemetry.schema.facts import (
     GroupConverted,
     MemberAdvanced,
+    MemberJoined,
     MemberLeft,
     MemberSubscribed,
+    MemberTold,
+    PartitionsAssigned,
     PartitionsReleased,
     RebalanceBegan,
 )
-from bridge.telemetry.schema.terms import Conversion, Departure, Protocol
+from bridge.telemetry.schema.terms import Conversion, Departure, News, Protocol
 from tests.support.heard import Ears
 from tests.support.passing_words import TOPIC_ID, join, joined, report, reported
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -109,7 +112,7 @@ def test_departures_are_told_by_their_kind() -> None:
     cases = {
         Departure.LEFT: (report("a", -1), reported(-1)),
         Departure.STATIC_LEFT: (report("a", -2), reported(-2)),
-        Departure.FENCED: (report("a", 1), reported(0, error=ErrorCode.FENCED_MEMBER_EPOCH)),
+        Departure.FENCED: (report("a", 1), reported(0, error=ErrorCode.FENCED_INSTANCE_ID)),
         Departure.SESSION_EXPIRED: (report("a", 1), reported(0, error=ErrorCode.UNKNOWN_MEMBER_ID)),
     }
     found = {}
@@ -121,6 +124,25 @@ def test_departures_are_told_by_their_kind() -> None:
         assert isinstance(left, MemberLeft)
         found[departure] = (left.departure, "partitions-released t-0" in ears.log.lines())
     assert found == {departure: (departure, departure is not Departure.STATIC_LEFT) for departure in cases}
+
+
+def test_member_whose_epoch_is_fenced_stays_one() -> None:
+    """KIP-848: it drops what it has and joins again by its id, or leaves; both are known for what they are."""
+    ears = _ears()
+    ears.pass_by(report("a", 0), reported(1, (0,)))
+    ears.pass_by(report("a", 1), reported(0, error=ErrorCode.FENCED_MEMBER_EPOCH))
+    assert not ears.log.of(MemberLeft)
+    (told,) = (one for one in ears.log.of(MemberTold) if isinstance(one, MemberTold) and one.news is News.FENCED)
+    assert told.member_id == "a"
+    assert "partitions-released t-0" in ears.log.lines()
+    ears.pass_by(report("a", 0), reported(2, (0,)))
+    assert len(ears.log.of(MemberJoined)) == 1, "the same member joins again"
+    assert len(ears.log.of(PartitionsAssigned)) == 2
+    ears.pass_by(report("a", 2), reported(0, error=ErrorCode.FENCED_MEMBER_EPOCH))
+    ears.pass_by(report("a", -1), reported(-1))
+    (left,) = ears.log.of(MemberLeft)
+    assert isinstance(left, MemberLeft)
+    assert (left.member_id, left.departure) == ("a", Departure.LEFT)
 
 
 def test_static_member_that_is_back_takes_over_what_was_kept_for_it() -> None:
