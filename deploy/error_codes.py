@@ -34,6 +34,7 @@ AREAS = {
     "KAFKA": "a Kafka that demo and tests start",
     "MACHINE": "member machines; each of these is a bug, please report it",
     "MEMBER": "clients of demo and tests",
+    "MOVE": "why a group can't move to another road, or what to know before it does",
     "NET": "connections of clients and to brokers",
     "OFFSETS": "offsets renewed in the broker",
     "OTEL": "OpenTelemetry",
