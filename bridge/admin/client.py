@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 import httpx
 
-TIMEOUT_S = 10.0
+TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
+"""How long an answer is waited for; an order may have to ask brokers first."""
 PORT_MAX = 65_535
 
 
@@ -21,13 +22,33 @@ def ask_groups(admin: str) -> bytes:
 
 def ask_group(admin: str, name: str) -> bytes:
     """The JSON of one group; raises NoAnswer, also for a group that the bridge does not coordinate."""
+    return _ask(admin, group_path(name))
+
+
+def ask_moves(admin: str) -> bytes:
+    """The JSON of all moves; raises NoAnswer."""
+    return _ask(admin, "/moves")
+
+
+def ask_move(admin: str, name: str) -> bytes:
+    """The JSON of a group's move; raises NoAnswer, also for a group of which none is remembered."""
+    return _ask(admin, "/moves?group=" + quote(name, safe=""))
+
+
+def group_path(name: str) -> str:
+    """The path of a group's page."""
     # Dots too: a group may be called `..`.
-    return _ask(admin, "/groups/" + quote(name, safe="").replace(".", "%2E"))
+    return "/groups/" + quote(name, safe="").replace(".", "%2E")
 
 
-def give_order(admin: str, name: str, order: Mapping[str, object]) -> bytes:
+def give_order(admin: str, path: str, order: Mapping[str, object]) -> bytes:
     """The JSON that answers an order; raises NoAnswer, also for a refused one."""
-    return _call("POST", admin, f"/{name}", json.dumps(order).encode())
+    return _call("POST", admin, path, json.dumps(order).encode())
+
+
+def withdraw(admin: str, path: str) -> bytes:
+    """The JSON that answers when what goes on there is to end; raises NoAnswer, also if nothing does."""
+    return _call("DELETE", admin, path, b"{}")
 
 
 def parse(answer: bytes, admin: str) -> Mapping[str, object]:
@@ -60,9 +81,10 @@ def _ask(admin: str, path: str) -> bytes:
 def _call(method: str, admin: str, path: str, order: bytes | None = None) -> bytes:
     url = base_url(admin) + path
     headers = {} if order is None else {"content-type": "application/json"}
+    timeout_s = TIMEOUT_S if order is None else ORDER_TIMEOUT_S
     try:
         # The environment's proxies are not for loopback.
-        answer = httpx.request(method, url, content=order, headers=headers, timeout=TIMEOUT_S, trust_env=False)
+        answer = httpx.request(method, url, content=order, headers=headers, timeout=timeout_s, trust_env=False)
     except httpx.TransportError as problem:
         seen = str(problem) or type(problem).__name__
         raise NoAnswer(

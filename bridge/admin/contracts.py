@@ -194,13 +194,14 @@ class Metrics(Protocol):
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
-    none.
+    none; `moves` is None where groups can't be moved.
     """
 
     snapshots: Snapshots
     metrics: Metrics
     commands: Commands
     events_path: str = ""
+    moves: Moves | None = None
 
 
 class Screen(Protocol):

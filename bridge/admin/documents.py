@@ -7,6 +7,7 @@ from dataclasses import asdict
 from starlette.responses import Response
 
 from bridge.admin.contracts import ConversionResult, GroupSummary, GroupView, RemovalResult
+from bridge.migration.orders import MoveProgress
 
 Document = Mapping[str, object]
 
@@ -32,6 +33,31 @@ def conversion_document(result: ConversionResult) -> Document:
     """The result's own keys, members by client id and then member id."""
     members = sorted(result.members, key=lambda member: (member.client_id, member.member_id))
     return {**asdict(result), "members": [asdict(member) for member in members]}
+
+
+def move_document(progress: MoveProgress) -> Document:
+    """What was ordered (`group_id`, `from`, `to`, `only_members`, `allow_rebalance`), how far it has come, obstacles
+    and members in the order that the move has them; roads and stages by their names.
+    """
+    order = progress.order
+    return {
+        "group_id": order.group_id,
+        "from": progress.origin.value,
+        "to": order.destination.value,
+        "only_members": list(order.members),
+        "allow_rebalance": order.allow_rebalance,
+        "stage": progress.stage.value,
+        "started_ms": progress.started_ms,
+        "ended_ms": progress.ended_ms,
+        "verdict": progress.verdict,
+        "obstacles": [asdict(obstacle) for obstacle in progress.obstacles],
+        "members": [asdict(member) for member in progress.members],
+    }
+
+
+def moves_document(moves: Sequence[MoveProgress]) -> Document:
+    """`{"moves": [move, …]}`, the one begun last first."""
+    return {"moves": [move_document(move) for move in moves]}
 
 
 def readiness_document(reasons: Sequence[str]) -> Document:

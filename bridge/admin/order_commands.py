@@ -63,7 +63,7 @@ def convert(context: click.Context, /, group: str, *, as_json: bool, admin: str,
 def _give(admin: str, name: str, order: Mapping[str, object], *, as_json: bool) -> Mapping[str, object]:
     """Give an order and hand its answer on, printed as it came if that is wanted."""
     try:
-        raw = give_order(admin, name, order)
+        raw = give_order(admin, f"/{name}", order)
         answer = parse(raw, admin)
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None

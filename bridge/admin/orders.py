@@ -92,8 +92,8 @@ def read_removal(order: Order) -> Removal:
     """`{"group": …, "member_ids": […], "instance_ids": […]}` or `{"group": …, "all": true}`; raises OrderRefused."""
     removal = Removal(
         group=read_text(order, "group"),
-        member_ids=_texts(order, "member_ids"),
-        instance_ids=_texts(order, "instance_ids"),
+        member_ids=read_texts(order, "member_ids"),
+        instance_ids=read_texts(order, "instance_ids"),
         is_all=read_flag(order, "all"),
     )
     if removal.is_all == bool(removal.member_ids or removal.instance_ids):
@@ -125,7 +125,8 @@ def read_flag(order: Order, key: str) -> bool:
     raise OrderRefused(f"{key!r} has to be true or false, and is {value!r:.100}")
 
 
-def _texts(order: Order, key: str) -> tuple[str, ...]:
+def read_texts(order: Order, key: str) -> tuple[str, ...]:
+    """A list of texts, empty where nothing is said; raises OrderRefused."""
     value = order.get(key, [])
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         return tuple(value)

@@ -29,9 +29,13 @@ from bridge.admin.documents import (
     show,
     unknown_group,
 )
+from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
 
-PAGES = "/livez, /readyz, /groups, /groups/NAME, /events and /metrics; by POST /convert and /remove-members"
+PAGES = (
+    "/livez, /readyz, /groups, /groups/NAME, /moves, /events and /metrics; by POST /convert, /remove-members and "
+    "/groups/NAME/move, which DELETE ends"
+)
 Page = Callable[[Request], Awaitable[Response]]
 
 
@@ -46,6 +50,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/readyz": Readiness(sources),
         "/groups": GroupList(sources),
         "/groups/{name:path}": GroupPage(sources),
+        "/moves": MovesPage(sources.moves),
         "/events": EventsPage(sources),
         "/metrics": MetricsPage(sources),
     }
@@ -53,9 +58,12 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
     orders: dict[str, Page] = {
         "/remove-members": RemovalPage(sources.commands),
         "/convert": ConversionPage(sources.commands),
+        "/groups/{name:path}/move": MovePage(sources.moves),
     }
+    ends: dict[str, Page] = {"/groups/{name:path}/move": MoveEndPage(sources.moves)}
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]
     routes += [Route(path, _as_function(LocalOrders(page)), methods=["POST"]) for path, page in orders.items()]
+    routes += [Route(path, _as_function(LocalOrders(page)), methods=["DELETE"]) for path, page in ends.items()]
     return Starlette(
         routes=routes,
         exception_handlers={HTTPException: _refuse},
@@ -154,7 +162,7 @@ def _as_function(page: Page) -> Page:
 async def _refuse(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     sentence = (
-        f"{request.method} is not answered here; what shows takes GET, what orders takes POST"
+        f"{request.method} is not answered here; what shows takes GET, what orders takes POST, what ends takes DELETE"
         if status == 405
         else f"there is no such page; there are {PAGES}"
     )

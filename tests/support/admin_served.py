@@ -7,20 +7,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import trio
 
+from bridge.admin.contracts import Moves
 from bridge.admin.server import serve_admin
 from tests.support.admin_views import ObedientCommands, StillSnapshots, still_sources
 
 
 @contextmanager
-def admin_api(snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None) -> Iterator[str]:
+def admin_api(
+    snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None, moves: Moves | None = None
+) -> Iterator[str]:
     """The address of an admin API over snapshots that stand still."""
+    sources = still_sources(snapshots, commands, moves)
     ready = threading.Event()
     bound: list[str] = []
     stops: list[tuple[trio.lowlevel.TrioToken, trio.CancelScope]] = []
 
     async def run() -> None:
         async with trio.open_nursery() as nursery:
-            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", still_sources(snapshots, commands)))
+            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", sources))
             stops.append((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
             ready.set()
 

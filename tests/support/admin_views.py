@@ -11,6 +11,7 @@ from bridge.admin.contracts import (
     GroupSummary,
     GroupView,
     MemberView,
+    Moves,
     Removal,
     RemovalResult,
     RemovedSeat,
@@ -141,10 +142,15 @@ def _seat(member_id: str, instance_id: str | None) -> RemovedSeat:
     return RemovedSeat(member_id=member_id, instance_id=instance_id, error=error)
 
 
-def still_sources(snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None) -> AdminSources:
+def still_sources(
+    snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None, moves: Moves | None = None
+) -> AdminSources:
     """Sources of the API that stand still."""
     return AdminSources(
-        snapshots=snapshots or StillSnapshots(), metrics=StillMetrics(), commands=commands or ObedientCommands()
+        snapshots=snapshots or StillSnapshots(),
+        metrics=StillMetrics(),
+        commands=commands or ObedientCommands(),
+        moves=moves,
     )
 
 

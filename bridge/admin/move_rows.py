@@ -1,0 +1,74 @@
+"""Moves as lines and rows of a table, from the JSON of the admin API."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from bridge.admin.rows import NONE
+
+MOVE_COLUMNS = ("GROUP", "FROM", "TO", "STAGE", "MOVED", "BEGAN", "VERDICT")
+MOVING_COLUMNS = ("MEMBER", "CLIENT", "HOST", "STAGE", "WHAT ITS CLIENT SEES")
+GOING_ON = frozenset({"preparing", "moving"})
+"""The stages that others come after."""
+LEFT_OUT = frozenset({"stays", "gone"})
+
+Answer = Mapping[str, object]
+
+
+def move_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each move, under `MOVE_COLUMNS`."""
+    return [
+        (
+            *(_text(move.get(key)) for key in ("group_id", "from", "to", "stage")),
+            _moved(move),
+            moment(move.get("started_ms")),
+            _text(move.get("verdict")),
+        )
+        for move in _mappings(answer.get("moves"))
+    ]
+
+
+def move_lines(move: Answer) -> list[str]:
+    """What holds for the whole move: from where to where, how far it is, why not, and what to do then."""
+    named = {key: _text(move.get(key)) for key in ("group_id", "from", "to", "stage", "verdict")}
+    lines = ["group {group_id}: {from} -> {to}, {stage}: {verdict}".format_map(named)]
+    for obstacle in _mappings(move.get("obstacles")):
+        whom = f" (member {obstacle['member_id']})" if obstacle.get("member_id") else ""
+        lines.append(f"{_text(obstacle.get('code'))}{whom}: {_text(obstacle.get('sentence'))}")
+        lines.append(f"  remedy: {_text(obstacle.get('remedy'))}")
+    counts = Counter(_text(member.get("stage")) for member in _mappings(move.get("members")))
+    if counts:
+        lines.append("members: " + ", ".join(f"{count} {stage}" for stage, count in sorted(counts.items())))
+    return lines
+
+
+def moving_rows(move: Answer) -> list[tuple[str, ...]]:
+    """One row for each member of a move, under `MOVING_COLUMNS`."""
+    keys = ("member_id", "client_id", "client_host", "stage", "detail")
+    return [tuple(_text(member.get(key)) for key in keys) for member in _mappings(move.get("members"))]
+
+
+def goes_on(move: Answer) -> bool:
+    """Whether a move has not ended."""
+    return move.get("stage") in GOING_ON
+
+
+def moment(at_ms: object) -> str:
+    """A time in milliseconds since 1970 as people write it, in UTC."""
+    if not isinstance(at_ms, int):
+        return NONE
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _moved(move: Answer) -> str:
+    """`3/5`: so many of those who are to move have."""
+    stages = [member.get("stage") for member in _mappings(move.get("members"))]
+    return f"{stages.count('moved')}/{sum(stage not in LEFT_OUT for stage in stages)}"
+
+
+def _mappings(value: object) -> Sequence[Answer]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return NONE if value is None or value == "" else str(value)
