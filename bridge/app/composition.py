@@ -36,7 +36,7 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
-from bridge.migration.route import Road
+from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
@@ -135,12 +135,11 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     has_upstream = any(rule.road is Road.UPSTREAM for rule in config.rules)
     upstream = make_upstream(config, questions, clock, reply_routes, groups.supervised)
     groups.locate_coordinators(questions.coordinator_of)
-    passing = watch.passing()
-    observed = watch.over_requests(groups)
     failures = groups.supervised
     services = Services(
-        groups={Road.EMBEDDED: observed, Road.UPSTREAM: upstream},
-        passing=passing,
+        router=Router(settings.rules),
+        groups={Road.EMBEDDED: watch.over_requests(groups), Road.UPSTREAM: upstream},
+        passing=watch.passing(),
         reply_routes=reply_routes,
         counters=counters,
         failures=failures,

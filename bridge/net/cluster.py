@@ -95,7 +95,7 @@ class UpstreamCluster:
 
     # -------- what an earlier life knew
 
-    def resume(self, text: str, topics: Callable[[], Iterable[Topic]] = tuple) -> None:
+    def resume(self, text: str, topics: Callable[[], Iterable[Topic]], router: Router) -> None:
         """Begin with what an earlier life knew of the same cluster: until a broker answers in this one, it counts.
 
         Listeners are opened for the brokers that had some, so that clients find them where they were.
@@ -108,7 +108,6 @@ class UpstreamCluster:
         self._recalled_offer = self._offer(ApiVersionsAnswer(versions=recollection.versions))
         if self.is_open:
             # Where the cluster wants a login, only who has proved to be somebody may hear what topics there are.
-            router = Router(self._settings.rules)
             remembered = Remembered(
                 addresses=self.directory.ours,
                 topics=topics,

@@ -112,6 +112,8 @@ class Services:
 
     groups: Mapping[Road, Groups]
     """Who serves which road; `pass` needs nobody."""
+    router: Router
+    """Which road a group takes now."""
     passing: Passing
     reply_routes: ReplyRoutes
     counters: Counters
@@ -134,10 +136,9 @@ class Proxy:
         self._settings = settings
         self._nursery = nursery
         self._reply_routes = services.reply_routes
-        router = Router(settings.rules)
         rules = Rules(
             limits=settings.limits,
-            router=router,
+            router=services.router,
             node=settings.node,
             holds=services.holds,
             translates=services.translates,
@@ -171,7 +172,7 @@ class Proxy:
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._shared.log)
         self.cluster.keep = services.keep
         if services.recalled is not None:
-            self.cluster.resume(services.recalled, services.recalled_topics)
+            self.cluster.resume(services.recalled, services.recalled_topics, services.router)
         start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
         self._start_accepting(first, None)
 

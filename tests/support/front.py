@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from bridge.migration.route import Road, Rule
+from bridge.migration.route import Road, Router, Rule
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
@@ -92,7 +92,9 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
     front_groups, passing, reply_routes = RecordedGroups(), SeenGroups(), ReplyRoutes(counters)
     front_groups.access = reply_routes.access
     by_road = {Road.EMBEDDED: front_groups}
-    services = Services(groups=by_road, passing=passing, reply_routes=reply_routes, counters=counters)
+    services = Services(
+        router=Router(settings.rules), groups=by_road, passing=passing, reply_routes=reply_routes, counters=counters
+    )
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, services)
         front = Front(proxy, reply_routes, front_groups, passing)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import trio
 
+from bridge.migration.route import Router
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
@@ -105,7 +106,9 @@ def proxy_in_thread(settings: ProxySettings) -> Iterator[ProxyInThread]:
     async def main() -> None:
         counters = Counters()
         reply_routes = ReplyRoutes(counters)
-        services = Services(groups={}, passing=groups, reply_routes=reply_routes, counters=counters)
+        services = Services(
+            router=Router(settings.rules), groups={}, passing=groups, reply_routes=reply_routes, counters=counters
+        )
         async with trio.open_nursery() as nursery:
             proxy: Proxy = await nursery.start(serve_proxy, settings, services)
             started.put((proxy, trio.lowlevel.current_trio_token(), nursery.cancel_scope))

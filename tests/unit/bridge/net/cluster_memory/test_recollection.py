@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.migration.route import Router
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import ClusterMemory, Entrance, recollect
 from bridge.net.settings import ProxySettings
@@ -52,7 +53,7 @@ def test_brokers_of_the_life_before_get_their_ports_again() -> None:
     opened: list[int] = []
     cluster = cluster_of("kafka:9092", opened)
     assert cluster.offered_nowait(None) is None
-    cluster.resume(KNOWN.text())
+    cluster.resume(KNOWN.text(), tuple, Router(()))
     assert opened == [2, 1]
     assert cluster.directory.ours == {2: Address("bridge", 9193), 1: Address("bridge", 9194)}
     assert cluster.is_open
@@ -68,7 +69,7 @@ def test_memory_answers_for_an_open_cluster_alone(entrance: Entrance) -> None:
     """Where a login is wanted, or that is not known, a stranger hears no topics; its addresses are those opened now."""
     topic = Topic(TopicId(b"t" * 16), TopicName("t"), 1)
     cluster = cluster_of("kafka:9092", [])
-    cluster.resume(replace(KNOWN, entrance=entrance).text(), lambda: (topic,))
+    cluster.resume(replace(KNOWN, entrance=entrance).text(), lambda: (topic,), Router(()))
     offered = cluster.offered_nowait(None)
     assert offered is not None
     assert (offered.remembered is not None) == (entrance is Entrance.OPEN)
@@ -82,5 +83,5 @@ def test_another_cluster_is_not_taken_for_the_one_before() -> None:
     """Other bootstrap addresses: nothing of it counts, least of all that it let everybody in."""
     opened: list[int] = []
     cluster = cluster_of("other:9092", opened)
-    cluster.resume(KNOWN.text())
+    cluster.resume(KNOWN.text(), tuple, Router(()))
     assert (opened, cluster.entrance, cluster.offered_nowait(None)) == ([], Entrance.UNKNOWN, None)
