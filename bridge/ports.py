@@ -134,7 +134,7 @@ class Coordinator(Protocol[OrderT]):
         """The questions, by their numbers, that it still holds and will answer."""
         ...
 
-    def has_news(self, member: MemberRef) -> bool:
+    def has_news(self, member: MemberRef, /) -> bool:
         """Whether the next heartbeat of a member could bring news that were not called out; O(1)."""
         ...
 
@@ -145,7 +145,7 @@ class Coordinator(Protocol[OrderT]):
         """
         ...
 
-    def takes(self, request: ClassicGroupRequest) -> bool:
+    def takes(self, request: ClassicGroupRequest, /) -> bool:
         """Whether a classic client's request goes to a classic group here, and not to the member's machine."""
         ...
 

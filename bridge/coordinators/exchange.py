@@ -214,7 +214,7 @@ class Exchange(Generic[OrderT]):
 
     def _answer(self, event: MemberAnswered, now_ms: int) -> None:
         """Only the machine that asked hears the answer, not a later one under the same id."""
-        key = event.member._replace(number=0)
+        key = MemberRef(event.member.group_id, event.member.member_id)
         if self._asked.get(key) == event.member.number:
             del self._asked[key]
             self.feed(key, Answered(event.answer), now_ms)
@@ -274,7 +274,7 @@ class Exchange(Generic[OrderT]):
             case Ask(asked):
                 number = self._asked[key] = next(self._numbers)
                 client, via = self.machines.client_of(key), self.machines.via_of(key)
-                self.coordinator.submit(key._replace(number=number), via, client, asked)
+                self.coordinator.submit(MemberRef(key.group_id, key.member_id, number), via, client, asked)
             case Depart(reason):
                 # A machine that gave up on its question may have left its member behind.
                 self._asked.pop(key, None)

@@ -178,12 +178,14 @@ class Machines:
             self.drop(key)
             return
         before = self._states.get(key)
-        if self._is_watched and not _lasts(before, state):
-            self._changed[key] = None
         self._states[key] = state
+        self._deadlines.note(key, next_deadline(state))
+        if _lasts(before, state):
+            return
+        if self._is_watched:
+            self._changed[key] = None
         if profile_of(before) is not profile_of(state):
             self.on_profile(key)
-        self._deadlines.note(key, next_deadline(state))
         joining = parked_join(state)
         if joining is not None:
             self._parked.setdefault(joining.parked.ref.connection, set()).add(key)
@@ -214,7 +216,7 @@ def _seat(key: MemberRef, state: State | None) -> tuple[GroupId, InstanceId] | N
 
 
 def _lasts(before: State | None, after: State) -> bool:
-    """Whether nothing changed that has to survive; heartbeats of members at work don't."""
+    """Whether nothing changed but times, the call or the question under way, as by heartbeats of members at work."""
     return (
         isinstance(before, Stable)
         and isinstance(after, Stable)

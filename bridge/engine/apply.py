@@ -1,7 +1,7 @@
 """How each record changes the state and its indexes: the only writer. It decides nothing and refuses nothing."""
 
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeGuard, assert_never, get_args
 
 from bridge.engine.indexes import (
     count_down,
@@ -88,8 +88,11 @@ from translators.dialects.ids import GroupId, MemberId
 def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kind
     """Change the state as the record says; cost O(what the record changes).
 
-    The commonest kinds come first, as each case is tried in turn.
+    Each case is tried in turn, so the commonest kinds come first, and those of classic groups are told by their type.
     """
+    if _is_classic(record):
+        apply_classic(state, record)
+        return
     match record:
         case DeadlineSet():
             state.deadlines.put(record.key, record.at_ms)
@@ -139,6 +142,13 @@ def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kin
             _resolve_pattern(state, record)
         case _:  # A record of classic groups, or else the type check fails, as it must for a kind without a case.
             apply_classic(state, record)
+
+
+_CLASSIC: frozenset[type[Record]] = frozenset(get_args(ClassicRecord))
+
+
+def _is_classic(record: Record) -> TypeGuard[ClassicRecord]:
+    return type(record) in _CLASSIC
 
 
 def _assign_current(state: Shard, record: CurrentAssigned) -> None:

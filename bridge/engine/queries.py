@@ -5,7 +5,7 @@ from bridge.engine.model import MemberState, Phase
 from bridge.engine.state import ClassicGroup, Group, Shard
 from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.ids import GroupId, MemberRef, TopicName
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 """The states of a consumer group (K2.60)."""
@@ -51,21 +51,20 @@ def next_deadline(state: Shard) -> int | None:
     return state.deadlines.earliest()
 
 
-def has_news(state: Shard, group_id: GroupId, member_id: MemberId) -> bool:
+def has_news(state: Shard, key: MemberRef) -> bool:
     """Whether a heartbeat of this member could change something; O(1).
 
-    True if its epoch is behind the target's, if it has to give something up, if something it waits for can be
-    granted, or if it
-    is not known (then a heartbeat tells so).
+    True if its epoch is behind the target's, if it has to give something up, if something it waits for can be granted,
+    or if it is not known (then a heartbeat tells so).
     """
-    group = state.groups.get(group_id)
-    member = None if group is None else group.members.get(member_id)
+    group = state.groups.get(key.group_id)
+    member = None if group is None else group.members.get(key.member_id)
     if group is None or member is None:
         return True
     current = member.current
     if current.epoch != group.assignment_epoch or current.state is MemberState.UNREVOKED_PARTITIONS:
         return True
-    return member_id in group.grantable
+    return key.member_id in group.grantable
 
 
 def group_state(group: Group) -> str:

@@ -16,7 +16,7 @@ from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, MemberId, TopicIdPartition
+from translators.dialects.ids import JOIN_EPOCH, MemberId, MemberRef, TopicIdPartition
 
 
 class ConsumerClient:
@@ -81,7 +81,7 @@ class ConsumerClient:
         """Its next heartbeat may bring news."""
         if self._is_gone or self._is_busy or self._planned_us is not None:
             return
-        if not has_news(self._group.coordinator.shard, self._group.group_id, self.client.member_id):
+        if not has_news(self._group.coordinator.shard, MemberRef(self._group.group_id, self.client.member_id)):
             return
         at_us = self._planned_us = next_beat_us(self._beat_us, self._interval_us, self._group.now_us)
         self._group.timeline.at(at_us, lambda: self._tick(at_us))

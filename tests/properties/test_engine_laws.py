@@ -59,6 +59,7 @@ from translators.dialects.ids import (
     ClientIdentity,
     InstanceId,
     MemberId,
+    MemberRef,
     ReplyTo,
     TopicIdPartition,
     TopicName,
@@ -412,7 +413,7 @@ class EngineLaws(RuleBasedStateMachine):
         state = self.bench.state
         group = state.groups.get(GROUP)
         for member_id, member in () if group is None else group.members.items():
-            if group is not None and not has_news(state, GROUP, member_id):
+            if group is not None and not has_news(state, MemberRef(GROUP, member_id)):
                 assert member.current.state is not MemberState.UNREVOKED_PARTITIONS
                 missing = group.target.get(member_id, frozenset()) - member.current.assigned.keys()
                 assert missing <= group.owners.keys() | state.in_flight.get(GROUP, {}).keys()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from bridge.coordinators.admission import FreshIds, SessionBounds, check_join, check_name, judge_newcomer, refuse_join
@@ -122,6 +123,9 @@ class EmbeddedCoordinator:
         self.shard = shard
         self.shares = shares
         self.journal = ShardJournal(shard, catalog)
+        # Asked for each heartbeat, so without a call between (the shard stays the same, whatever a journal brings).
+        self.has_news = partial(has_news, shard)
+        self.takes = partial(takes_classic, shard)
         self.watcher: Watcher = Unwatched()
         self.is_urgent = False
         self.bounds = SessionBounds(
@@ -145,7 +149,7 @@ class EmbeddedCoordinator:
             case Inquiry() | Farewell():
                 assert isinstance(ref, MemberRef), ref
                 if isinstance(command, Farewell):
-                    key = ref._replace(number=0)
+                    key = MemberRef(ref.group_id, ref.member_id)
                     self._reasons[key] = command.reason
                     self.watcher.departs(key, command.reason)
                 self._commands.append(to_command(command, client, self._catalog, ref.number))
@@ -321,17 +325,9 @@ class EmbeddedCoordinator:
         parked = (ask.ref for group in self.shard.groups.values() for ask in group.parked)
         return {ref for ref in parked if isinstance(ref, MemberRef)}
 
-    def has_news(self, member: MemberRef) -> bool:
-        """See `ports.Coordinator`."""
-        return has_news(self.shard, member.group_id, member.member_id)
-
     def beat(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:
         """See `ports.Coordinator`; without topic ids KIP-848 members are refused."""
         return self._catalog.has_ids and take_calm_heartbeat(self.shard, request, client, now_ms)
-
-    def takes(self, request: ClassicGroupRequest) -> bool:
-        """See `ports.Coordinator`."""
-        return takes_classic(self.shard, request)
 
     def looks_classic(self, group_id: GroupId) -> bool:
         """See `ports.Coordinator`."""

@@ -24,19 +24,17 @@ def give_up_latest(group: Group, answer: Assignment) -> Assignment:
     Partitions change places within their topic, so everybody's load stays. Only machines of classic clients say exactly
     what is in use: what a KIP-848 client was given last it may be about to take (deviations.md on K2.34).
     """
+    givers = [member_id for member_id in sorted(answer) if _gives_up(group, member_id, answer[member_id])]
+    if not givers:
+        return answer
     shares = dict(answer)
     takers = {
         partition: member_id
         for member_id, share in answer.items()
         for partition in share.difference(group.target.get(member_id, NO_PARTITIONS))
     }
-    for member_id in sorted(answer):
-        member = group.members.get(member_id)
-        if member is None or member.subscription.speaks is not Speaks.CLASSIC:
-            continue
-        if not takers or group.target.get(member_id) == answer[member_id]:
-            continue
-        for old, new in _swaps(member.current.assigned, shares[member_id]):
+    for member_id in givers:
+        for old, new in _swaps(group.members[member_id].current.assigned, shares[member_id]):
             taker = takers.pop(old, None)
             if taker is not None:
                 takers[new] = taker
@@ -45,17 +43,28 @@ def give_up_latest(group: Group, answer: Assignment) -> Assignment:
     return shares
 
 
+def _gives_up(group: Group, member_id: MemberId, share: Partitions) -> bool:
+    """Whether a classic client is to lose something by this answer that it holds, and that came at various times."""
+    member = group.members.get(member_id)
+    if member is None or member.subscription.speaks is not Speaks.CLASSIC:
+        return False
+    held = member.current.assigned
+    return not held.keys() <= share and group.target.get(member_id) != share and len(set(held.values())) > 1
+
+
 def _swaps(held: AssignedEpochs, share: Partitions) -> list[tuple[TopicIdPartition, TopicIdPartition]]:
-    """Pairs of one topic: a partition that is to be given up, and a later one that is to be kept."""
-    lost = sorted(held.keys() - share, key=lambda one: (held[one], one))
-    kept = sorted((one for one in held if one in share), key=lambda one: (-held[one], one))
+    """Pairs of one topic: a partition that is to be given up, and a later one that is to be kept; O(n log n)."""
+    latest: dict[TopicId, list[TopicIdPartition]] = {}
+    # The latest of each topic comes last, and of those that came together the lowest.
+    for one in sorted((one for one in held if one in share), reverse=True):
+        latest.setdefault(one.topic_id, []).append(one)
+    for kept in latest.values():
+        kept.sort(key=held.__getitem__)
     pairs: list[tuple[TopicIdPartition, TopicIdPartition]] = []
-    for old in lost:
-        later = (one for one in kept if one.topic_id == old.topic_id and held[one] > held[old])
-        new = next(later, None)
-        if new is not None:
-            kept.remove(new)
-            pairs.append((old, new))
+    for old in sorted(held.keys() - share, key=lambda one: (held[one], one)):
+        kept = latest.get(old.topic_id, [])
+        if kept and held[kept[-1]] > held[old]:
+            pairs.append((old, kept.pop()))
     return pairs
 
 

@@ -16,12 +16,12 @@ from bridge.engine.queries import (
 from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, join_request
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 
 def news(bench: Bench) -> list[str]:
     """The members that have news."""
-    return [member for member in bench.group.members if has_news(bench.state, GROUP, member)]
+    return [member for member in bench.group.members if has_news(bench.state, MemberRef(GROUP, member))]
 
 
 def test_rebalance_tells_news_to_those_concerned_at_each_step() -> None:
@@ -41,7 +41,7 @@ def test_rebalance_tells_news_to_those_concerned_at_each_step() -> None:
 
 def test_unknown_member_has_news() -> None:
     """Its heartbeat tells it that it is unknown."""
-    assert has_news(Bench().state, GROUP, MemberId("nobody"))
+    assert has_news(Bench().state, MemberRef(GROUP, MemberId("nobody")))
 
 
 def test_states_follow_a_rebalance() -> None:

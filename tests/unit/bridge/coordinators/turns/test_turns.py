@@ -87,7 +87,7 @@ async def test_heartbeat_that_raises_is_answered(autojump_clock: MockClock, monk
     """Also beside the owner's task."""
     async with embedded_world() as world:
         generation = await world.form()
-        monkeypatch.setattr("bridge.coordinators.embedded.coordinator.has_news", lambda *_: 1 / 0)
+        monkeypatch.setattr(world.groups.owner.machines, "hear", lambda *_: 1 / 0)
         assert await world.beat(generation) is UNAVAILABLE
         monkeypatch.undo()
         assert await world.beat(generation) is ErrorCode.NONE

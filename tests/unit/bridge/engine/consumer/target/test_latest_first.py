@@ -1,9 +1,11 @@
 """Members give up what they were given last, and nobody's load changes by it."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.target import give_up_latest
+from bridge.engine.model import AssignedEpochs
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group
 from tests.support.engine_bench import Bench, Partitions, parts, topic
@@ -77,3 +79,63 @@ def test_member_whose_answer_is_its_target_changes_no_place() -> None:
     answer = {a: bench.target("a"), b: bench.target("b") | {old}}
     assert old in bench.current("a").assigned
     assert give_up_latest(bench.group, answer) == answer
+
+
+def with_many(count: int) -> tuple[Group, AssignedEpochs]:
+    """A group whose first member holds `count` partitions, all but one of which came at once, and its epochs."""
+    bench = Bench(settings=NO_WAIT, topics=(topic("foo", count),))
+    bench.join("a")
+    bench.join("b")
+    a = MemberId("a")
+    seat = bench.member("a")
+    epochs = {one: 5 - (one.partition == 0) for one in parts(*range(count))}
+    speaks = replace(seat.subscription, speaks=Speaks.CLASSIC)
+    bench.group.members[a] = replace(seat, subscription=speaks, current=replace(seat.current, assigned=epochs))
+    bench.group.target = {a: parts(*range(count))}
+    return bench.group, epochs
+
+
+def test_of_what_goes_the_first_is_kept_for_the_last_that_stays() -> None:
+    """Of those that came together the lowest number goes first."""
+    group, _ = with_many(8)
+    a, b = MemberId("a"), MemberId("b")
+    answer = {a: parts(*range(4, 8)), b: parts(*range(4))}
+    assert give_up_latest(group, answer) == {a: parts(0, 5, 6, 7), b: parts(1, 2, 3, 4)}
+
+
+def test_work_grows_with_what_a_member_holds_and_not_with_its_square() -> None:
+    """A member that was alone with all partitions gives up half of them to the next."""
+    small, large = (looks_for(count) for count in (100, 400))
+    assert large < 4.5 * small
+
+
+def looks_for(count: int) -> int:
+    """How often it is asked when a partition came, if the first member of two gives up half."""
+    group, epochs = with_many(count)
+    a, b = MemberId("a"), MemberId("b")
+    counted = Counted(epochs)
+    group.members[a] = replace(group.members[a], current=replace(group.members[a].current, assigned=counted))
+    half = count // 2
+    give_up_latest(group, {a: parts(*range(half, count)), b: parts(*range(half))})
+    return counted.looks
+
+
+@dataclass(slots=True)
+class Counted(Mapping[TopicIdPartition, int]):
+    """Epochs that count who looks one up."""
+
+    epochs: AssignedEpochs
+    looks: int = 0
+
+    def __getitem__(self, partition: TopicIdPartition) -> int:
+        """The epoch, counted."""
+        self.looks += 1
+        return self.epochs[partition]
+
+    def __iter__(self) -> Iterator[TopicIdPartition]:
+        """All partitions."""
+        return iter(self.epochs)
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.epochs)
