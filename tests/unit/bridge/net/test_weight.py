@@ -3,6 +3,7 @@
 Bytes are counted where the bridge's own files allocate them, so that neither the machine nor the C library matters.
 """
 
+import gc
 import tracemalloc
 from collections.abc import Iterator
 
@@ -14,6 +15,7 @@ from tests.support.front import Front, front_of
 from tests.support.scripted_broker import RawClient, ScriptedBroker, request
 
 CONNECTIONS = 50
+ATTEMPTS = 3
 OWN_FILES = (tracemalloc.Filter(True, "*/bridge/*"), tracemalloc.Filter(False, "*/tests/*"))
 ASKED_BYTES_MAX = 5_500
 RELAYED_BYTES_MAX = 7_300
@@ -42,8 +44,8 @@ async def open_some(front: Front) -> list[RawClient]:
     return clients
 
 
-async def test_idle_connection_holds_little() -> None:
-    """One that asked the bridge, and one whose question also went to the broker; bounds are 5 % above what is."""
+async def weigh() -> tuple[float, float]:
+    """What a connection holds that has asked the bridge, and after a question that went to the broker, too."""
     async with front_of(ScriptedBroker()) as front:
         await ask_all(await open_some(front), ASK_METADATA)
         tracemalloc.start()
@@ -56,6 +58,19 @@ async def test_idle_connection_holds_little() -> None:
             relayed = (own_bytes() - before) / CONNECTIONS
         finally:
             tracemalloc.stop()
+    return asked, relayed
+
+
+async def test_idle_connection_holds_little() -> None:
+    """One that asked the bridge, and one whose question also went to the broker; bounds are 5 % above what is.
+
+    The least of several counts: what threads and tasks of earlier tests still do in the same process only adds to it.
+    """
+    weighed = []
+    for _ in range(ATTEMPTS):
+        gc.collect()
+        weighed.append(await weigh())
+    asked, relayed = map(min, zip(*weighed, strict=True))
     assert asked < ASKED_BYTES_MAX
     assert relayed < RELAYED_BYTES_MAX
 
