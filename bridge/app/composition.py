@@ -230,6 +230,7 @@ def make_upstream(
         fresh_member_id=FRESH_IDS.whole,
         topics_refresh_ms=settings.embedded_topics_refresh_ms,
         commit_drain_ms=settings.commit_drain_ms,
+        resume_ms=settings.group_consumer_session_timeout_ms,
     )
     clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), reply_routes.access)
     return UpstreamGroups(broker, clock, clients, chosen, failures)

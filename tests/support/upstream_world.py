@@ -107,7 +107,9 @@ class UpstreamWorld:
         await self.sync(member_id, joined.generation, via)
         return joined.generation
 
-    async def sync(self, member_id: str, generation: int, via: FakeVia | None = None) -> frozenset[TopicPartition]:
+    async def sync(
+        self, member_id: str, generation: int, via: FakeVia | None = None, assignor: str = "range"
+    ) -> frozenset[TopicPartition]:
         """SyncGroup; gives what is assigned."""
         request = SyncGroup(
             group_id=GROUP,
@@ -115,7 +117,7 @@ class UpstreamWorld:
             member_id=MemberId(member_id),
             instance_id=None,
             protocol_type="consumer",
-            protocol_name="range",
+            protocol_name=assignor,
             assignments=(),
             names_protocol=True,
         )
@@ -130,7 +132,7 @@ class UpstreamWorld:
 
 
 @asynccontextmanager
-async def upstream_world(journal: MemoryJournal | None = None) -> AsyncIterator[UpstreamWorld]:
+async def upstream_world(journal: MemoryJournal | None = None, resume_ms: int = 0) -> AsyncIterator[UpstreamWorld]:
     """Run the groups until the end of the block."""
     broker, ids = FakeBroker(), count(1)
     replies: dict[RequestRef, Reply] = {}
@@ -146,6 +148,7 @@ async def upstream_world(journal: MemoryJournal | None = None) -> AsyncIterator[
         fresh_member_id=lambda: MemberId(f"fresh-{next(ids)}"),
         topics_refresh_ms=60_000,
         commit_drain_ms=5_000,
+        resume_ms=resume_ms,
     )
     clients = Clients(deliver, lambda via: known(vias, via.connection))
     groups = UpstreamGroups(broker, TrioClock(), clients, settings, Failures())

@@ -22,6 +22,7 @@ from translators.classic_member.profile import read_profile
 from translators.classic_member.replies import accept_join, refuse, refuse_join
 from translators.classic_member.states import (
     Absent,
+    Called,
     CompletingRebalance,
     Membership,
     Overtaken,
@@ -29,6 +30,7 @@ from translators.classic_member.states import (
     Retrying,
     Scheduled,
     Silent,
+    Stable,
     State,
 )
 from translators.classic_member.talking import expect_question, learn, rest
@@ -145,6 +147,8 @@ def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:
 
 
 def _refused(state: PreparingRebalance, answer: Refused, now_ms: int) -> MemberStep:
+    if answer.code is ErrorCode.NOT_COORDINATOR and (state.membership.epoch == 0 or isinstance(state.tenure, Tenure)):
+        return _send_elsewhere(state, now_ms)
     reaction = REACTIONS[answer.code]
     match reaction:
         case Retry() | Rejoin():
@@ -155,6 +159,25 @@ def _refused(state: PreparingRebalance, answer: Refused, now_ms: int) -> MemberS
             return _failed(replace(state, talk=Silent()), code, now_ms)
         case _:
             assert_never(reaction)
+
+
+def _send_elsewhere(state: PreparingRebalance, now_ms: int) -> MemberStep:
+    """The client asked a broker that does not coordinate its group any more: it looks for the one that does, and joins
+    there. Seat and generation stay.
+    """
+    membership, profile = state.membership, state.membership.profile
+    reply = refuse_join(state.parked.ref, ErrorCode.NOT_COORDINATOR, membership.seat.member_id)
+    tenure = prune(state.tenure, state.using)
+    if isinstance(tenure, Vacant):
+        return Step(Absent(membership.seat.limits), (reply, Depart(DepartReason.REFUSED)))
+    called = Stable(
+        membership=membership,
+        tenure=tenure,
+        call=Called(now_ms + profile.rebalance_timeout_ms),
+        talk=Retrying(now_ms + membership.seat.limits.retry_ms),
+        session_deadline_ms=now_ms + profile.session_timeout_ms,
+    )
+    return Step(called, (reply,))
 
 
 def _seat_lost(state: PreparingRebalance, now_ms: int) -> MemberStep:

@@ -271,7 +271,9 @@ TRANSITIONS: Transitions = {
     (PreparingRebalance, HeartbeatReceived): frozenset({PreparingRebalance}),
     (PreparingRebalance, LeaveReceived): frozenset({Leaving}),
     (PreparingRebalance, ConnectionLost): frozenset({PreparingRebalance, Leaving}),
-    (PreparingRebalance, Answered): frozenset({PreparingRebalance, CompletingRebalance, Leaving, Fenced, Absent}),
+    (PreparingRebalance, Answered): frozenset(
+        {PreparingRebalance, CompletingRebalance, Stable, Leaving, Fenced, Absent}
+    ),
     (PreparingRebalance, CoordinatorCalled): frozenset({PreparingRebalance}),
     (PreparingRebalance, FencedByCoordinator): frozenset({PreparingRebalance, Leaving}),
     (PreparingRebalance, Replaced): frozenset({Leaving}),

@@ -1,8 +1,7 @@
 """A broker as the coordinator of translated members: `ports.Coordinator` over the members' own connections."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Never
 
@@ -10,10 +9,18 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.journal_entries import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
+from bridge.coordinators.upstream.farewells import Farewells
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Said, to_answer, to_heartbeat
-from bridge.session.contracts import Access
-from translators.dialects.classic import JoinGroup
-from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from bridge.coordinators.upstream.left_overs import LeftOvers
+from bridge.session.contracts import Access, BrokerAccess
+from translators.classic_member.talking import SERVER_ASSIGNORS
+from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatReply,
+)
 from translators.dialects.coordinator import (
     ClassicGroupRequest,
     CommitAdmitted,
@@ -25,10 +32,16 @@ from translators.dialects.coordinator import (
     Granted,
     Inquiry,
     MemberAnswered,
+    MembersTakenOver,
     Refused,
+    RequestAnswered,
+    TakenOver,
 )
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
     ClientIdentity,
     GroupId,
     InstanceId,
@@ -38,13 +51,12 @@ from translators.dialects.ids import (
     RequestRef,
     TopicPartition,
     Via,
+    via_of,
 )
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, TxnOffsetCommit
 from translators.reactions import REACTIONS, Retry
 
-FAREWELLS_MAX = 10_000
-"""Members whose leaving could not be said, of all groups together; the broker ends the others by their session."""
 _UNREACHABLE = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the client has no connection to the broker now")
 
 
@@ -55,6 +67,8 @@ class _Question:
     ref: MemberRef
     via: Via
     asked: Inquiry | Farewell
+    names_topics: bool = True
+    """Whether its subscription is said, too, where it is said in full."""
 
     @property
     def member(self) -> MemberRef:
@@ -68,33 +82,6 @@ class _Flight:
 
     member: MemberRef
     partitions: frozenset[TopicPartition]
-
-
-class Farewells:
-    """Members that are gone with their connection: the next one of their group says so, or else the others would wait
-    for the broker's session, 45 s where a classic client asked for six.
-    """
-
-    def __init__(self) -> None:
-        self._by_group: OrderedDict[GroupId, list[Farewell]] = OrderedDict()
-        self._count = 0
-
-    def __contains__(self, group_id: GroupId) -> bool:
-        """Whether anybody of a group is to be seen off."""
-        return group_id in self._by_group
-
-    def keep(self, farewell: Farewell) -> None:
-        """Let it be said later; beyond the limit the oldest group's are never said."""
-        self._by_group.setdefault(farewell.group_id, []).append(farewell)
-        self._count += 1
-        while self._count > FAREWELLS_MAX:
-            self._count -= len(self._by_group.popitem(last=False)[1])
-
-    def take(self, group_id: GroupId) -> Sequence[Farewell]:
-        """What is to be said for a group, once."""
-        found = self._by_group.pop(group_id, [])
-        self._count -= len(found)
-        return found
 
 
 class UpstreamCoordinator:
@@ -128,6 +115,13 @@ class UpstreamCoordinator:
         self._flights: dict[int, _Flight] = {}
         self._numbers = count(1)
         self._farewells = Farewells()
+        self._told: list[RequestAnswered | MembersTakenOver] = []
+        self._elsewhere: dict[MemberRef, int] = {}
+        self._hidden: set[MemberRef] = set()
+        self.hidden: list[MemberRef] = []
+        """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
+        self.left_overs = LeftOvers(until_ms=0)
+        """Who may have been a member before the start, where no journal tells."""
         self.speaks_for_others: Callable[[], bool] = lambda: False
         """Whether one client's connection may say that another's member has left: where all are the same to the
         broker, as it authenticates nobody.
@@ -136,7 +130,13 @@ class UpstreamCoordinator:
     # ------------------------------------------------------------------ what it takes
 
     def submit(self, ref: ReplyTo, via: Via, client: ClientIdentity, command: CoordinatorCommand) -> None:
-        """See `ports.Coordinator`; what KIP-848 clients and classic groups ask goes to the broker by itself."""
+        """See `ports.Coordinator`; what KIP-848 clients and classic groups ask goes to the broker by itself, and who is
+        to leave and has no machine here is the broker's.
+        """
+        if isinstance(command, LeaveGroup):
+            assert isinstance(ref, RequestRef), ref
+            self._access(via).ask(None, command, lambda reply: self._take_leave(ref, reply))
+            return
         assert isinstance(ref, MemberRef), ref
         assert isinstance(command, Inquiry | Farewell), command
         self._ask(_Question(ref, via, command))
@@ -158,15 +158,95 @@ class UpstreamCoordinator:
         if asked.group_id in self._farewells and self.speaks_for_others():
             for farewell in self._farewells.take(asked.group_id):
                 way.ask(None, to_heartbeat(farewell, None, self._catalog), _unheard)
+        if asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH:
+            for farewell in self._farewells.take_seat(asked.group_id, asked.instance_id):
+                way.ask(None, to_heartbeat(farewell, None, self._catalog), _unheard)
         self._open[question.ref] = question
+        self._say(question, way)
+
+    def _say(self, question: _Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
-        way.ask(None, to_heartbeat(asked, said, self._catalog), lambda reply: self._take(question, reply))
+        heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
+        way.ask(None, heartbeat, lambda reply: self._take(question, reply))
 
     def _take(self, question: _Question, reply: GroupReply | None) -> None:
         """The broker's word; a question that was given up meanwhile has no member any more."""
-        if self._open.pop(question.ref, None) is not None:
-            self._answered.append((question, reply))
+        if self._open.pop(question.ref, None) is None:
+            return
+        asked = question.asked
+        code = reply.error if isinstance(reply, ConsumerGroupHeartbeatReply) else ErrorCode.NONE
+        if isinstance(asked, Inquiry) and code is ErrorCode.UNRELEASED_INSTANCE_ID:
+            self._clear_seat(asked, self._access(question.via))
+        elif code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and asked.member_epoch > 0 and question.names_topics:
+            # Rights were taken since it joined: Kafka checks them where topics are named, and only there.
+            again = self._open[question.ref] = replace(question, names_topics=False)
+            self._say(again, self._access(question.via))
+            return
+        self._answered.append((question, reply))
+        self._wake()
+
+    def ask_back(self, member: TakenOver, refuse: Callable[[], None]) -> None:
+        """Ask for the seat of a client that the broker may still have as a member (Kafka 4.2 and later), and go on with
+        it if it holds all that the client has; otherwise the seat is given up, and `refuse` called.
+        """
+        ref = member.joining
+        assert ref is not None, member
+        way = self._access(via_of(ref))
+        seat = ConsumerGroupHeartbeat(
+            group_id=member.member.group_id,
+            member_id=member.member.member_id,
+            member_epoch=JOIN_EPOCH,
+            instance_id=member.instance_id,
+        )
+        joining = replace(
+            seat,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            subscribed_topic_names=tuple(sorted(member.wants.topics)),
+            server_assignor=SERVER_ASSIGNORS.get(member.protocol_name),
+            owned=frozenset(),
+        )
+
+        def take(reply: GroupReply | None) -> None:
+            answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
+            if isinstance(answer, Granted) and answer.assigned is not None and member.using <= answer.assigned:
+                self._told.append(MembersTakenOver((replace(member, epoch=answer.member_epoch),)))
+            else:
+                if isinstance(answer, Granted):
+                    way.ask(None, replace(seat, member_epoch=LEAVE_EPOCH), _unheard)
+                refuse()
             self._wake()
+
+        way.ask(None, joining, take)
+
+    def _take_leave(self, ref: RequestRef, reply: GroupReply | None) -> None:
+        unheard = LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._told.append(RequestAnswered(ref, reply if isinstance(reply, LeaveGroupReply) else unheard))
+        self._wake()
+
+    def _clear_seat(self, asked: Inquiry, way: BrokerAccess) -> None:
+        """Somebody whom nobody here knows sits on a static seat; of classic clients the newcomer wins (K1.40).
+
+        The broker tells who it is, and the newcomer sees it off: whoever may join with an instance id may do so. Until
+        then, and where the broker does not tell, the newcomer waits.
+        """
+
+        def see_off(reply: GroupReply | None) -> None:
+            described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+            for member in (one for group in described for one in group.members):
+                if member.instance_id == asked.instance_id and member.member_id != asked.member_id:
+                    leaving = ConsumerGroupHeartbeat(
+                        group_id=asked.group_id,
+                        member_id=member.member_id,
+                        member_epoch=STATIC_LEAVE_EPOCH,
+                        instance_id=asked.instance_id,
+                    )
+                    way.ask(None, leaving, _unheard)
+
+        way.ask(None, ConsumerGroupDescribe((asked.group_id,)), see_off)
+
+    def is_elsewhere(self, member: MemberRef, connection: int) -> bool:
+        """Whether the broker of a connection has said that it does not coordinate the member's group any more."""
+        return self._elsewhere.get(member) == connection
 
     def _lets_go_too_early(self, member: MemberRef, asked: Inquiry) -> bool:
         """A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of a
@@ -183,6 +263,10 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`: the farewell was said before, as far as there was a way to say it."""
         self._said.pop(member, None)
         self._held.pop(member, None)
+        self._elsewhere.pop(member, None)
+        self._hidden.discard(member)
+        if reason is not None:
+            self.left_overs.note_gone(member)
 
     def lose_connection(self, connection: int) -> None:
         """See `ports.Coordinator`: the broker keeps the member's seat for its session; the machine asks again by the
@@ -202,21 +286,28 @@ class UpstreamCoordinator:
         self._open.clear()
         self._held.clear()
         self._answered.clear()
+        self._told.clear()
+        self._elsewhere.clear()
+        self._hidden.clear()
+        self.hidden.clear()
         self.refused.clear()
 
     # ------------------------------------------------------------------ what it says
 
     def advance(self, now_ms: int) -> Sequence[CoordinatorEvent] | None:
         """See `ports.Coordinator`."""
-        if not self._answered:
+        if not self._answered and not self._told:
             return None
         answered, self._answered = self._answered, []
-        return [MemberAnswered(question.ref, self._answer(question, reply)) for question, reply in answered]
+        told, self._told = self._told, []
+        events = [MemberAnswered(question.ref, self._answer(question, reply)) for question, reply in answered]
+        return [*told, *events]
 
     def _answer(self, question: _Question, reply: GroupReply | None) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
+        self._note_place(question, answer)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
-            self._said[question.member] = Said(question.asked)
+            self._note_rights(question, question.asked)
         else:
             # What the broker made of it is not known: the next question says everything again.
             self._said.pop(question.member, None)
@@ -226,13 +317,33 @@ class UpstreamCoordinator:
             self.lacks_topics = True
         return answer
 
+    def _note_rights(self, question: _Question, asked: Inquiry) -> None:
+        member = question.member
+        if question.names_topics:
+            self._said[member] = Said(asked)
+            if self._hidden:
+                self._hidden.discard(member)
+            return
+        if member not in self._hidden:
+            self._hidden.add(member)
+            self.hidden.append(member)
+        said = self._said.get(member)
+        if said is not None and said.inquiry.topics == asked.topics:
+            self._said[member] = Said(asked)
+
+    def _note_place(self, question: _Question, answer: Granted | Refused) -> None:
+        if isinstance(answer, Refused) and answer.code is ErrorCode.NOT_COORDINATOR:
+            self._elsewhere[question.member] = question.via.connection
+        elif self._elsewhere:
+            self._elsewhere.pop(question.member, None)
+
     def go_on(self, now_ms: int) -> bool:
         """See `ports.Coordinator`."""
-        return bool(self._answered)
+        return bool(self._answered or self._told)
 
     def pass_deadlines(self, now_ms: int) -> bool:
         """See `ports.Coordinator`: the machines keep the broker's interval, and the clients' sessions."""
-        return bool(self._answered)
+        return bool(self._answered or self._told)
 
     def next_deadline_ms(self) -> int | None:
         """See `ports.Coordinator`."""
@@ -246,8 +357,8 @@ class UpstreamCoordinator:
         return {*self._open, *(question.ref for question in self._held.values()), *waiting}
 
     def has_news(self, member: MemberRef) -> bool:
-        """See `ports.Coordinator`: news come with answers."""
-        return False
+        """See `ports.Coordinator`: news come with answers, but that the coordinator moved the client has to be told."""
+        return member in self._elsewhere
 
     def beat(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:
         """See `ports.Coordinator`: the broker answers its own members."""

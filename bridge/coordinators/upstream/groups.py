@@ -21,16 +21,18 @@ from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
-from bridge.log_lines import UPSTREAM
+from bridge.coordinators.upstream.left_overs import LeftOvers
+from bridge.log_lines import UPSTREAM, LogFields
 from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
 from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import Limits
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.coordinator import TakenOver
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
@@ -56,6 +58,8 @@ class UpstreamSettings:
     fresh_member_id: Callable[[], MemberId]
     topics_refresh_ms: int
     commit_drain_ms: int
+    resume_ms: int = 0
+    """How long after the start a broker may still have the seats of members of an earlier life."""
 
 
 class UpstreamGroups:
@@ -74,6 +78,7 @@ class UpstreamGroups:
         self._access = clients.access
         self._machines = machines = Machines(settings.limits)
         self._coordinator = UpstreamCoordinator(self._catalog, clients.access, settings.fresh_member_id, self._wake)
+        self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
         owner: GroupOwner[Never] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
         self._task: OwnerTask[Never] = OwnerTask(owner, clock, clients.deliver, supervised, self)
         self._deliver = self._task.ledger.deliver
@@ -106,9 +111,11 @@ class UpstreamGroups:
             return
         match request:
             case Heartbeat() if not self._task.has_queued:
-                self._task.beat(Arrival(ref, client, request), request)
+                self._beat(Arrival(ref, client, request), request)
             case JoinGroup():
                 self._join(Arrival(ref, client, request), request)
+            case SyncGroup() if self._calls_left_over(request):
+                self._deliver(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
             case SyncGroup() | Heartbeat() | LeaveGroup():
                 self._task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
@@ -118,6 +125,22 @@ class UpstreamGroups:
                 self._fetch(ref, via, request)
             case _:
                 raise TypeError(f"nothing for road upstream: {request}")
+
+    def _beat(self, arrival: Arrival, request: Heartbeat) -> None:
+        member = MemberRef(request.group_id, request.member_id)
+        if self._coordinator.is_elsewhere(member, arrival.ref.connection):
+            # Its client asks for the coordinator and comes back there; seat and generation stay.
+            self._machines.beat(member, request.generation, self._now_ms())
+            self._deliver(arrival.ref, HeartbeatReply(ErrorCode.NOT_COORDINATOR))
+        elif self._calls_left_over(request):
+            self._deliver(arrival.ref, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
+        else:
+            self._task.beat(arrival, request)
+
+    def _calls_left_over(self, request: Heartbeat | SyncGroup) -> bool:
+        member = MemberRef(request.group_id, request.member_id)
+        is_unknown = bool(request.member_id) and self._machines.get(member) is None
+        return is_unknown and self._coordinator.left_overs.call(member, self._now_ms())
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`."""
@@ -151,16 +174,52 @@ class UpstreamGroups:
         profile = read_profile(request)
         names = profile.topics if isinstance(profile, Profile) else frozenset()
         if self._catalog.knows(names):
-            self._task.queue(arrival)
+            self._enter(arrival, request)
         elif self._nursery is None:
             self.refuse(arrival.ref, arrival.client, request, _STARTING)
         elif self._waiting >= JOINS_WAITING_MAX:
             self.refuse(arrival.ref, arrival.client, request, _FULL)
         else:
             self._waiting += 1
-            start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look, arrival))
+            start_guarded(self._nursery, self.supervised, LOOK_UP, partial(self._look, arrival, request))
 
-    async def _look(self, arrival: Arrival) -> None:
+    def _enter(self, arrival: Arrival, request: JoinGroup) -> None:
+        left_over = None if not request.member_id else self._left_over(arrival, request)
+        if left_over is None:
+            self._task.queue(arrival)
+        else:
+            self._coordinator.ask_back(left_over, lambda: self._task.queue(arrival))
+
+    def _left_over(self, arrival: Arrival, request: JoinGroup) -> TakenOver | None:
+        """A cooperative client that goes on with what it has, if the broker has it down as its own still.
+
+        It may be from before the start, of which nothing is known here. An eager one has dropped everything already.
+        """
+        member = MemberRef(request.group_id, request.member_id)
+        if self._machines.get(member) is not None or not self._coordinator.left_overs.may_have(member, self._now_ms()):
+            return None
+        profile = read_profile(request)
+        if isinstance(profile, Refusal) or not profile.owned or profile.is_eager:
+            return None
+        chosen = next(one for one in request.protocols if one.name == profile.protocol_name)
+        wants = request.subscription(chosen)
+        return TakenOver(
+            member=member,
+            client=arrival.client,
+            instance_id=request.instance_id,
+            protocols=request.protocols,
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=profile.rebalance_timeout_ms,
+            protocol_name=profile.protocol_name,
+            wants=wants,
+            epoch=0,
+            generation=max(1, wants.generation),
+            handed=profile.owned,
+            using=profile.owned,
+            joining=arrival.ref,
+        )
+
+    async def _look(self, arrival: Arrival, request: JoinGroup) -> None:
         has_seen = False
         try:
             with trio.fail_after(LOOK_TIMEOUT_S):
@@ -172,7 +231,7 @@ class UpstreamGroups:
             # Whatever went wrong, the client is answered; the refusal is in the log.
             self._waiting -= 1
             if has_seen:
-                self._task.queue(arrival)
+                self._enter(arrival, request)
             else:
                 self.refuse(arrival.ref, arrival.client, arrival.request, _UNSEEN)
 
@@ -220,6 +279,14 @@ class UpstreamGroups:
             reason = answer.reason or "the broker gives no reason"
             client_id = self._machines.client_of(member).client_id
             self._refusals.note(member.group_id, client_id, Refusal(answer.code, reason), self._now_ms())
+        hidden, self._coordinator.hidden = self._coordinator.hidden, []
+        for member in hidden:
+            LOG.warning(
+                "EB-GROUP-010: client %r of group %r may not see a topic of its own any more; it keeps what it has: "
+                "give its principal the right DESCRIBE on all of its topics back",
+                *(quote(self._machines.client_of(member).client_id), quote(member.group_id)),
+                extra=LogFields(group_id=member.group_id, member_id=member.member_id, road=UPSTREAM),
+            )
         if self._coordinator.lacks_topics and self._nursery is not None:
             self._coordinator.lacks_topics = False
             start_guarded(self._nursery, self.supervised, LOOK_UP, self._look_in_time)

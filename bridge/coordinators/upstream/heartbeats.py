@@ -25,9 +25,13 @@ class Said:
         return replace(asked, member_epoch=self.inquiry.member_epoch) == self.inquiry
 
 
-def to_heartbeat(asked: Inquiry | Farewell, said: Said | None, catalog: Catalog) -> ConsumerGroupHeartbeat:
+def to_heartbeat(
+    asked: Inquiry | Farewell, said: Said | None, catalog: Catalog, *, names_topics: bool = True
+) -> ConsumerGroupHeartbeat:
     """The heartbeat to be sent: in full for who joins or is not known to the broker as it is now, else the short form
     (K2.4), which costs the broker next to nothing.
+
+    Without its topics, who has joined before says no more than what it owns.
     """
     short = ConsumerGroupHeartbeat(
         group_id=asked.group_id,
@@ -37,6 +41,8 @@ def to_heartbeat(asked: Inquiry | Farewell, said: Said | None, catalog: Catalog)
     )
     if isinstance(asked, Farewell) or (asked.member_epoch != JOIN_EPOCH and said is not None and said.covers(asked)):
         return short
+    if not names_topics:
+        return replace(short, owned=catalog.to_ids(asked.owned))
     return replace(
         short,
         rack_id=asked.rack_id,

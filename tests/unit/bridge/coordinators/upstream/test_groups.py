@@ -157,7 +157,7 @@ async def test_refused_member_is_in_the_log(autojump_clock: MockClock, caplog: p
     """With the broker's code and its words; what passes by itself is not."""
     async with upstream_world() as world:
         generation = await world.form("a", granted(1, 0))
-        await world.say(refused(ErrorCode.NOT_COORDINATOR))
+        await world.say(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         await world.say(refused(ErrorCode.GROUP_AUTHORIZATION_FAILED))
         await world.beat("a", generation)
     lines = [record.getMessage() for record in caplog.records if "EB-GROUP-001" in record.getMessage()]

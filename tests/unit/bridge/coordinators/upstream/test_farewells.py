@@ -1,0 +1,39 @@
+"""Who is seen off by others."""
+
+from bridge.coordinators.upstream import farewells
+from bridge.coordinators.upstream.farewells import Farewells
+from tests.support.owned_group import GROUP
+from translators.dialects.coordinator import DepartReason, Farewell
+from translators.dialects.ids import GroupId, MemberId
+
+
+def farewell(group_id: str, member_id: str) -> Farewell:
+    """A member that is gone."""
+    return Farewell(
+        group_id=GroupId(group_id),
+        member_id=MemberId(member_id),
+        member_epoch=-1,
+        instance_id=None,
+        reason=DepartReason.SESSION_EXPIRED,
+    )
+
+
+def test_farewells_are_said_once() -> None:
+    """Each group's own."""
+    kept = Farewells()
+    one, two, other = farewell(GROUP, "a"), farewell(GROUP, "b"), farewell("other", "c")
+    for each in (one, two, other):
+        kept.keep(each)
+    assert GROUP in kept
+    assert list(kept.take(GROUP)) == [one, two]
+    assert GROUP not in kept
+    assert list(kept.take(GROUP)) == []
+    assert list(kept.take(GroupId("other"))) == [other]
+
+
+def test_farewells_have_a_limit() -> None:
+    """Groups that never come back take no memory; the broker ends their members by itself."""
+    kept = Farewells()
+    for number in range(farewells.FAREWELLS_MAX + 5):
+        kept.keep(farewell(f"g{number}", "a"))
+    assert [number for number in range(10) if GroupId(f"g{number}") in kept] == [5, 6, 7, 8, 9]
