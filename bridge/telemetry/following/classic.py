@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
+from bridge.telemetry.following.joins import Join, Partitions
 from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import compare_shares
-from bridge.telemetry.following.tracks import GroupTrack, Join, MemberTrack, Partitions
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
 from translators.dialects.classic import (
@@ -53,13 +54,13 @@ class ClassicFollower:
         if is_awaited and join.member_id in group.members:
             self.tell_join(group, join, join.member_id)
         else:
-            group.joins[ref] = join
+            group.joins.put(ref, join)
 
     def tell_known_joins(self, group: GroupTrack) -> None:
         """Tell of the joins of members that are known."""
-        for ref, join in tuple(group.joins.items()):
+        for ref, join in group.joins.items():
             if join.protocol is Protocol.CLASSIC and join.member_id in group.members:
-                del group.joins[ref]
+                group.joins.pop(ref)
                 self.tell_join(group, join, join.member_id)
 
     def tell_join(self, group: GroupTrack, join: Join, member_id: MemberId) -> MemberTrack:
@@ -114,7 +115,7 @@ class ClassicFollower:
 
     def join_answered(self, group: GroupTrack, ref: object, reply: JoinGroupReply, at_us: int) -> None:
         """A JoinGroup was answered."""
-        join = group.joins.pop(ref, None)
+        join = group.joins.pop(ref)
         if reply.error is ErrorCode.NONE:
             self._joined(group, join, reply, at_us)
             return
@@ -146,9 +147,9 @@ class ClassicFollower:
 
     def _tell_listed_joins(self, group: GroupTrack, member_ids: set[MemberId]) -> None:
         """Newcomers that the leader was told of are in, though their own answers are still on their way."""
-        for ref, join in tuple(group.joins.items()):
+        for ref, join in group.joins.items():
             if join.member_id in member_ids and join.member_id not in group.members:
-                del group.joins[ref]
+                group.joins.pop(ref)
                 self.tell_join(group, join, join.member_id)
 
     def _reach(self, group: GroupTrack, generation: int, came_us: int) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from bridge.telemetry.following.fact_writer import US_PER_MS, FactWriter
-from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, Partitions
+from bridge.telemetry.following.joins import Partitions
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Departure, Road
 from translators.dialects.ids import GroupId, MemberId
 

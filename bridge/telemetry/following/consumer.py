@@ -9,9 +9,10 @@ from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.fact_fields import input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join, Partitions
 from bridge.telemetry.following.reading import read_report
 from bridge.telemetry.following.topic_names import TopicBook
-from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack, Partitions
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberSubscribed
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -53,13 +54,14 @@ class ConsumerFollower:
         before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
         inputs = read_report(request, client, before, owned)
         if request.member_epoch == JOIN_EPOCH:
-            group.joins[ref] = Join(
+            join = Join(
                 member_id=request.member_id,
                 instance_id=request.instance_id,
                 protocol=Protocol.CONSUMER,
                 inputs=inputs,
                 at_us=at_us,
             )
+            group.joins.put(ref, join)
         elif member is not None and request.member_epoch > JOIN_EPOCH:
             self._hear(group, member, inputs, at_us)
 
@@ -82,7 +84,7 @@ class ConsumerFollower:
         at_us: int,
     ) -> None:
         """A heartbeat was answered."""
-        join = group.joins.pop(ref, None)
+        join = group.joins.pop(ref)
         member = group.members.get(reply.member_id or request.member_id)
         if reply.error is not ErrorCode.NONE:
             if member is not None and reply.error in GONE:

@@ -32,10 +32,11 @@ from bridge.engine.state import ClassicGroup, Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.fact_fields import group_fields
 from bridge.telemetry.following.fact_writer import FactWriter
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join
 from bridge.telemetry.following.reading import read_assignment, read_join
 from bridge.telemetry.following.targets import TargetBook
 from bridge.telemetry.following.topic_names import TopicBook
-from bridge.telemetry.following.tracks import NO_PARTITIONS, GroupTrack, Inputs, Join, MemberTrack
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.terms import Conversion, Departure, Phase, Protocol, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
@@ -269,9 +270,8 @@ class EngineFollower:
             self._book(group_id).join(member_id)
         if member_id in group.members:
             return
-        ref = next((ref for ref, join in group.joins.items() if _is_of(join, subscription)), None)
-        join = self.join_of(subscription, at_us) if ref is None else group.joins.pop(ref)
-        self._classic.tell_join(group, join, member_id)
+        join = group.joins.pop_member(member_id, subscription.instance_id, subscription.identity)
+        self._classic.tell_join(group, join or self.join_of(subscription, at_us), member_id)
 
     def join_of(self, subscription: Subscription, at_us: int) -> Join:
         """What the engine knows of a member, as if it had just joined."""
@@ -375,16 +375,6 @@ class EngineFollower:
         member.await_holders(tuple(sorted(str(owner) for owner in owners)))
         if member.phase in (Phase.STABLE, Phase.AWAITING_RELEASE):
             self._writer.rest(track, member, at_us)
-
-
-def _is_of(join: Join, subscription: Subscription) -> bool:
-    """Whether a member that the engine has met is the one of a JoinGroup or heartbeat that came."""
-    if join.member_id:
-        return join.member_id == subscription.member_id
-    if join.instance_id is not None:
-        return join.instance_id == subscription.instance_id
-    identity = subscription.identity
-    return (join.inputs.client_id, join.inputs.client_host) == (identity.client_id, identity.client_host)
 
 
 def _conversions(outcome: Outcome) -> dict[GroupId, Conversion]:

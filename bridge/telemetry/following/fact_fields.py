@@ -2,7 +2,8 @@
 
 from typing import TypedDict
 
-from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack, written
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, written
 from bridge.telemetry.schema.facts import MemberInputs
 from bridge.telemetry.schema.terms import Protocol, Road
 from translators.dialects.ids import MemberId

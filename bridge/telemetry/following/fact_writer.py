@@ -8,14 +8,8 @@ from typing import Protocol as Interface
 from bridge.telemetry.cause.context import keep_past
 from bridge.telemetry.cause.sentences import Introduced
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, introduced, member_fields
-from bridge.telemetry.following.tracks import (
-    NO_PARTITIONS,
-    GroupTrack,
-    Inputs,
-    MemberTrack,
-    Partitions,
-    RebalanceTrack,
-)
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Partitions
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, RebalanceTrack
 from bridge.telemetry.schema.facts import (
     Event,
     Fact,

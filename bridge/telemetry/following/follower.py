@@ -16,10 +16,11 @@ from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
 from bridge.telemetry.following.engine import EngineFollower
 from bridge.telemetry.following.fact_writer import Explain, FactWriter, Log
+from bridge.telemetry.following.joins import UNTOLD_MS
 from bridge.telemetry.following.partition_use import CommitFollower, FetchFollower
 from bridge.telemetry.following.reading import read_client
 from bridge.telemetry.following.topic_names import TopicBook
-from bridge.telemetry.following.tracks import UNTOLD_MS, GroupTrack, MemberTrack
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
 from translators.dialects.classic import (
@@ -149,7 +150,7 @@ class Follower:
         """A connection is gone, and with it the answers that were to come."""
         self._silence.lost(connection, at_us)
         for ref, opened in self._open.pop(connection, {}).items():
-            if opened.group.joins.pop(ref, None) is not None:
+            if opened.group.joins.pop(ref) is not None:
                 self.writer.look(opened.group, at_us)
                 self._tidy(opened.group)
 

@@ -5,7 +5,8 @@ Those are the first after an assignment, and those while a member gives somethin
 
 from bridge.telemetry.following.fact_fields import member_fields
 from bridge.telemetry.following.fact_writer import FactWriter, Owner
-from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, Partitions
+from bridge.telemetry.following.joins import Partitions
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import CommitPassed
 from bridge.telemetry.schema.terms import Phase
 from translators.dialects.errors import ErrorCode

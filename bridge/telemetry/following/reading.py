@@ -1,6 +1,6 @@
 """What requests say of a member, read out of them: never payloads, user data or anything secret."""
 
-from bridge.telemetry.following.tracks import Inputs, Partitions
+from bridge.telemetry.following.joins import Inputs, Partitions
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_assignment

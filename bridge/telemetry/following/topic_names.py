@@ -3,7 +3,7 @@
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterable
 
-from bridge.telemetry.following.tracks import Partitions
+from bridge.telemetry.following.joins import Partitions
 from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
 from translators.dialects.ids import Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 

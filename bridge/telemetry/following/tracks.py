@@ -4,53 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event, unguarded
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Joins, Partitions
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event
 from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
-
-Partitions = frozenset[TopicPartition]
-NO_PARTITIONS: Partitions = frozenset()
-UNTOLD_MS = -1
-"""A timeout that nobody named: consumer members are told theirs by the coordinator."""
-
-
-@unguarded(kw_only=True)
-class Inputs:
-    """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
-
-    client_id: str = ""
-    client_host: str = ""
-    library: str = ""
-    library_version: str = ""
-    topics: tuple[str, ...] = ()
-    pattern: str | None = None
-    assignors: tuple[str, ...] = ()
-    session_timeout_ms: int = UNTOLD_MS
-    rebalance_timeout_ms: int = UNTOLD_MS
-    rack_id: str | None = None
-    owned: Partitions | None = None
-
-    def differs_from(self, other: "Inputs") -> bool:
-        """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""
-        lasting, former = _lasting(self), _lasting(other)
-        if lasting == former:
-            return False
-        return any(now != before for now, before in zip(lasting, former, strict=True) if before not in UNTOLD)
-
-
-UNTOLD = (((), None), (), UNTOLD_MS)
-"""What is not known of a member that was there before anybody listened: to hear it is no change."""
-
-
-def _lasting(inputs: Inputs) -> tuple[object, ...]:
-    return (
-        (inputs.topics, inputs.pattern),
-        inputs.assignors,
-        inputs.session_timeout_ms,
-        inputs.rebalance_timeout_ms,
-        inputs.rack_id,
-    )
-
 
 NONE_UNUSED: tuple[int, Partitions] = (UNKNOWN_EPOCH, NO_PARTITIONS)
 
@@ -327,17 +284,6 @@ class RebalanceTrack:
 
 
 @dataclass(slots=True, kw_only=True)
-class Join:
-    """A join whose answer is to come, and that has not been told of yet."""
-
-    member_id: MemberId
-    instance_id: InstanceId | None
-    protocol: Protocol
-    inputs: Inputs
-    at_us: int
-
-
-@dataclass(slots=True, kw_only=True)
 class GroupTrack:
     """One group: its members, the rebalance under way, and those it waits for no more.
 
@@ -359,7 +305,7 @@ class GroupTrack:
     epoch: int = UNKNOWN_EPOCH
     members: dict[MemberId, MemberTrack] = field(default_factory=dict)
     seats: dict[InstanceId, MemberId] = field(default_factory=dict)
-    joins: dict[object, Join] = field(default_factory=dict)
+    joins: Joins = field(default_factory=Joins)
     settled: set[MemberId] = field(default_factory=set)
     rebalance: RebalanceTrack | None = None
     last_rebalance_id: str = ""

@@ -1,7 +1,8 @@
 """Facts of one kind share their words."""
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, introduced, member_fields
-from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol, Road
 from tests.support.passing_words import named
 from translators.dialects.ids import GroupId, MemberId

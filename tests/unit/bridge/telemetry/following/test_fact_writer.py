@@ -5,7 +5,8 @@ import pytest
 from bridge.telemetry.following import fact_writer
 from bridge.telemetry.following.fact_fields import group_fields, introduced
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import (
     UNKNOWN_EPOCH,
     BridgeStopped,

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs
 from bridge.telemetry.following.reading import read_assignment, read_client, read_join, read_report
-from bridge.telemetry.following.tracks import NO_PARTITIONS, Inputs
 from tests.support.owned_group import CLIENT
 from tests.support.passing_words import SECRET, join, named, report
 from translators.dialects.consumer_protocol import encode_assignment

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bridge.telemetry.following.tracks import GroupTrack, Inputs, MemberTrack, written
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, written
 from bridge.telemetry.schema.terms import Protocol, Road
 from tests.support.passing_words import named
 from translators.dialects.ids import GroupId, MemberId

@@ -1,0 +1,112 @@
+"""What members say about themselves when they join, and the joins of a group whose answers are to come."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from bridge.telemetry.schema.facts import unguarded
+from bridge.telemetry.schema.terms import Protocol
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId, TopicPartition
+
+Partitions = frozenset[TopicPartition]
+NO_PARTITIONS: Partitions = frozenset()
+UNTOLD_MS = -1
+"""A timeout that nobody named: consumer members are told theirs by the coordinator."""
+
+
+@unguarded(kw_only=True)
+class Inputs:
+    """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
+
+    client_id: str = ""
+    client_host: str = ""
+    library: str = ""
+    library_version: str = ""
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    assignors: tuple[str, ...] = ()
+    session_timeout_ms: int = UNTOLD_MS
+    rebalance_timeout_ms: int = UNTOLD_MS
+    rack_id: str | None = None
+    owned: Partitions | None = None
+
+    def differs_from(self, other: "Inputs") -> bool:
+        """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""
+        lasting, former = _lasting(self), _lasting(other)
+        if lasting == former:
+            return False
+        return any(now != before for now, before in zip(lasting, former, strict=True) if before not in UNTOLD)
+
+
+UNTOLD = (((), None), (), UNTOLD_MS)
+"""What is not known of a member that was there before anybody listened: to hear it is no change."""
+
+
+def _lasting(inputs: Inputs) -> tuple[object, ...]:
+    return (
+        (inputs.topics, inputs.pattern),
+        inputs.assignors,
+        inputs.session_timeout_ms,
+        inputs.rebalance_timeout_ms,
+        inputs.rack_id,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Join:
+    """A join whose answer is to come, and that has not been told of yet."""
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    protocol: Protocol
+    inputs: Inputs
+    at_us: int
+
+
+@dataclass(slots=True)
+class Joins:
+    """The joins of one group by request, in the order they came; a member's own is found without asking the others."""
+
+    _by_ref: dict[object, Join] = field(default_factory=dict)
+    _refs: dict[MemberId, dict[object, None]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._by_ref)
+
+    def put(self, ref: object, join: Join) -> None:
+        """A join came by the request `ref`."""
+        self.pop(ref)
+        self._by_ref[ref] = join
+        self._refs.setdefault(join.member_id, {})[ref] = None
+
+    def pop(self, ref: object) -> Join | None:
+        """The join of a request, no longer to be told of; None if it was told of already or was none."""
+        join = self._by_ref.pop(ref, None)
+        if join is not None:
+            refs = self._refs[join.member_id]
+            del refs[ref]
+            if not refs:
+                del self._refs[join.member_id]
+        return join
+
+    def pop_member(self, member_id: MemberId, instance_id: InstanceId | None, client: ClientIdentity) -> Join | None:
+        """The join of a member that was admitted; one that named no id is known by its instance, or by its client."""
+        found = next(iter(self._refs.get(member_id, ())), None)
+        if found is None:
+            nameless = self._refs.get(NO_MEMBER_ID, ())
+            found = next((ref for ref in nameless if _is_of(self._by_ref[ref], instance_id, client)), None)
+        return None if found is None else self.pop(found)
+
+    def items(self) -> Collection[tuple[object, Join]]:
+        """Each request with its join, as of now."""
+        return tuple(self._by_ref.items())
+
+    def values(self) -> Collection[Join]:
+        """All joins."""
+        return self._by_ref.values()
+
+
+def _is_of(join: Join, instance_id: InstanceId | None, client: ClientIdentity) -> bool:
+    if join.instance_id is not None:
+        return join.instance_id == instance_id
+    return (join.inputs.client_id, join.inputs.client_host) == (client.client_id, client.client_host)
