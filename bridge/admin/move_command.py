@@ -11,9 +11,10 @@ from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group
 from bridge.admin.command import admin_option, json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.move_rows import MOVE_COLUMNS, MOVING_COLUMNS, goes_on, move_lines, move_rows, moving_rows
-from bridge.migration.route import Road
+from bridge.migration.route import ROADS_OF_RULES
 
 FAILED = 1
+ROADS = tuple(road.value for road in ROADS_OF_RULES)
 LOOK_S = 0.5
 UNANSWERED_MAX = 120
 """So many times in a row a bridge may not answer before the wait ends: it may be starting again."""
@@ -24,7 +25,9 @@ Option = str | bool | tuple[str, ...] | None
 
 @click.command("move")
 @click.argument("group")
-@click.option("--to", type=click.Choice([road.value for road in Road]), help="The road that the group is to take.")
+@click.option(
+    "--to", type=click.Choice([road.value for road in ROADS_OF_RULES]), help="The road that the group is to take."
+)
 @click.option("--member", "members", metavar="ID", multiple=True, help="Only this member (to or from upstream).")
 @click.option("--dry-run", is_flag=True, help="Say what each member would see and what stands in the way; move nobody.")
 @click.option("--allow-rebalance", is_flag=True, help="Move even if members have to join again for it.")

@@ -7,10 +7,10 @@ from bridge.admin.contracts import Moves
 from bridge.admin.documents import NAME_CHARS_SHOWN, error_document, move_document, moves_document, show
 from bridge.admin.orders import Order, OrderRefused, read_flag, read_order, read_text, read_texts
 from bridge.migration.orders import MoveOrder
-from bridge.migration.route import Road
+from bridge.migration.route import ROADS_OF_RULES, Road
 from translators.dialects.ids import GroupId, MemberId
 
-ROADS = tuple(road.value for road in Road)
+ROADS = tuple(road.value for road in ROADS_OF_RULES)
 _UNABLE = "this bridge can't move groups: it runs without what makes the moves; ask a bridge that `serve` runs"
 
 

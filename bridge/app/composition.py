@@ -31,6 +31,7 @@ from bridge.coordinators.embedded.assignor_plugins import PluginUnusable, load_a
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
@@ -137,7 +138,7 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     groups.locate_coordinators(questions.coordinator_of)
     failures = groups.supervised
     services = Services(
-        router=Router(settings.rules),
+        router=Router(settings.rules, read_regex=read_regex),
         groups={Road.EMBEDDED: watch.over_requests(groups), Road.UPSTREAM: upstream},
         passing=watch.passing(),
         reply_routes=reply_routes,

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
+from bridge.app.rules import route_rules, rule_matcher
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -14,7 +14,6 @@ from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy
-from bridge.migration.route import Rule
 from bridge.net.settings import ProxySettings
 from bridge.session.directory import Address
 from bridge.session.limits import Limits
@@ -98,7 +97,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         advertised_host=settings.advertised_host or None,
         broker_ports=dict(_parse_port(text) for text in settings.listen_ports),
         first_broker_port=settings.listen_ports_first,
-        rules=tuple(Rule(rule.match, rule.road) for rule in config.rules),
+        rules=route_rules(config),
         limits=limits,
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",
         refresh_interval_ms=settings.metadata_refresh_ms,
@@ -109,6 +108,7 @@ def proxy_settings(config: Config) -> ProxySettings:
 
 def engine_settings(config: Config, assignors: Collection[str] = registry) -> EngineSettings:
     """What the engine is told; raises ConfigError for names that are not in `assignors`, those of single rules too."""
+    route_rules(config)
     chosen = {ASSIGNORS_KEY: config.settings.group_consumer_assignors}
     for rule in config.rules:
         if any(field_name == "group_consumer_assignors" for field_name, _ in rule.overrides):
@@ -161,7 +161,11 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
     """The settings of groups whose rule has some of its own; the first rule that matches counts, and is remembered."""
 
     def __init__(self, config: Config) -> None:
-        self._rules = [(rule.match, _engine(rule.settings(config.settings)), rule.overrides) for rule in config.rules]
+        self._rules = [
+            (rule_matcher(rule), _engine(rule.settings(config.settings)), rule.overrides)
+            for rule in config.rules
+            if not rule.client_id and not rule.principal
+        ]
         self._remembered: dict[GroupId, EngineSettings | None] = {}
 
     def __getitem__(self, group_id: GroupId) -> EngineSettings:
@@ -184,8 +188,8 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
         return sum(1 for _ in self)
 
     def _find(self, group_id: GroupId) -> EngineSettings | None:
-        for match, own, overrides in self._rules:
-            if fnmatchcase(group_id, match):
+        for matches, own, overrides in self._rules:
+            if matches(group_id):
                 return own if overrides else None
         return None
 

@@ -8,6 +8,7 @@ import click
 
 from bridge.app.composition import AppError
 from bridge.app.process import find_faults
+from bridge.app.rules import tell_findings, tell_rules
 from bridge.cli.serve import with_code
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError, Fault
@@ -16,16 +17,18 @@ from bridge.config.secrets import shown
 from bridge.config.sources import read_environment
 from bridge.config.yaml_file import read_file
 
-USAGE = 2
+FOUND, USAGE = 1, 2
 
 
 @click.command("check-config")
 @click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--strict", "is_strict", is_flag=True, help="Status 1 if there is any finding about the rules.")
 @click.pass_context
-def check_config(context: click.Context, path: Path) -> None:
+def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None:
     """Say what is wrong with a configuration file, or that it is ok.
 
     Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
+    Rules that take nothing or everything, or disagree, are findings: the file can be used all the same.
     """
     try:
         config = load(path, read_environment())
@@ -40,6 +43,11 @@ def check_config(context: click.Context, path: Path) -> None:
         context.exit(USAGE)
     for line in summarise(path, config):
         click.echo(line)
+    findings = list(tell_findings(config))
+    for number, sentence in findings:
+        click.echo(f"  {path}:{number}: finding {sentence}")
+    if findings and is_strict:
+        context.exit(FOUND)
 
 
 def report(path: Path, faults: Sequence[Fault]) -> None:
@@ -58,12 +66,13 @@ def summarise(path: Path, config: Config) -> Iterator[str]:
         value = getattr(config.settings, key.field_name)
         if value != key.default:
             yield f"  {key.name}: {shown(key, value)}"
-    for rule in config.rules:
-        yield f"  groups {rule.match}: road {rule.road.value}"
+    yield from (f"  {line}" for line in tell_rules(config))
     if not config.rules:
         yield "  no group rules: every group takes road pass"
 
 
 def _with_place(fault: Fault, path: Path) -> Fault:
+    if fault.line:
+        return replace(fault, source=str(path))
     entry = read_file(path).entries.get(fault.key)
     return fault if entry is None else replace(fault, source=str(path), line=entry.line)

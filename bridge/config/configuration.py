@@ -1,7 +1,7 @@
 """One frozen configuration, parsed once from YAML, the environment and the command line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ from bridge.config.fields import Key, Origin, Value
 from bridge.config.kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
 from bridge.config.keys import KEYS, Settings
 from bridge.config.secrets import without_login
+from bridge.migration.patterns import Form
 from bridge.migration.route import ROADS_OF_RULES, Road
 
 ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
@@ -22,11 +23,19 @@ ROADS = tuple(road.value for road in ROADS_OF_RULES)
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """Groups whose id matches the glob `match` take `road`, with these settings instead of the general ones."""
+    """Groups whose id matches `match` begin on `road`, with these settings instead of the general ones.
+
+    `form` says how `match` is written; `client_id` (a glob) and `principal` are empty where anybody is meant. `line` is
+    where the rule begins in its file, 0 if in none.
+    """
 
     match: str
     road: Road
     overrides: tuple[tuple[str, Value], ...] = ()
+    form: Form = Form.GLOB
+    client_id: str = ""
+    principal: str = ""
+    line: int = field(default=0, compare=False)
 
     def settings(self, general: Settings) -> Settings:
         """The general settings with this rule's own ones in their place."""
@@ -177,29 +186,63 @@ def _nearest(name: str) -> str:
     return f"the keys of the reference, for example `{close[0]}`"
 
 
+_FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
+"""How a rule names its groups."""
+_CLIENTS: tuple[str, ...] = ()
+"""How a rule names the client that joins first."""
+
+
 def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> GroupRule:
-    match, match_line = astuple(rule.get("match", Entry("", line)))
     road, road_line = astuple(rule.get("road", Entry("", line)))
-    if not isinstance(match, str) or not match:
-        seen = f"match is {match!r}"
-        faults.append(
-            replace(_fault(FaultCode.WRONG_RULE, source, "match", seen, "a glob for group ids"), line=match_line)
-        )
     if road not in ROADS:
         seen = f"road is {road!r}"
         faults.append(replace(_fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS)), line=road_line))
+    match, form = _read_names(line, rule, source, faults)
+    client_id, principal = (_read_client(key, rule, source, faults) for key in ("client.id", "principal"))
     values: dict[str, Value] = {}
     for written_name, entry in rule.items():
-        if written_name in ("match", "road"):
+        if written_name in ("road", *_FORMS, *_CLIENTS):
             continue
         name = GROUP_NAMES.get(written_name, written_name)
-        if name in KEYS and not KEYS[name].per_group:
-            seen = "not a setting of single groups"
-            fault = _fault(FaultCode.WRONG_RULE, source, name, seen, "keys marked per group")
-            faults.append(replace(fault, line=entry.line))
+        if client_id or principal:
+            seen, wanted = "a setting of groups in a rule of clients", "settings in rules of groups alone"
+        elif name in KEYS and not KEYS[name].per_group:
+            seen, wanted = "not a setting of single groups", "keys marked per group"
         else:
             _take(name, entry, source, values, faults)
-    return GroupRule(str(match), Road(road) if road in ROADS else Road.PASS, tuple(values.items()))
+            continue
+        faults.append(replace(_fault(FaultCode.WRONG_RULE, source, name, seen, wanted), line=entry.line))
+    chosen = Road(road) if road in ROADS else Road.PASS
+    return GroupRule(match, chosen, tuple(values.items()), form, client_id, principal, line)
+
+
+def _read_names(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> tuple[str, Form]:
+    """The groups of a rule and how they are written; a rule that names only clients means all groups."""
+    written = [key for key in _FORMS if key in rule]
+    if not written and any(key in rule for key in _CLIENTS):
+        return "*", Form.GLOB
+    key = written[0] if written else "match"
+    match, match_line = astuple(rule.get(key, Entry("", line)))
+    if len(written) > 1:
+        seen = " and ".join(f"`{one}`" for one in written)
+        fault = _fault(FaultCode.WRONG_RULE, source, key, seen, "one of `match`, `group` and `regex`")
+        faults.append(replace(fault, line=line))
+    elif not isinstance(match, str) or not match:
+        wanted = {"match": "a glob for group ids", "group": "a group id", "regex": "an RE2 expression for group ids"}
+        fault = _fault(FaultCode.WRONG_RULE, source, key, f"{key} is {match!r}", wanted[key])
+        faults.append(replace(fault, line=match_line))
+    return str(match), _FORMS[key]
+
+
+def _read_client(key: str, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> str:
+    entry = rule.get(key)
+    if entry is None:
+        return ""
+    if not isinstance(entry.value, str) or not entry.value:
+        wanted = {"client.id": "a glob for client ids", "principal": "the name that a client logs in with"}
+        fault = _fault(FaultCode.WRONG_RULE, source, key, f"{key} is {entry.value!r}", wanted[key])
+        faults.append(replace(fault, line=entry.line))
+    return str(entry.value)
 
 
 _ORDERED = (

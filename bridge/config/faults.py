@@ -19,7 +19,7 @@ class FaultCode(StrEnum):
     OUT_OF_BOUNDS = "EB-CONFIG-005"
     """The value is less or more than the key takes, or none of its choices."""
     WRONG_RULE = "EB-CONFIG-006"
-    """A rule of groups lacks a glob or a road, or has a key that is not one of single groups."""
+    """A rule says not at all or in two ways which groups it means, lacks a road, or has a key that is not per group."""
     CONTRADICTION = "EB-CONFIG-007"
     """Two keys exclude each other, as a least value above the greatest."""
     MISSING = "EB-CONFIG-008"

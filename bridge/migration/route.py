@@ -4,13 +4,12 @@ first match wins; `pass` where none matches.
 It must not know connections, brokers or what a coordinator does on a road.
 """
 
-import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
-from fnmatch import translate
 
+from bridge.migration.patterns import Form, Pattern, ReadRegex, make_matcher, no_regex
 from translators.dialects.ids import GroupId, MemberId
 
 REMEMBERED_GROUPS_MAX = 10_000
@@ -43,10 +42,32 @@ ROADS_OF_RULES = (Road.PASS, Road.EMBEDDED, Road.UPSTREAM)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Groups whose id matches the glob `pattern` (`*`, `?`, `[…]`, case-sensitive) take `road`."""
+    """Groups whose id matches `pattern` begin on `road`: a glob, unless `form` says that it is something else.
+
+    With a `client_id` (a glob) or a `principal` (a name) it is for groups that such a client is the first to join.
+    """
 
     pattern: str
     road: Road
+    form: Form = Form.GLOB
+    client_id: str = ""
+    principal: str = ""
+
+    @property
+    def names(self) -> Pattern:
+        """The groups that are meant."""
+        return Pattern(self.pattern, self.form)
+
+    @property
+    def is_of_clients(self) -> bool:
+        """Whether it depends on who comes first."""
+        return bool(self.client_id or self.principal)
+
+    def __str__(self) -> str:
+        """As it is told to people."""
+        named = {"client.id": self.client_id, "principal": self.principal}
+        whom = "".join(f", {key} {value!r}" for key, value in named.items() if value)
+        return f"the rule {self.form.value} {self.pattern!r}{whom} -> {self.road.value}"
 
 
 class Router:
@@ -55,9 +76,15 @@ class Router:
     Rules are tried in order. A changed set of rules is a new Router, so that nothing remembered can be stale.
     """
 
-    def __init__(self, rules: Sequence[Rule], remembered_groups_max: int = REMEMBERED_GROUPS_MAX) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        remembered_groups_max: int = REMEMBERED_GROUPS_MAX,
+        read_regex: ReadRegex = no_regex,
+    ) -> None:
+        """Raises PatternUnreadable for a rule that is none."""
         self.rules = tuple(rules)
-        self._compiled = [(re.compile(translate(rule.pattern)), rule.road) for rule in rules]
+        self._by_name = [(make_matcher(rule.names, read_regex), rule.road) for rule in rules if not rule.is_of_clients]
         self._remembered: OrderedDict[GroupId, Road] = OrderedDict()
         self._remembered_max = remembered_groups_max
         self.moved: dict[GroupId, dict[MemberId, Road]] = {}
@@ -141,7 +168,7 @@ class Router:
         known = self._remembered.get(group_id)
         if known is not None:
             return known
-        road = next((road for pattern, road in self._compiled if pattern.match(group_id)), Road.PASS)
+        road = next((road for matches, road in self._by_name if matches(group_id)), Road.PASS)
         if len(self._remembered) >= self._remembered_max:
             self._remembered.popitem(last=False)
         self._remembered[group_id] = road

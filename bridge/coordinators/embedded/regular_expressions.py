@@ -7,6 +7,7 @@ import re2
 
 from bridge.coordinators.catalog import Catalog
 from bridge.engine.commands import ResolveRegularExpression
+from bridge.migration.patterns import PatternUnreadable
 from translators.dialects.ids import TopicName
 
 PATTERN_CHARACTERS_MAX = 10_000
@@ -22,18 +23,27 @@ class Resolution:
 
 def resolve(pattern: str, names: Iterable[TopicName]) -> Resolution:
     """The topics whose whole name matches `pattern` (K2.4 in 11.4), internal ones too, as in Kafka."""
+    try:
+        matches = read_regex(pattern)
+    except PatternUnreadable as problem:
+        return Resolution(frozenset(), str(problem))
+    return Resolution(frozenset(filter(matches, names)))
+
+
+def read_regex(pattern: str) -> Callable[[str], bool]:
+    """What says whether a whole name matches; raises PatternUnreadable for what Kafka could not read either."""
     if len(pattern) > PATTERN_CHARACTERS_MAX:
-        return Resolution(frozenset(), f"the pattern has {len(pattern)} characters, at most {PATTERN_CHARACTERS_MAX}")
+        raise PatternUnreadable(f"the pattern has {len(pattern)} characters, at most {PATTERN_CHARACTERS_MAX}")
     options = re2.Options()
     options.log_errors = False
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as problem:
-        return Resolution(frozenset(), _reason(problem))
+        raise PatternUnreadable(_reason(problem)) from None
     fault = _find_fault_of_kafkas(pattern)
     if fault is not None:
-        return Resolution(frozenset(), fault)
-    return Resolution(frozenset(name for name in names if compiled.fullmatch(name) is not None))
+        raise PatternUnreadable(fault)
+    return lambda name: compiled.fullmatch(name) is not None
 
 
 _TOKENS = re2.compile(r"\\Q(?s:.*?)(?:\\E|\z)|\\(?s:.)|\[\^?\]?(?:\[:\^?\w+:\]|\\(?s:.)|[^\]\\])*\]|\(\?P?<([^>=!]+)>")

@@ -49,6 +49,31 @@ def test_file_without_rules_says_what_that_means(file: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.splitlines()[-1] == "  no group rules: every group takes road pass"
 
 
+def test_findings_about_rules_are_told_with_their_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file can be used all the same; who wants none of them asks for status 1."""
+    file.write_text(GOOD + '  - group: orders-1\n    road: pass\n  - regex: ".*"\n    road: embedded\n')
+    assert [run(["check-config", str(file), *more]) for more in ([], ["--strict"])] == [0, 1]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3:6] == [
+        "  groups orders-*: road embedded",
+        "  group orders-1: road pass",
+        "  groups by regex .*: road embedded",
+    ]
+    assert [line.split(": ")[:2] for line in lines[6:8]] == [
+        [f"  {file}:6", "finding EB-RULE-002"],
+        [f"  {file}:8", "finding EB-RULE-001"],
+    ]
+    file.write_text(GOOD)
+    assert run(["check-config", str(file), "--strict"]) == 0
+
+
+def test_expression_that_can_not_be_read_is_a_fault(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the line of its rule."""
+    file.write_text(GOOD + '  - regex: "a("\n    road: pass\n')
+    assert run(["check-config", str(file)]) == 2
+    assert f"  {file}:6: regex: 'a(': missing )" in capsys.readouterr().err
+
+
 def test_faults_that_rooms_find_have_their_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """File, line, key, value seen, what is allowed, code; status 2."""
     file.write_text(BAD)

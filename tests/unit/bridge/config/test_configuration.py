@@ -8,6 +8,7 @@ import pytest
 from bridge.config.configuration import Config, GroupRule, allowed, load
 from bridge.config.faults import ConfigError, FaultCode
 from bridge.config.keys import KEYS, Settings
+from bridge.migration.patterns import Form
 from bridge.migration.route import Road
 
 
@@ -49,6 +50,29 @@ def test_rules_keep_their_order_and_own_settings(tmp_path: Path) -> None:
         GroupRule("*", Road.PASS, ()),
     )
     assert config.rules[0].settings(config.settings).group_consumer_session_timeout_ms == 50000
+
+
+def test_rule_names_its_groups_in_one_of_three_ways(tmp_path: Path) -> None:
+    """A glob, one id, or an expression; the line is where the rule begins."""
+    text = (
+        "groups:\n  - {match: 'a-*', road: pass}\n  - {group: 'a-*', road: embedded}\n"
+        "  - regex: a-[0-9]+\n    road: upstream\n"
+    )
+    rules = load(_write(tmp_path, text), {}).rules
+    assert [(rule.match, rule.form, rule.line) for rule in rules] == [
+        ("a-*", Form.GLOB, 2),
+        ("a-*", Form.EXACT, 3),
+        ("a-[0-9]+", Form.REGEX, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    "names", ["match: a\n    group: a", "match: a\n    regex: a", "group:", "regex: 3", "group: [a]", "client.id: x"]
+)
+def test_rule_that_does_not_say_which_groups_is_a_fault(tmp_path: Path, names: str) -> None:
+    """Not at all, in two ways, or as something that is no text."""
+    found = _faults(_write(tmp_path, f"groups:\n  - {names}\n    road: pass\n"))
+    assert FaultCode.WRONG_RULE in {code for code, _, _ in found}
 
 
 def test_every_fault_is_told_with_its_line(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""Which names patterns mean, and what two of them have in common."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.migration.patterns import (
+    Form,
+    Matches,
+    Pattern,
+    PatternUnreadable,
+    covers,
+    make_matcher,
+    matches_everything,
+    matches_nothing,
+    overlap,
+)
+
+GLOBS = st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", "-"]), max_size=6).map("".join)
+NAMES = st.text("ab-c", max_size=7)
+PATTERNS = st.builds(Pattern, GLOBS) | st.builds(Pattern, NAMES, st.just(Form.EXACT))
+
+
+def test_forms_mean_what_they_say() -> None:
+    """A glob, the name itself, and an expression for whoever can read it."""
+    assert [make_matcher(Pattern("a*"))(name) for name in ("a", "abc", "ba", "a\nb")] == [True, True, False, True]
+    assert [make_matcher(Pattern("a*", Form.EXACT))(name) for name in ("a*", "ab")] == [True, False]
+    assert make_matcher(Pattern("x+", Form.REGEX), lambda text: lambda name: name == f"{text}!")("x+!")
+    with pytest.raises(PatternUnreadable):
+        make_matcher(Pattern("x", Form.REGEX))
+
+
+@given(PATTERNS, PATTERNS, NAMES)
+def test_name_that_both_mean_is_found(one: Pattern, other: Pattern, name: str) -> None:
+    """Whatever a name shows of two patterns is known without it; and it does not matter which comes first."""
+    is_of_one, is_of_other = make_matcher(one)(name), make_matcher(other)(name)
+    if is_of_one and is_of_other:
+        assert overlap(one, other)
+    if is_of_other and not is_of_one:
+        assert not covers(one, other)
+    assert overlap(one, other) == overlap(other, one)
+
+
+@given(PATTERNS, PATTERNS)
+def test_two_that_overlap_have_a_name_in_common(one: Pattern, other: Pattern) -> None:
+    """No pattern is said to disagree with one that it never meets: all short names tell."""
+    letters = "abc-"
+    names = [""]
+    for _ in range(4):
+        names += [name + letter for name in names if len(name) == max(map(len, names)) for letter in letters]
+    fits = [make_matcher(pattern) for pattern in (one, other)]
+    shortest = sum(len(pattern.text.replace("*", "")) for pattern in (one, other))
+    if not overlap(one, other):
+        assert not any(all(matches(name) for matches in fits) for name in names)
+    elif shortest <= 4 and "[" not in one.text + other.text:
+        assert any(all(matches(name) for matches in fits) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "expected"),
+    [
+        ("orders-*", "orders-old-*", True),
+        ("orders-old-*", "orders-*", False),
+        ("*a*", "*ab*", True),
+        ("[a-d]?", "[bc]x", True),
+        ("[bc]?", "[a-d]x", False),
+        ("a", "a", True),
+        ("*", "[!a]*", True),
+        ("a*", "*", False),
+    ],
+)
+def test_what_is_wider_covers(wide: str, narrow: str, *, expected: bool) -> None:
+    """An earlier rule that covers a later one leaves it nothing."""
+    assert covers(Pattern(wide), Pattern(narrow)) is expected
+
+
+def test_everything_and_nothing() -> None:
+    """Only stars, or an expression that takes whatever is tried; a class in which no character is."""
+    assert [matches_everything(Pattern(text)) for text in ("*", "**", "?*", "a*")] == [True, True, False, False]
+    assert matches_everything(Pattern(".*", Form.REGEX), lambda _: lambda _name: True)
+    assert [matches_nothing(Pattern(text)) for text in ("a[b-a]", "[!a]", "a[", "")] == [True, False, False, False]
+
+
+def test_expressions_are_compared_with_single_names_only() -> None:
+    """Of two expressions nobody knows what they share."""
+    regex = Pattern("a.", Form.REGEX)
+
+    def matches_ab(_text: str) -> Matches:
+        return {"ab"}.__contains__
+
+    assert overlap(regex, Pattern("ab", Form.EXACT), matches_ab)
+    assert covers(regex, Pattern("ab", Form.EXACT), matches_ab)
+    assert not overlap(regex, Pattern("a*"), matches_ab)
+    assert not covers(Pattern("a*"), regex, matches_ab)
