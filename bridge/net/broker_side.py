@@ -8,6 +8,7 @@ from typing import Protocol
 
 import trio
 
+from bridge.net.clock import now_ms
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.transport import PeerGone, Sender, Transport
@@ -246,7 +247,15 @@ class BrokerSide:
         if not left and self._asks and self.sender is not None:
             self._send_asks(self.sender)
 
+    def ask_what_waits(self) -> None:
+        """The client has logged in, perhaps anew: questions that had to wait for that are asked."""
+        if self._asks and self.sender is not None and not self._is_mid_request:
+            self._send_asks(self.sender)
+
     def _send_asks(self, sender: Sender) -> None:
+        login = self._client.session.login
+        if login.is_limited and not login.takes_questions(now_ms()):
+            return
         asks, self._asks = self._asks, []
         for expected, frame in asks:
             self._answers.expect(expected)

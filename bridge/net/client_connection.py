@@ -17,7 +17,16 @@ from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.answers import Expected
 from bridge.session.batches import Merge
-from bridge.session.client_session import ClientSession, Decision, Divided, Relayed, Rewritten, Submitted
+from bridge.session.client_session import (
+    Answered,
+    ClientSession,
+    Decision,
+    Divided,
+    LoggingIn,
+    Relayed,
+    Rewritten,
+    Submitted,
+)
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.heartbeat_lane import HeartbeatLane
@@ -25,9 +34,11 @@ from bridge.session.large_messages import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
+from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import RequestHeader
 from translators.dialects.ids import RequestRef, via_of
 
 
@@ -255,7 +266,9 @@ class ClientConnection:
         if not count:
             return count is None
         self._count_received(count)
-        if count == self._lane.frame_bytes and not self.sender.unsent_bytes and self.closed is None:
+        session = self.session
+        is_like = count == self._lane.frame_bytes and not self.sender.unsent_bytes and self.closed is None
+        if is_like and (not session.login.is_limited or session.login.takes_questions(now_ms())):
             answer = self._lane.answer(bytes(buffer[:count]))
             if answer is not None:
                 self.sender.send_nowait(answer)
@@ -318,28 +331,53 @@ class ClientConnection:
 
     def _carry_out(self, head: Head, decision: Decision, came_ns: int) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
+        if self.session.login.is_limited and not self._is_logged_in(decision):
+            return Waiting(head, Rejected(CloseReason.LOGIN_RAN_OUT, f"client {head.header.client_id!r}"))
         if isinstance(decision, Submitted | Divided):
             if not self._proof.is_given:
                 return Waiting(head, decision, came_ns)
             if isinstance(decision, Submitted):
                 self._lane.note_request(head, decision)
             self._submit(decision)
-        elif isinstance(decision, Relayed | Rewritten):
-            if not self._broker.is_ready or self.session.outbox.holds_upstream:
+        elif isinstance(decision, Relayed | Rewritten | LoggingIn):
+            if not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
         elif isinstance(decision, Rejected):
             return Waiting(head, decision)
         return None
 
-    def _forward(self, head: Head, decision: Relayed | Rewritten, came_ns: int) -> None:
+    def _is_logged_in(self, decision: Decision) -> bool:
+        """Whether a client that logs in now and then may ask this; who asks anything but SASL takes itself for in."""
+        if isinstance(decision, LoggingIn | Answered):
+            return True
+        login = self.session.login
+        if login.has_run_out(now_ms()):
+            return False
+        login.go_on()
+        self._broker.ask_what_waits()
+        return True
+
+    def _has_to_wait(self, decision: Relayed | Rewritten | LoggingIn) -> bool:
+        """Whether earlier requests may still ask the broker something; a login waits until all of them are answered."""
+        outbox = self.session.outbox
+        return outbox.head is not decision.slot if isinstance(decision, LoggingIn) else outbox.holds_upstream
+
+    def _forward(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
         expected, data = None, head.data
-        if isinstance(decision, Rewritten):
+        if isinstance(decision, LoggingIn):
+            expected = Expected(
+                head.header.correlation_id, decision.slot, partial(self._take_login, head.header, decision)
+            )
+        elif isinstance(decision, Rewritten):
             expected = Expected(head.header.correlation_id, decision.slot, partial(self._take_rewritten, decision))
             data = decision.data or data
         elif decision.slot is not None:
             expected = Expected(head.header.correlation_id, decision.slot)
         self._broker.send_request(expected, data, head.left)
+        if head.header.api_key == ApiKey.SASL_HANDSHAKE:
+            # What was asked before has gone before it; what is asked from now on waits.
+            self.session.login.begin()
         self._shared.counters.count_passed(head.header.api_key, now_ns() - came_ns)
 
     async def _deal(self, waiting: Waiting) -> None:
@@ -353,7 +391,7 @@ class ClientConnection:
             self._broker.send_rest(cut.data, cut.left)
         elif decision is None:
             await self._decide(cut, came_ns)
-        elif isinstance(decision, Relayed | Rewritten):
+        elif isinstance(decision, Relayed | Rewritten | LoggingIn):
             await self._forward_later(cut, decision, came_ns)
         elif isinstance(decision, Submitted | Divided):
             await self._submit_later(cut, decision, came_ns)
@@ -372,8 +410,8 @@ class ClientConnection:
         if waiting is not None:
             await self._deal(waiting)
 
-    async def _forward_later(self, head: Head, decision: Relayed | Rewritten, came_ns: int) -> None:
-        await self.wait_until(lambda: not self.session.outbox.holds_upstream)
+    async def _forward_later(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
+        await self.wait_until(lambda: not self._has_to_wait(decision))
         if not await self._broker.open():
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
             return
@@ -452,6 +490,15 @@ class ClientConnection:
         else:
             hear(frame)
         self.session.outbox.fill(slot, frame)
+        self.flush()
+
+    def _take_login(self, header: RequestHeader, decision: LoggingIn, frame: bytes | None) -> None:
+        if frame is None:
+            return
+        if header.api_key == ApiKey.SASL_AUTHENTICATE:
+            self.session.login.hear(header.api_version, frame, now_ms())
+            self._broker.ask_what_waits()
+        self.session.outbox.fill(decision.slot, frame)
         self.flush()
 
     # -------- BrokerAccess

@@ -23,6 +23,7 @@ from bridge.session.group_requests import (
     nobody,
 )
 from bridge.session.limits import LARGE_BODY_BYTES, Limits
+from bridge.session.login import Login
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
@@ -40,6 +41,7 @@ from translators.dialects.classic import HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId
 
+OF_LOGIN = frozenset((ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE))
 SPARE_PART = 4
 """Of what is held of an answer, one such part is kept for all in it that is no record."""
 
@@ -73,6 +75,12 @@ class Relayed(NamedTuple):
     slot: Slot | None
 
 
+class LoggingIn(NamedTuple):
+    """A step of a login, which goes to the broker once everything before it is answered, as brokers take them."""
+
+    slot: Slot
+
+
 class Rewritten(NamedTuple):
     """The request goes to the broker, whose answer is held and its addresses replaced; with `hear` it is shown to that
     and stays as it is. `data` is sent in place of the head's.
@@ -104,7 +112,7 @@ class Divided(NamedTuple):
     merge: Merge
 
 
-Decision = Relayed | Rewritten | Answered | Submitted | Divided | Rejected
+Decision = Relayed | Rewritten | LoggingIn | Answered | Submitted | Divided | Rejected
 
 
 class ClientSession:
@@ -120,6 +128,7 @@ class ClientSession:
         "connection",
         "identity",
         "limits",
+        "login",
         "outbox",
         "requests",
         "says_it_authenticates",
@@ -132,6 +141,7 @@ class ClientSession:
         self.answers = AnswerCutter(rules.limits.rewritten_answer_bytes_max)
         self.identity = ClientIdentity(client_id="", client_host=client_host)
         self.says_it_authenticates = False
+        self.login = Login()
         self.broker_id: int | None = None
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
@@ -195,8 +205,9 @@ class ClientSession:
             return self._other_kind(head)
         if carries_addresses(header.api_key, header.api_version):
             return self._from_memory(head, offered.remembered) or self._rewritten(head)
-        if header.api_key == ApiKey.SASL_HANDSHAKE:
+        if header.api_key in OF_LOGIN:
             self.says_it_authenticates = True
+            return LoggingIn(self._reserve(header))
         return Relayed(self._reserve_stream(header))
 
     def version_to_ask(self, slot: Slot | None, api_key: int, offered: Offered) -> int | None:

@@ -76,6 +76,27 @@ def read_authenticate(frame: FrameBytes) -> AuthenticateAnswer:
     return AuthenticateAnswer(error, message, cursor.take(cursor.int32("auth_bytes"), "auth_bytes"))
 
 
+FIRST_WITH_LIFETIME = 1
+FIRST_FLEXIBLE = 2
+
+
+def read_lifetime_ms(frame: FrameBytes, version: int) -> int:
+    """How long the login lasts that an answer to SaslAuthenticate ends (KIP-368); 0 where it ends none, or has no end.
+
+    Raises MalformedFrame.
+    """
+    if version < FIRST_WITH_LIFETIME:
+        return 0
+    header = read_response_header(frame, ApiKey.SASL_AUTHENTICATE, version)
+    offset = len(frame) if header is None else header.body_offset
+    name = api_name(ApiKey.SASL_AUTHENTICATE)
+    cursor = Cursor(frame, offset, name, version, flexible=version >= FIRST_FLEXIBLE)
+    error = _code(cursor)
+    cursor.nullable_string("error_message")
+    cursor.skip_bytes("auth_bytes")
+    return 0 if error is not ErrorCode.NONE else cursor.int64("session_lifetime_ms")
+
+
 def plain_token(credentials: Credentials) -> bytes:
     """The one token of PLAIN (RFC 4616): no authorization id, name and password."""
     return f"\0{credentials.username}\0{credentials.password}".encode()

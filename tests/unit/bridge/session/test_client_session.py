@@ -11,6 +11,7 @@ from bridge.session.client_session import (
     Answered,
     ClientSession,
     Decision,
+    LoggingIn,
     Offered,
     Relayed,
     Rewritten,
@@ -199,7 +200,8 @@ def test_memory_stands_in_for_a_broker_that_was_not_heard_yet() -> None:
 def test_sasl_is_relayed_remembered_and_its_raw_form_refused() -> None:
     """SaslHandshake v0 is followed by bytes without frames, which no frame reader can follow."""
     one = session()
-    assert isinstance(decide(one, request(ApiKey.SASL_HANDSHAKE, 1, 1)), Relayed)
+    assert isinstance(decide(one, request(ApiKey.SASL_HANDSHAKE, 1, 1)), LoggingIn)
+    assert isinstance(decide(one, request(ApiKey.SASL_AUTHENTICATE, 2, 1)), LoggingIn)
     assert one.says_it_authenticates
     refused = decide(session(), request(ApiKey.SASL_HANDSHAKE, 0, 1))
     assert isinstance(refused, Rejected)

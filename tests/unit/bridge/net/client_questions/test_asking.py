@@ -1,12 +1,15 @@
 """What is asked in the place of a client's requests: a version that both can read, and an answer in any case."""
 
+import trio
 import trio.testing
 
+from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_request
 from tests.support.front import front_of
-from tests.support.scripted_broker import ScriptedBroker
-from translators.dialects.classic import Heartbeat
+from tests.support.scripted_broker import ScriptedBroker, request
+from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.offsets import GroupOffsets, OffsetFetch
 
@@ -46,3 +49,63 @@ async def test_question_on_a_connection_that_ended_is_answered_with_nothing() ->
         answers: list[Reply | None] = []
         via.ask(None, QUESTION, answers.append)
         assert answers == [None]
+
+
+def logged_in(lifetime_ms: int) -> bytes:
+    """The body of an answer to SaslAuthenticate v1."""
+    return b"\x00\x00\xff\xff\x00\x00\x00\x00" + lifetime_ms.to_bytes(8, "big")
+
+
+async def test_question_waits_while_the_client_logs_in_anew() -> None:
+    """A broker answers nothing but SASL then, and closes the connection of whoever asks something else (KIP-368)."""
+    broker = ScriptedBroker()
+    broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(60_000)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(beat(), request(ApiKey.SASL_HANDSHAKE, 1, 2))
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert ApiKey.SASL_HANDSHAKE not in [key for key, _, _ in broker.requests], "not before all is answered"
+        front.reply_routes.deliver(front.groups.submitted[0][0], HeartbeatReply(ErrorCode.NONE))
+        assert await client.ids(2) == [1, 2]
+        via = front.groups.submitted[0][2]
+        via.ask(None, QUESTION, lambda _: None)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert ApiKey.OFFSET_FETCH not in [key for key, _, _ in broker.requests]
+        await client.send(request(ApiKey.SASL_AUTHENTICATE, 1, 3))
+        assert await client.ids(1) == [3]
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        keys = [key for key, _, _ in broker.requests]
+        assert keys[-3:] == [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.OFFSET_FETCH]
+
+
+async def test_question_that_waits_goes_when_the_client_goes_on() -> None:
+    """Where the broker tells no lifetime, the next request shows that the login is over."""
+    broker = ScriptedBroker()
+    broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(0)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(beat())
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        front.reply_routes.deliver(front.groups.submitted[0][0], HeartbeatReply(ErrorCode.NONE))
+        await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 2), request(ApiKey.SASL_AUTHENTICATE, 1, 3))
+        assert await client.ids(3) == [1, 2, 3]
+        front.groups.submitted[0][2].ask(None, QUESTION, lambda _: None)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert broker.requests[-1][0] == ApiKey.SASL_AUTHENTICATE
+        await client.send(beat())
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert broker.requests[-1][0] == ApiKey.OFFSET_FETCH
+
+
+async def test_client_whose_login_ran_out_is_sent_away_as_by_a_broker() -> None:
+    """One that never logs in anew would be kept by heartbeats that no broker sees."""
+    broker = ScriptedBroker()
+    broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(1)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 2), request(ApiKey.SASL_AUTHENTICATE, 1, 3))
+        assert await client.ids(2) == [2, 3]
+        await trio.sleep(1.1)
+        await client.send(beat())
+        assert await client.is_closed()
+        assert front.closed(CloseReason.LOGIN_RAN_OUT) == 1
