@@ -215,6 +215,30 @@ class Broker(Protocol):
         ...
 
 
+class CoordinatorConnection(Protocol):
+    """A connection of the bridge's own to a coordinator, for one request at a time, however long its answer takes."""
+
+    async def ask(self, request: GroupRequest, client_id: str) -> GroupReply:
+        """The coordinator's answer, to a request in the name of a client; raises BrokerUnreachable."""
+        ...
+
+    def close(self) -> None:
+        """End it; what is open stays open at the coordinator."""
+        ...
+
+
+class Coordinators(Protocol):
+    """The bridge's own ways to the coordinators of groups; every method raises BrokerUnreachable."""
+
+    async def find_coordinator(self, group_id: GroupId) -> int:
+        """The id of the broker that coordinates a group now."""
+        ...
+
+    async def connect_coordinator(self, broker_id: int) -> CoordinatorConnection:
+        """A new connection to a broker, logged in where the cluster asks for that."""
+        ...
+
+
 class JournalUnavailable(Exception):
     """Entries could not be made durable, none of them; the text says what happened and what to do."""
 

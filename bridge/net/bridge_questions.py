@@ -3,13 +3,14 @@
 It must not know why it is asked, nor clients' connections.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import trio
 
 from bridge.net.broker_connection import exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
+from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
@@ -91,7 +92,7 @@ class BridgeQuestions:
 
     async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
         """See `ports.Broker`; a broker that can't describe groups knows none."""
-        node_id = await self._find_coordinator(group_id)
+        node_id = await self.find_coordinator(group_id)
         versions = await self._versions(node_id)
         found = DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
         if ApiKey.DESCRIBE_GROUPS in versions:
@@ -120,12 +121,12 @@ class BridgeQuestions:
     async def ask_coordinator(self, request: Request) -> Reply:
         """See `ports.Broker`."""
         (group_id,) = group_ids(request)
-        return await self._answer(await self._find_coordinator(group_id), request)
+        return await self._answer(await self.find_coordinator(group_id), request)
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
         wanted = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=None),), require_stable=True)
-        reply = await self._ask(await self._find_coordinator(group_id), wanted, OffsetFetchReply)
+        reply = await self._ask(await self.find_coordinator(group_id), wanted, OffsetFetchReply)
         # Before version 8 the answer does not name its only group.
         if not reply.groups:
             raise BrokerUnreachable(f"EB-NET-031: OffsetFetch of {group_id!r} got no answer; asked again later")
@@ -138,9 +139,26 @@ class BridgeQuestions:
 
     async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
         """See `ports.Broker`."""
-        return await self._ask(await self._find_coordinator(commit.group_id), commit, OffsetCommitReply)
+        return await self._ask(await self.find_coordinator(commit.group_id), commit, OffsetCommitReply)
 
-    async def _find_coordinator(self, group_id: GroupId) -> int:
+    async def connect_coordinator(self, broker_id: int) -> "OwnConnection":
+        """See `ports.Coordinators`."""
+        versions = await self._versions(broker_id)
+        transport = await self._cluster.connect(broker_id)
+        if transport is None:
+            raise BrokerUnreachable(f"EB-NET-036: no connection to broker {broker_id}; check that it runs")
+        try:
+            with trio.fail_after(ANSWER_TIMEOUT_S):
+                await self._cluster.enter(transport)
+        except BaseException as problem:
+            transport.close()
+            if isinstance(problem, trio.TooSlowError):
+                raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
+            raise
+        return OwnConnection(broker_id, transport, versions)
+
+    async def find_coordinator(self, group_id: GroupId) -> int:
+        """See `ports.Coordinators`."""
         offered = (await self._versions(None)).get(ApiKey.FIND_COORDINATOR)
         if offered is None:
             raise BrokerUnreachable("EB-NET-034: no broker offers FindCoordinator; is this a Kafka cluster?")
@@ -185,17 +203,8 @@ class BridgeQuestions:
         return reply
 
     async def _answer(self, node_id: int, request: Request) -> Reply:
-        api_key = _API_KEYS[type(request)]
-        offered = (await self._versions(node_id)).get(api_key)
-        if offered is None:
-            raise BrokerUnreachable(f"EB-NET-034: broker {node_id} does not offer {api_key.name}")
-        version = min(offered.highest, SUPPORTED[api_key][1], _VERSIONS_MAX.get(api_key, SUPPORTED[api_key][1]))
-        frame = await self._exchange(node_id, encode_request(api_key, version, 0, OWN_CLIENT_ID, request))
-        try:
-            _, reply = decode_reply(api_key, version, frame[LENGTH_BYTES:])
-        except MalformedFrame as problem:
-            raise BrokerUnreachable(f"EB-NET-030: the answer of broker {node_id} can't be read: {problem}") from problem
-        return reply
+        asked = _asked(node_id, await self._versions(node_id), request, OWN_CLIENT_ID)
+        return asked.read(await self._exchange(node_id, asked.frame))
 
     async def _exchange(self, node_id: int | None, request: bytes) -> bytes:
         transport = await self._cluster.connect(node_id)
@@ -218,6 +227,53 @@ class BridgeQuestions:
         if offered is None:
             raise BrokerUnreachable("EB-NET-036: no broker said which versions it speaks; check that the cluster runs")
         return offered.broker
+
+
+class OwnConnection:
+    """See `ports.CoordinatorConnection`: whoever asks bounds how long."""
+
+    def __init__(self, broker_id: int, transport: Transport, versions: VersionTable) -> None:
+        self._broker_id = broker_id
+        self._transport = transport
+        self._versions = versions
+
+    async def ask(self, request: Request, client_id: str) -> Reply:
+        """See `ports.CoordinatorConnection`."""
+        asked = _asked(self._broker_id, self._versions, request, client_id)
+        return asked.read(await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
+
+    def close(self) -> None:
+        """See `ports.CoordinatorConnection`."""
+        self._transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request as a frame, and how its answer is read."""
+
+    node_id: int
+    api_key: ApiKey
+    version: int
+    frame: bytes
+
+    def read(self, frame: bytes) -> Reply:
+        try:
+            _, reply = decode_reply(self.api_key, self.version, frame[LENGTH_BYTES:])
+        except MalformedFrame as problem:
+            raise BrokerUnreachable(
+                f"EB-NET-030: the answer of broker {self.node_id} can't be read: {problem}"
+            ) from problem
+        return reply
+
+
+def _asked(node_id: int, versions: VersionTable, request: Request, client_id: str) -> _Asked:
+    """The request in the highest version that both sides speak."""
+    api_key = _API_KEYS[type(request)]
+    offered = versions.get(api_key)
+    if offered is None:
+        raise BrokerUnreachable(f"EB-NET-034: broker {node_id} does not offer {api_key.name}")
+    version = min(offered.highest, SUPPORTED[api_key][1], _VERSIONS_MAX.get(api_key, SUPPORTED[api_key][1]))
+    return _Asked(node_id, api_key, version, encode_request(api_key, version, 0, client_id, request))
 
 
 _API_KEYS: dict[type[object], ApiKey] = {

@@ -53,6 +53,7 @@ def player(member_id: str, number: int, broker_id: str | None = None, instance: 
     """A member with one partition, which it is to have at the broker, too; `broker_id` is its id unless told."""
     return RoundPlayer(
         member_id=MemberId(member_id),
+        client_id="client",
         broker_id=MemberId(member_id if broker_id is None else broker_id),
         instance_id=None if instance is None else InstanceId(instance),
         protocols=SUBSCRIBED,

@@ -27,10 +27,12 @@ class RoundPlayer:
     """One member that a round is played for, and what it is to have in the end: `give`, the assignment's bytes.
 
     `member_id` is its id as its client knows it and names it in this round, `broker_id` the one that the broker knows
-    it by, "" where it does not know it yet. `owned` is what its client has, whatever it is given.
+    it by, "" where it does not know it yet. `owned` is what its client has, whatever it is given. The broker is
+    told its `client_id`.
     """
 
     member_id: MemberId
+    client_id: str
     broker_id: MemberId
     instance_id: InstanceId | None
     protocols: tuple[Protocol, ...]

@@ -1,0 +1,142 @@
+"""The shell of a played round: each player's requests go to the coordinator by a connection of the bridge's own.
+
+A parked JoinGroup keeps only the connection that it came by, so none of a client's own is ever held up by it.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import assert_never
+
+import trio
+
+from bridge.migration.moves.round import begin, next_deadline, step
+from bridge.migration.moves.round_values import (
+    AnswerLost,
+    AskInPlace,
+    DeadlinePassed,
+    Failed,
+    JoinAnswered,
+    Played,
+    RemovalAnswered,
+    RemoveMembers,
+    Round,
+    RoundEffect,
+    RoundEvent,
+    SyncAnswered,
+)
+from bridge.ports import BrokerUnreachable, Clock, CoordinatorConnection, Coordinators
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply, SyncGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.messages import GroupReply, GroupRequest
+
+FAREWELL_S = 5.0
+"""How long a round that failed waits for the answer to its LeaveGroup: what it leaves behind ends with its session."""
+OWN = "epochbridge"
+"""In whose name members are removed."""
+_ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+
+
+async def play(coordinators: Coordinators, clock: Clock, played: Round) -> Played | Failed:
+    """Play a round to its end, which comes at its deadline at the latest, and a moment later if it failed.
+
+    Connections on which something is still open are closed: the coordinator takes whatever their clients ask next.
+    """
+    lines = _Lines(coordinators, played.group_id)
+    sender, receiver = trio.open_memory_channel[RoundEvent](inf)
+    client_ids = {player.member_id: player.client_id for player in played.players}
+    async with trio.open_nursery() as nursery:
+        try:
+            taken = begin(played)
+            while True:
+                for effect in taken.effects:
+                    client_id = client_ids[effect.member_id] if isinstance(effect, AskInPlace) else OWN
+                    nursery.start_soon(_carry_out, lines, client_id, effect, sender.send_nowait)
+                state = taken.state
+                if isinstance(state, Played):
+                    return state
+                if isinstance(state, Failed):
+                    await _await_removal(taken.effects, receiver)
+                    return state
+                event = await _next_event(receiver, clock, next_deadline(state))
+                taken = step(state, event, clock.now_ms())
+        finally:
+            nursery.cancel_scope.cancel()
+            lines.close()
+
+
+async def _next_event(
+    receiver: "trio.MemoryReceiveChannel[RoundEvent]", clock: Clock, due_ms: int | None
+) -> RoundEvent:
+    within_s = inf if due_ms is None else max(due_ms - clock.now_ms(), 0) / 1000
+    with trio.move_on_after(within_s):
+        return await receiver.receive()
+    return DeadlinePassed()
+
+
+async def _await_removal(effects: tuple[RoundEffect, ...], receiver: "trio.MemoryReceiveChannel[RoundEvent]") -> None:
+    if any(isinstance(effect, RemoveMembers) for effect in effects):
+        with trio.move_on_after(FAREWELL_S):
+            while not isinstance(await receiver.receive(), RemovalAnswered):
+                pass
+
+
+async def _carry_out(lines: "_Lines", client_id: str, effect: RoundEffect, tell: Callable[[RoundEvent], None]) -> None:
+    match effect:
+        case AskInPlace(member_id, request):
+            reply = await lines.ask(member_id, request, client_id)
+            match reply:
+                case JoinGroupReply():
+                    tell(JoinAnswered(member_id, reply))
+                case SyncGroupReply():
+                    tell(SyncAnswered(member_id, reply))
+                case _:
+                    tell(AnswerLost(member_id))
+        case RemoveMembers(request):
+            left = await lines.ask(None, request, client_id)
+            tell(RemovalAnswered(left if isinstance(left, LeaveGroupReply) else None))
+        case _:
+            assert_never(effect)
+
+
+class _Lines:
+    """A connection for each player, and one for LeaveGroup; one that failed is replaced at the next question."""
+
+    def __init__(self, coordinators: Coordinators, group_id: GroupId) -> None:
+        self._coordinators = coordinators
+        self._group_id = group_id
+        self._broker_id: int | None = None
+        self._finding = trio.Lock()
+        self._open: dict[MemberId | None, CoordinatorConnection] = {}
+
+    async def ask(self, member_id: MemberId | None, request: GroupRequest, client_id: str) -> GroupReply | None:
+        """The coordinator's answer by the line of a player, None if there is none."""
+        try:
+            line = self._open.get(member_id)
+            if line is None:
+                line = self._open[member_id] = await self._coordinators.connect_coordinator(await self._find())
+            reply = await line.ask(request, client_id)
+        except BrokerUnreachable:
+            self._drop(member_id)
+            return None
+        if isinstance(reply, JoinGroupReply | SyncGroupReply | LeaveGroupReply) and reply.error in _ELSEWHERE:
+            self._drop(member_id)
+        return reply
+
+    async def _find(self) -> int:
+        async with self._finding:
+            if self._broker_id is None:
+                self._broker_id = await self._coordinators.find_coordinator(self._group_id)
+            return self._broker_id
+
+    def _drop(self, member_id: MemberId | None) -> None:
+        """Also the coordinator is looked for anew: it may be the one that is gone."""
+        self._broker_id = None
+        line = self._open.pop(member_id, None)
+        if line is not None:
+            line.close()
+
+    def close(self) -> None:
+        """End all lines."""
+        for line in self._open.values():
+            line.close()

@@ -1,0 +1,60 @@
+"""Rounds played over connections of the bridge's own, under a virtual clock."""
+
+import pytest
+import trio
+
+from bridge.coordinators.rounds import play
+from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
+from bridge.net.clock import TrioClock
+from tests.support.engine_bench import GROUP
+from tests.support.engine_coordinators import EngineCoordinators
+from tests.support.round_table import BOUND_MS, RoundTable, player
+from translators.dialects.classic import JoinGroup, LeaveGroup
+
+
+def formed(count: int) -> tuple[EngineCoordinators, tuple[RoundPlayer, ...]]:
+    """A broker with a Stable group, and its members."""
+    table = RoundTable()
+    players = table.form(count)
+    return EngineCoordinators(table.broker), players
+
+
+def round_of(players: tuple[RoundPlayer, ...], generation: int) -> Round:
+    """A round that may begin now."""
+    deadline_ms = TrioClock().now_ms() + BOUND_MS
+    return Round(group_id=GROUP, players=players, deadline_ms=deadline_ms, generation=generation)
+
+
+async def test_round_is_played_by_a_connection_for_each(autojump_clock: trio.testing.MockClock) -> None:
+    """A parked JoinGroup holds up nobody else's, and all connections are closed in the end."""
+    coordinators, players = formed(4)
+    before = coordinators.broker.generation
+    played = await play(coordinators, TrioClock(), round_of(players, before))
+    assert isinstance(played, Played)
+    assert (played.generation, coordinators.open) == (before + 1, 0)
+    assert coordinators.names == {"client"}
+    assert len(coordinators.asked) == 2 * len(players)
+
+
+@pytest.mark.parametrize("trouble", ["refuses_connections", "loses_answers", "moved"])
+async def test_trouble_on_the_way_is_tried_again(trouble: str, autojump_clock: trio.testing.MockClock) -> None:
+    """Connections that fail, answers that get lost, and a group that is elsewhere for a moment."""
+    coordinators, players = formed(3)
+    setattr(coordinators, trouble, 2)
+    played = await play(coordinators, TrioClock(), round_of(players, coordinators.broker.generation))
+    assert isinstance(played, Played)
+    assert played.generation == coordinators.broker.generation
+    assert coordinators.open == 0
+
+
+async def test_round_that_fails_has_its_newcomers_leave(autojump_clock: trio.testing.MockClock) -> None:
+    """A stranger that does not join costs the bound and not more; no connection is left."""
+    coordinators, (_, second, third) = formed(3)
+    players = (second, third, player("new", 3, ""))
+    failed = await play(coordinators, TrioClock(), round_of(players, coordinators.broker.generation))
+    assert isinstance(failed, Failed)
+    assert failed.failure is RoundFailure.OUT_OF_TIME
+    assert isinstance(coordinators.asked[-1], LeaveGroup)
+    assert (coordinators.open, len(coordinators.broker.group.pending)) == (0, 0)
+    assert trio.current_time() * 1000 < 2 * BOUND_MS
+    assert sum(isinstance(one, JoinGroup) for one in coordinators.asked) == len(players) + 1
