@@ -79,7 +79,7 @@ def happen(table: RoundTable, accident: int, number: int) -> None:
             table.lose(number)
         case 3:
             table.intrude()
-        case 4 if number == 0:
+        case 4 if number == 0 and table.broker.group.members:
             table.leave(next(iter(table.broker.group.members)))
         case _:
             pass
