@@ -44,6 +44,7 @@ async def play(coordinators: Coordinators, clock: Clock, played: Round) -> Playe
     """
     lines = _Lines(coordinators, played.group_id)
     sender, receiver = trio.open_memory_channel[RoundEvent](inf)
+    tell = sender.send_nowait
     client_ids = {player.member_id: player.client_id for player in played.players}
     async with trio.open_nursery() as nursery:
         try:
@@ -51,7 +52,7 @@ async def play(coordinators: Coordinators, clock: Clock, played: Round) -> Playe
             while True:
                 for effect in taken.effects:
                     client_id = client_ids[effect.member_id] if isinstance(effect, AskInPlace) else OWN
-                    nursery.start_soon(_carry_out, lines, client_id, effect, sender.send_nowait)
+                    nursery.start_soon(_carry_out, lines, client_id, effect, tell)
                 state = taken.state
                 if isinstance(state, Played):
                     return state

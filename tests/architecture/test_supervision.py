@@ -18,7 +18,7 @@ GUARDED_ELSEWHERE = {
     "bridge/app/composition.py: nursery.start(groups.run)": "starts guarded tasks, then is done",
     "bridge/app/composition.py: nursery.start(upstream.run)": "the same for groups that brokers coordinate",
     "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures)": "keeps the web server running",
-    "bridge/coordinators/rounds.py: nursery.start_soon(_carry_out, lines, client_id, effect, sender.send_nowait)": "ends "
+    "bridge/coordinators/rounds.py: nursery.start_soon(_carry_out, lines, client_id, effect, tell)": "ends "
     "the round, of which the guarded move hears that plays it",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",
     "bridge/telemetry/event_log/recorder.py: threading.Thread(target=self._run, name='epochbridge-events', "
