@@ -8,6 +8,7 @@ from bridge.engine.classic.heartbeats import take_heartbeat as take_classic_hear
 from bridge.engine.classic.joining import take_join
 from bridge.engine.classic.syncing import take_sync
 from bridge.engine.commands import (
+    AdoptGroup,
     BecomeClassic,
     BeginCommit,
     ChangeTopics,
@@ -19,6 +20,7 @@ from bridge.engine.commands import (
     ConvertGroup,
     DeleteGroup,
     EndCommit,
+    GiveUpGroup,
     MemberHeartbeat,
     PassDeadlines,
     RemoveMembers,
@@ -29,6 +31,7 @@ from bridge.engine.commits import end_commit, take_commit
 from bridge.engine.consumer.answer import answer, next_current, refused, step_records
 from bridge.engine.consumer.heartbeats import take_heartbeat
 from bridge.engine.consumer.retargeting import retarget_groups
+from bridge.engine.convert.adoption import give_up, take_adoption
 from bridge.engine.convert.downgrade import notice_due, take_seats
 from bridge.engine.convert.upgrade import take_order
 from bridge.engine.deletion import take_deletion
@@ -129,6 +132,10 @@ def _take(command: Command, turn: Turn) -> None:  # noqa: C901  # one case a kin
             take_order(turn, command)
         case BecomeClassic():
             take_seats(turn, command)
+        case AdoptGroup():
+            take_adoption(turn, command)
+        case GiveUpGroup():
+            give_up(turn, command)
         case UnloadClassicGroups():
             unload_classic_groups(turn)
         case DeleteGroup():

@@ -135,6 +135,32 @@ class BecomeClassic:
     is_dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptGroup:
+    """A group that a broker coordinated is coordinated here from now on, as it stands, and no member hears of it;
+    answered with `Converted` or `NotConverted`.
+
+    `seats` are all of its members; `leader` is who leads them, None where that is not known.
+    """
+
+    ref: ReplyTo
+    group_id: GroupId
+    generation: int
+    protocol_name: str
+    leader: MemberId | None
+    seats: tuple[ClassicSeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpGroup:
+    """A group has another coordinator from now on, which has all of its members; answered with `Converted` (to what it
+    was) or `NotConverted`.
+    """
+
+    ref: ReplyTo
+    group_id: GroupId
+
+
 @dataclass(frozen=True, slots=True)
 class UnloadClassicGroups:
     """Classic groups are served here no more (K1.75): parked requests are answered NOT_COORDINATOR; unanswered
@@ -205,6 +231,8 @@ Command = (
     | ClassicLeave
     | ConvertGroup
     | BecomeClassic
+    | AdoptGroup
+    | GiveUpGroup
     | UnloadClassicGroups
     | ChangeTopics
     | ResolveRegularExpression

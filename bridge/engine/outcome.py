@@ -227,6 +227,13 @@ class GroupDowngraded:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupGivenUp:
+    """A group has another coordinator now: its machines are done."""
+
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
 class ConversionFailed:
     """Somebody's coming or going would have converted a group, which stays what it is."""
 
@@ -246,6 +253,7 @@ Notice = (
     | GroupUpgraded
     | DowngradeDue
     | GroupDowngraded
+    | GroupGivenUp
     | ConversionFailed
 )
 

@@ -30,6 +30,7 @@ from bridge.engine.outcome import (
     Converted,
     DowngradeDue,
     GroupDowngraded,
+    GroupGivenUp,
     GroupUpgraded,
     MemberAnswer,
     MemberRemoved,
@@ -305,7 +306,7 @@ class EmbeddedCoordinator:
                 yield from taken_over(self.shard, notice)
             case DowngradeDue():
                 self._downgrades.note(notice)
-            case GroupDowngraded(group_id):
+            case GroupDowngraded(group_id) | GroupGivenUp(group_id):
                 self._downgrades.note_done(group_id)
                 yield GroupReleased(group_id)
             case _:

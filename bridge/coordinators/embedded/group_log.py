@@ -9,6 +9,7 @@ from bridge.engine.outcome import (
     ConversionFailed,
     GroupDowngraded,
     GroupEmptied,
+    GroupGivenUp,
     GroupUpgraded,
     MemberRemoved,
     NotConverted,
@@ -48,6 +49,8 @@ class GroupLog:
                 LOG.error("EB-GROUP-003: assignor %r failed for group %r: %s", assignor, group_id, reason, extra=fields)
             case GroupUpgraded(group_id=group_id, cause=cause):
                 self._note_done(group_id, GroupType.CONSUMER, cause.value, len(notice.seats) + len(notice.newcomers))
+            case GroupGivenUp(group_id):
+                LOG.info("group %r has another coordinator now", group_id, extra=group_fields(self._shard, group_id))
             case GroupDowngraded(group_id, cause):
                 self._note_done(group_id, GroupType.CLASSIC, cause.value, None)
             case ConversionFailed(refusal):

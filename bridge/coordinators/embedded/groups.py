@@ -15,6 +15,7 @@ from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.classic_view import ClassicView
 from bridge.coordinators.embedded.engine_commands import takes_classic
 from bridge.coordinators.embedded.group_log import GroupLog, group_fields
+from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.embedded.join_checks import JoinChecks
 from bridge.coordinators.embedded.joins import STARTING, Joins
 from bridge.coordinators.embedded.offset_watch import OffsetWatch
@@ -33,12 +34,15 @@ from bridge.coordinators.partition_queue import Deletion, partitions_deleted, qu
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.engine.commands import (
+    AdoptGroup,
     ChangeTopics,
+    Command,
     ConvertGroup,
+    GiveUpGroup,
     GroupType,
     UnloadClassicGroups,
 )
-from bridge.engine.outcome import Converted, GroupEmptied, NotConverted
+from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted
 from bridge.engine.queries import group_type
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
@@ -213,6 +217,44 @@ class EmbeddedGroups:
 
     async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Converted | NotConverted | None:
         """Carry out an operator's order; None if nothing can be done at the moment."""
+        verdict = await self._order(
+            group_id, lambda ref: ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run)
+        )
+        if isinstance(verdict, NotConverted) and not is_dry_run:
+            self.log.note_refusal(verdict, self._clock.now_ms())
+        return verdict
+
+    async def adopt(
+        self, group_id: GroupId, taken: Handover, generation: int, protocol_name: str
+    ) -> Converted | NotConverted | None:
+        """Coordinate a group from now on whose members work already, in this generation under this protocol; it is
+        durable when this returns. None if nothing can be done at the moment.
+        """
+
+        def adopting(ref: RequestRef) -> AdoptGroup:
+            return AdoptGroup(
+                ref=ref,
+                group_id=group_id,
+                generation=generation,
+                protocol_name=protocol_name,
+                leader=taken.leader,
+                seats=taken.seats,
+            )
+
+        return await self._order(group_id, adopting)
+
+    def read_handover(self, group_id: GroupId) -> Handover | Restless | NotConverted:
+        """What another coordinator would go on with, once all that came before is carried out."""
+        self.task.catch_up()
+        return self.owner.read_handover(group_id, self._clock.now_ms())
+
+    async def give_up(self, group_id: GroupId) -> Converted | NotConverted | None:
+        """Forget a group with its members: another coordinator has them. None if nothing can be done at the moment."""
+        return await self._order(group_id, lambda ref: GiveUpGroup(ref, group_id))
+
+    async def _order(
+        self, group_id: GroupId, order: Callable[[RequestRef], Command]
+    ) -> Converted | NotConverted | None:
         # The journal knows of requests only: this one is refused where the order is.
         stand_in = LeaveGroup(group_id=group_id, members=())
 
@@ -220,14 +262,11 @@ class EmbeddedGroups:
             self.ledger.expect(ref, stand_in)
             closed = self._closed() or self.ledger.closed
             if closed is None:
-                self.task.queue(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=is_dry_run))
+                self.task.queue(order(ref))
             else:
                 self._deliver(ref, error_reply(stand_in, closed.code))
 
-        verdict = await self.own.order(submit)
-        if isinstance(verdict, NotConverted) and not is_dry_run:
-            self.log.note_refusal(verdict, self._clock.now_ms())
-        return verdict
+        return await self.own.order(submit)
 
     def unload(self) -> None:
         """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
@@ -314,7 +353,7 @@ class EmbeddedGroups:
             self.own.judge(ref, verdict)
             self._deliver(ref, _CARRIED_OUT)
         for notice in self.owner.take_notices():
-            if isinstance(notice, GroupEmptied):
+            if isinstance(notice, GroupEmptied | GroupGivenUp):
                 self.join_checks.forget(notice.group_id)
                 self.offsets.forget(notice.group_id)
                 if self.bridges is not None:

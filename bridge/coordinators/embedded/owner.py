@@ -3,12 +3,13 @@
 from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, Verdict, Watcher
+from bridge.coordinators.embedded.handover import Handover, Restless, read_handover
 from bridge.coordinators.embedded.shares import Shares
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.takeover import Seats
 from bridge.engine.commands import Command
-from bridge.engine.outcome import Notice
+from bridge.engine.outcome import NotConverted, Notice
 from bridge.engine.state import Shard
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef
@@ -20,7 +21,8 @@ class EmbeddedOwner(GroupOwner[Command]):
     def __init__(self, shard: Shard, catalog: Catalog, machines: Machines, fresh_ids: FreshIds) -> None:
         self.shard = shard
         self.shares = Shares(shard, machines)
-        self._engine = EmbeddedCoordinator(shard, catalog, Seats(machines), self.shares, fresh_ids)
+        self._seats = Seats(machines)
+        self._engine = EmbeddedCoordinator(shard, catalog, self._seats, self.shares, fresh_ids)
         super().__init__(self._engine, catalog, machines, self._engine.bounds)
 
     def watch(self, watcher: Watcher) -> None:
@@ -34,6 +36,10 @@ class EmbeddedOwner(GroupOwner[Command]):
     def take_verdicts(self) -> tuple[tuple[RequestRef, Verdict], ...]:
         """What became of operators' orders since the last call."""
         return self._engine.take_verdicts()
+
+    def read_handover(self, group_id: GroupId, now_ms: int) -> Handover | Restless | NotConverted:
+        """What another coordinator would go on with."""
+        return read_handover(self.shard, self._seats, group_id, now_ms)
 
     def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
         """Forget a group if it is empty (K6.7)."""

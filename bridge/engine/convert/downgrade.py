@@ -111,7 +111,7 @@ def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool
             protocol_type=CONSUMER if seats else "",
             protocol_name=protocol_name,
             leader=None,
-            members=(*(_member(seat, protocol_name) for seat in seats), *departed),
+            members=(*(seated_member(seat, protocol_name) for seat in seats), *departed),
         ),
         # What has no owner makes the group rebalance after a restart too, as after the going of a member.
         *(ClassicMemberForgotten(group_id, member.member_id) for member in departed),
@@ -135,7 +135,7 @@ def _common_protocol(seats: tuple[ClassicSeat, ...]) -> str | None:
     return choose_protocol(offers, None) if offers else None
 
 
-def _member(seat: ClassicSeat, protocol_name: str | None) -> ClassicMember:
+def seated_member(seat: ClassicSeat, protocol_name: str | None) -> ClassicMember:
     """A seat as the classic group knows it; what it has is written in the version that it writes itself (K3.24)."""
     metadata = next((offer.metadata for offer in seat.protocols if offer.name == protocol_name), b"")
     return ClassicMember(

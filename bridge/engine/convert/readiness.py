@@ -59,7 +59,7 @@ def find_departure_fault(state: Shard, group_id: GroupId) -> NotConverted | None
         )
         return NotConverted(group_id, GroupType.CLASSIC, Unready.CONSUMER_MEMBERS, text)
     most = settings_of(state.settings, group_id).group_max_size
-    return _too_large(group_id, GroupType.CLASSIC, len(group.members), most)
+    return too_large(group_id, GroupType.CLASSIC, len(group.members), most)
 
 
 def find_seats_fault(group: Group, seats: Iterable[ClassicSeat]) -> NotConverted | None:
@@ -130,10 +130,11 @@ def _malformed(group: ClassicGroup, found: Unreadable) -> NotConverted:
 
 def _find_excess(state: Shard, group: ClassicGroup, newcomers: int) -> NotConverted | None:
     most = settings_of(state.settings, group.group_id).group_consumer_max_size
-    return _too_large(group.group_id, GroupType.CONSUMER, len(group.members) + newcomers, most)
+    return too_large(group.group_id, GroupType.CONSUMER, len(group.members) + newcomers, most)
 
 
-def _too_large(group_id: GroupId, to: GroupType, count: int, most: int) -> NotConverted | None:
+def too_large(group_id: GroupId, to: GroupType, count: int, most: int) -> NotConverted | None:
+    """Why a group can't have so many members; None if it can."""
     if count <= most:
         return None
     text = f"{count} members are more than the {most} that a {to.value} group may have"
