@@ -37,6 +37,7 @@ from translators.classic_member.identity import (
     identify_leaver,
     identify_request,
 )
+from translators.classic_member.member_records import profile_of
 from translators.classic_member.profile import check_protocols
 from translators.dialects.classic import (
     Heartbeat,
@@ -250,14 +251,26 @@ class GroupOwner(Generic[OrderT]):
         else:
             key = MemberRef(group_id, fresh_id)
             self._drop_forgotten(arrival, now_ms)
+        former_session_ms = 0
         if isinstance(found, Successor):
+            former_session_ms = self._former_session_ms(group_id, found.former)
             self._exchange.feed(MemberRef(group_id, found.former), Replaced(fresh_id), now_ms)
         self._exchange.feed(
             key,
-            JoinReceived(arrival.ref, request, fresh_id),
+            JoinReceived(arrival.ref, request, fresh_id, former_session_ms),
             now_ms,
             lambda: self.machines.meet(key, arrival.client, via_of(arrival.ref)),
         )
+
+    def _former_session_ms(self, group_id: GroupId, former: MemberId) -> int:
+        """The session that goes on for whoever takes the seat of `former`, 0 for none.
+
+        Kafka lets it run where it has a classic group (K1.40); a consumer group takes the newcomer's at once (K4.50).
+        """
+        profile = profile_of(self.machines.get(MemberRef(group_id, former)))
+        if profile is None or not self._coordinator.looks_classic(group_id):
+            return 0
+        return profile.session_timeout_ms
 
     def _drop_forgotten(self, arrival: Arrival, now_ms: int) -> None:
         """Drop the member that this newcomer was until it forgot its id (clients.md, 7)."""

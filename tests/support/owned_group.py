@@ -125,6 +125,7 @@ class ClassicClient:
         self.generation = -1
         self.owned: frozenset[TopicPartition] = frozenset()
         self.parked: RequestRef | None = None
+        self.session_ms = 10_000
 
     @property
     def is_cooperative(self) -> bool:
@@ -141,7 +142,7 @@ class ClassicClient:
             instance_id=self.instance_id,
             protocol_type="consumer",
             protocols=(Protocol(self.assignor, blob),),
-            session_timeout_ms=10_000,
+            session_timeout_ms=self.session_ms,
             rebalance_timeout_ms=60_000,
         )
 

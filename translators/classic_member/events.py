@@ -15,11 +15,15 @@ from translators.dialects.ids import MemberId, RequestRef
 
 @dataclass(frozen=True, slots=True)
 class JoinReceived:
-    """The client sent JoinGroup; `fresh_id` becomes its member id if the request has none."""
+    """The client sent JoinGroup; `fresh_id` becomes its member id if the request has none.
+
+    `former_session_ms` is the session of whom it replaces on a static seat where that goes on for a while, else 0.
+    """
 
     ref: RequestRef
     request: classic.JoinGroup
     fresh_id: MemberId
+    former_session_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def parked(event: JoinReceived) -> Parked:
     """Name the parked request; a v0-v3 newcomer can't find its way back to its seat (decision 11)."""
     request = event.request
     anonymous = not request.member_id and request.instance_id is None and not request.needs_member_id
-    return Parked(event.ref, knows_its_id=not anonymous, claim=read_claim(request))
+    return Parked(event.ref, not anonymous, read_claim(request), event.former_session_ms)
 
 
 def put_question(state: PreparingRebalance, talk: Talk, first: tuple[Effect, ...] = ()) -> MemberStep:

@@ -139,7 +139,7 @@ def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:
         tenure=tenure,
         using=state.using,
         talk=state.talk,
-        session_deadline_ms=now_ms + profile.session_timeout_ms,
+        session_deadline_ms=now_ms + max(profile.session_timeout_ms, state.parked.former_session_ms),
         sync_deadline_ms=now_ms + profile.rebalance_timeout_ms,
         is_shown=tenure.generation == generation_of(state.tenure),
     )

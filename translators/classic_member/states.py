@@ -151,12 +151,14 @@ class Absent:
 class Parked:
     """An unanswered JoinGroup, and what the client claims in it to have had.
 
-    A client that does not know its own id yet can never come back for the answer.
+    A client that does not know its own id yet can never come back for the answer. A longer session of the one before
+    it on its static seat (`former_session_ms`) counts until it syncs or beats.
     """
 
     ref: RequestRef
     knows_its_id: bool
     claim: Claim = NO_CLAIM
+    former_session_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

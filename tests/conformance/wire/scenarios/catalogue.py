@@ -54,9 +54,15 @@ def calls(one: Scenario) -> list[str]:
     return [step.api for step in steps if isinstance(step, Call)]
 
 
+SILENT_ALONE = {"a static member that comes back may be silent for longer than its own session until it beats"}
+"""Scenarios in which the only member is silent for long, which is the same story in groups of either kind."""
+
+
 def is_translated_alone(one: Scenario) -> bool:
     """Whether classic members come to a group that nobody waits in: what waits is another story where each is called
     for itself, and has scenarios of its own in groups that a KIP-848 member began."""
+    if one.name in SILENT_ALONE:
+        return True
     waits = any(
         isinstance(step, Await)
         or (isinstance(step, Call) and step.parked)

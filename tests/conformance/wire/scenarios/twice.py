@@ -273,6 +273,13 @@ RETURNING = (
         *(EXPIRES, describe(5), beat("b", **SEAT), EXPIRES, describe(5)),
     ),
     twice(
+        "a static member that comes back may be silent for longer than its own session until it beats",
+        "K1.40",
+        *(join("a", 8, session_timeout_ms=LONG_MS, **SEAT), sync("a", assign={"@a": ALL_SIX}, **SEAT)),
+        *(join("b", 8, session_timeout_ms=SHORT_MS, **SEAT), EXPIRES),
+        *(beat("b", **SEAT), EXPIRES, beat("b", member_id="@b", **SEAT)),
+    ),
+    twice(
         "a static member of a consumer group that comes back has the shorter session at once",
         "K4.50",
         *(chb("n", 0), join("a", 9, session_timeout_ms=LONG_MS, **SEAT), sync("a", **SEAT)),

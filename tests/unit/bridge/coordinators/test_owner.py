@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from bridge.engine.settings import EngineSettings
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicPartition
+from translators.dialects.ids import GroupId, InstanceId, MemberId, Topic, TopicId, TopicPartition
 
 
 def _all(count: int) -> frozenset[TopicPartition]:
@@ -149,6 +149,50 @@ def test_static_member_returns_to_its_seat_unnoticed() -> None:
     assert again.member_id != second.member_id
     assert second.beat() is ErrorCode.FENCED_INSTANCE_ID
     assert (first.beat(), again.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def restarted(group: OwnedGroup, former_ms: int, session_ms: int, *natives: ConsumerClient) -> JoinGroupReply:
+    """What a static member is told that comes back with another session, and has not said anything more."""
+    former, client = ClassicClient(group, instance_id="seat"), ClassicClient(group, instance_id="seat")
+    former.session_ms, client.session_ms = former_ms, session_ms
+    former.begin_join()
+    for native in natives:
+        assert (native.beat(), native.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+    former.end_join()
+    client.begin_join()
+    assert client.parked is not None
+    return group.answer(client.parked, JoinGroupReply)
+
+
+def test_session_of_whom_it_replaced_goes_on_until_a_static_member_beats() -> None:
+    """Kafka lets it run where it has a classic group (K1.40); from the first heartbeat on its own counts."""
+    group = OwnedGroup()
+    joined = restarted(group, 30_000, 6_000)
+    group.wait(29_000)
+    (ref,) = group.send(Heartbeat(GROUP, joined.generation, joined.member_id, InstanceId("seat")))
+    assert group.answer(ref, HeartbeatReply).error is ErrorCode.NONE
+    group.wait(5_900)
+    assert len(group.owner.machines) == 1
+    group.wait(200)
+    assert len(group.owner.machines) == 0
+
+
+def test_longer_session_counts_at_once() -> None:
+    """Nobody is thrown out for what its predecessor said (deviations.md)."""
+    group = OwnedGroup()
+    restarted(group, 6_000, 30_000)
+    group.wait(29_000)
+    assert len(group.owner.machines) == 1
+
+
+def test_session_of_whom_it_replaced_is_over_where_a_kip_848_member_is_in_the_group() -> None:
+    """A consumer group takes the newcomer's at once, as Kafka's does (K4.50)."""
+    group = OwnedGroup()
+    native = ConsumerClient(group, "native")
+    native.beat()
+    restarted(group, 30_000, 6_000, native)
+    group.wait(6_100)
+    assert len(group.owner.machines) == 0
 
 
 def test_static_seat_passes_between_protocols_unnoticed() -> None:
