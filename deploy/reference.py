@@ -5,6 +5,7 @@ It must not know prose: it only replaces what stands between a page's markers.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from bridge.cli.main import cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
+from bridge.migration.moves import adopt, release, round_values
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.otel import names
@@ -21,15 +23,17 @@ from deploy.event_pages import event_pages
 from deploy.machine_diagram import draw
 from deploy.table_pages import table_pages
 from translators.classic_member.states import TRANSITIONS, Absent
+from translators.machine import Transitions
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+MOVES = DOCS / "explanation" / "moves"
 BEGIN = "<!-- generated: {name} -->"
 END = "<!-- end of generated: {name} -->"
 
 
-def machine_diagram() -> str:
-    """The member machine as mermaid."""
-    return f"```mermaid\n{draw(TRANSITIONS, Absent)}```"
+def diagram(transitions: Transitions, first: type) -> str:
+    """A machine as mermaid, from this state on."""
+    return f"```mermaid\n{draw(transitions, first)}```"
 
 
 def configuration_table() -> str:
@@ -88,7 +92,7 @@ def tasks_table() -> str:
 
 
 GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
-    "member machine": (DOCS / "explanation" / "member-machine.md", machine_diagram),
+    "member machine": (DOCS / "explanation" / "member-machine.md", partial(diagram, TRANSITIONS, Absent)),
     "configuration": (DOCS / "reference" / "configuration.md", configuration_table),
     "commands": (DOCS / "reference" / "command-line.md", command_pages),
     "events": (DOCS / "reference" / "events.md", event_pages),
@@ -96,6 +100,9 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "metrics": (DOCS / "reference" / "metrics.md", metrics_table),
     "errors": (DOCS / "reference" / "errors.md", error_pages),
     "tasks": (DOCS / "explanation" / "failures.md", tasks_table),
+    "move round": (MOVES / "round.md", partial(diagram, round_values.TRANSITIONS, round_values.AskingIds)),
+    "move adopt": (MOVES / "adopt.md", partial(diagram, adopt.TRANSITIONS, adopt.Gathering)),
+    "move release": (MOVES / "release.md", partial(diagram, release.TRANSITIONS, release.ComingToRest)),
     "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }
 
