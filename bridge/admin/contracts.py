@@ -44,8 +44,9 @@ class GroupSummary:
     """One group in the list; `reason` says why it is refused or bypassed, or what is wrong with its offsets, None if
     nothing is, and `not_convertible` why it can't become one of the other kind at this moment, None if it can.
 
-    `type` is "classic" or "consumer"; a classic group's epochs are its generations, and its assignor the protocol that
-    its members agreed on.
+    `type` is "classic" or "consumer", and of a group that passes although a rule sends it elsewhere ("Passing") what it
+    is: "streams", "share" or a protocol type such as "connect", too. A classic group's epochs are its generations, and
+    its assignor the protocol that its members agreed on.
     """
 
     group_id: str

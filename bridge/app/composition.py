@@ -7,6 +7,7 @@ import logging
 import signal
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -34,6 +35,7 @@ from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
+from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
@@ -47,11 +49,12 @@ from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.session.counters import Counters
+from bridge.session.group_requests import KnownGroups
 from bridge.supervision import EVENTS, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import GroupId, MemberId
 
 LOG = logging.getLogger("epochbridge.app")
 ADMIN_OFF = "off"
@@ -133,41 +136,42 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
     questions = BridgeQuestions()
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
-    has_upstream = any(rule.road is Road.UPSTREAM for rule in config.rules)
     upstream = make_upstream(config, questions, clock, reply_routes, groups.supervised)
+    router = Router(settings.rules, read_regex=read_regex)
+    places = GroupPlaces(router, questions, partial(road_of_members, groups, upstream), groups.holds, clock.now_ms)
     groups.locate_coordinators(questions.coordinator_of)
     failures = groups.supervised
     services = Services(
-        router=Router(settings.rules, read_regex=read_regex),
         groups={Road.EMBEDDED: watch.over_requests(groups), Road.UPSTREAM: upstream},
         passing=watch.passing(),
         reply_routes=reply_routes,
         counters=counters,
         failures=failures,
         holds=groups.holds,
-        translates=upstream.translates,
+        router=router,
+        known_groups=KnownGroups(upstream.translates, places.is_known, places.has_members),
+        place=places.place,
+        report_kind=places.report_kind,
         recalled_topics=lambda: tuple(owner.shard.topics.values()),
     )
-    try:
-        journal = keep_journal(config, groups, read_environment())
-        upstream_journal = keep_journal(config, upstream, read_environment(), Road.UPSTREAM)
-    except JournalRefused as problem:
-        raise AppError(f"{problem.code}: {problem}") from problem
+    journals = _keep_journals(config, groups, upstream)
+    places.keep_living((*groups.groups(), *upstream.groups()))
     services = replace(services, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
-    with journal, upstream_journal, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+    with journals, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
-            if has_upstream:
+            if router.serves(Road.UPSTREAM):
                 await nursery.start(upstream.run)
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
+            places.may_ask = partial(may_ask, proxy.cluster)
             upstream.speak_for_others(lambda: proxy.cluster.is_open)
             groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
-            snapshots = AppSnapshots(groups, proxy)
+            snapshots = AppSnapshots(groups, proxy, places)
             commands = watch.over_commands(AppCommands(Operators(groups)))
             sources = AdminSources(
                 snapshots=snapshots,
@@ -184,6 +188,17 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
             await proxy.drain(config.settings.drain_timeout_ms / 1000)
             await leave_bridges(config, groups)
             nursery.cancel_scope.cancel()
+
+
+def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGroups) -> ExitStack:
+    """Have the groups of both roads go on with what their journals hold; gives what closes these. Raises AppError."""
+    with ExitStack() as journals:
+        try:
+            journals.enter_context(keep_journal(config, groups, read_environment()))
+            journals.enter_context(keep_journal(config, upstream, read_environment(), Road.UPSTREAM))
+        except JournalRefused as problem:
+            raise AppError(f"{problem.code}: {problem}") from problem
+        return journals.pop_all()
 
 
 def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:
@@ -204,6 +219,13 @@ def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch
         rebalances=watch.figures.rebalances,
         times=watch.figures.times,
     )
+
+
+def road_of_members(groups: EmbeddedGroups, upstream: UpstreamGroups, group_id: GroupId) -> Road | None:
+    """The road on which the bridge has members of a group; None: it has none."""
+    if groups.lives(group_id):
+        return Road.EMBEDDED
+    return Road.UPSTREAM if group_id in upstream.groups() else None
 
 
 def make_owner(config: Config, now_ms: int) -> EmbeddedOwner:
@@ -235,6 +257,11 @@ def make_upstream(
     )
     clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), reply_routes.access)
     return UpstreamGroups(broker, clock, clients, chosen, failures)
+
+
+def may_ask(cluster: UpstreamCluster) -> bool:
+    """Whether the bridge can ask brokers about groups: it needs a login of its own where clients need one."""
+    return cluster.can_log_in or cluster.entrance is Entrance.OPEN
 
 
 def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:

@@ -31,17 +31,20 @@ class Keeping(Protocol):
 
 
 def file_settings(config: Config, environment: Mapping[str, str], road: Road = Road.EMBEDDED) -> FileSettings | None:
-    """Where the journal of a road is and how it is written; None where groups live in memory only, or no rule sends any
-    there.
+    """Where the journal of a road is and how it is written; None where groups live in memory only, or none lives on
+    that road and no rule sends any there.
 
     Members of groups that a broker coordinates have a file of their own beside that of the embedded groups.
     """
     settings = config.settings
-    if settings.journal == "memory" or all(rule.road is not road for rule in config.rules):
+    if settings.journal == "memory":
         return None
     path = Path(settings.journal_path) if settings.journal_path else own_path(config, environment)
     if road is not Road.EMBEDDED:
         path = path.with_name(f"{path.stem}-{road}{path.suffix}")
+    # A rule that has changed switches no live group: who lives in a journal goes on as it says (decision 175).
+    if all(rule.road is not road for rule in config.rules) and not path.exists():
+        return None
     return FileSettings(path=path, sync=settings.journal_sync, bytes_max=settings.journal_bytes_max)
 
 

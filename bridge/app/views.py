@@ -7,12 +7,14 @@ from typing import assert_never
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.placement import GroupPlaces
 from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
 from bridge.engine.describe import GroupSnapshot, MemberSnapshot, classic_snapshot, group_snapshot
 from bridge.engine.model import MemberState, Phase
 from bridge.engine.outcome import NotConverted
 from bridge.engine.state import ClassicGroup
+from bridge.migration.placement import Stay
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
@@ -34,20 +36,25 @@ Standing = tuple[Phase, int, int, tuple[MemberId, ...]]
 class AppSnapshots:
     """What the bridge knows at this moment (`admin.contracts.Snapshots`)."""
 
-    def __init__(self, groups: EmbeddedGroups, proxy: Proxy) -> None:
+    def __init__(self, groups: EmbeddedGroups, proxy: Proxy, places: GroupPlaces) -> None:
         self._groups = groups
+        self._stays = places.stays
         self._owner = groups.owner
         self._proxy = proxy
         self._faults: dict[GroupId, tuple[Standing, str | None]] = {}
 
     def groups(self) -> Sequence[GroupSummary]:
-        """All groups that the bridge coordinates, and those it refuses because they are bypassed."""
+        """All groups that the bridge coordinates, those it refuses because they are bypassed, and those that pass
+        although a rule sends them elsewhere.
+        """
         known = [self._summary(snapshot) for snapshot in self._snapshots()]
         known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
         served = {summary.group_id for summary in known}
         bypassed = self._groups.join_checks.bypassed
         refused = [_refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in served]
-        return sorted(known + refused, key=attrgetter("group_id"))
+        shown = served | bypassed.keys()
+        passing = [_passing(stay) for group_id, stay in self._stays.items() if group_id not in shown]
+        return sorted(known + refused + passing, key=attrgetter("group_id"))
 
     def group(self, name: str) -> GroupView | None:
         """One group by its id; None if the bridge does not coordinate it."""
@@ -60,8 +67,10 @@ class AppSnapshots:
         if classic is not None:
             members = member_views(classic_snapshot(classic))
             return GroupView(summary=self._classic_summary(classic), members=members)
-        reason = self._groups.join_checks.bypassed.get(group_id)
-        return None if reason is None else GroupView(summary=_refused(group_id, reason), members=())
+        reason, stay = self._groups.join_checks.bypassed.get(group_id), self._stays.get(group_id)
+        if reason is not None:
+            return GroupView(summary=_refused(group_id, reason), members=())
+        return None if stay is None else GroupView(summary=_passing(stay), members=())
 
     def readiness(self) -> Sequence[str]:
         """Why clients should not come, in sentences; empty when they should."""
@@ -99,7 +108,9 @@ class AppSnapshots:
     def _reason(self, group_id: GroupId) -> str | None:
         groups = self._groups
         told = None if groups.bridges is None else groups.bridges.told_of(group_id)
-        return groups.join_checks.bypassed.get(group_id) or told or groups.offsets.told.get(group_id)
+        stay = self._stays.get(group_id)
+        lived = None if stay is None else f"{stay.sentence}; {stay.remedy}"
+        return groups.join_checks.bypassed.get(group_id) or told or groups.offsets.told.get(group_id) or lived
 
     def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
         return GroupSummary(
@@ -180,6 +191,20 @@ def _generation(state: State | None) -> int | None:
 
 def _text(fault: NotConverted | None) -> str | None:
     return None if fault is None else fault.text
+
+
+def _passing(stay: Stay) -> GroupSummary:
+    return GroupSummary(
+        group_id=stay.group_id,
+        road=stay.road.value,
+        type=stay.kind,
+        state="Passing",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor="",
+        member_count=0,
+        reason=f"{stay.sentence}; {stay.remedy}",
+    )
 
 
 def _refused(group_id: GroupId, reason: str) -> GroupSummary:

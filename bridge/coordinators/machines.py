@@ -54,6 +54,10 @@ class Machines:
         """How many members there are."""
         return len(self._states)
 
+    def groups(self) -> frozenset[GroupId]:
+        """The groups that they are in."""
+        return frozenset(key.group_id for key in self._states)
+
     def get(self, key: MemberRef) -> State | None:
         """The member's state, None for an absent one."""
         return self._states.get(key)

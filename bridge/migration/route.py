@@ -17,6 +17,8 @@ MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
 PLACED_GROUPS_MAX = 100_000
 """How many groups may have a place of their own; further ones go by the rules."""
+STAYING_GROUPS_MAX = 100_000
+"""How many groups may live where no rule sends them; further ones go by the rules."""
 UNTRANSLATED_MEMBERS_MAX = 20_000
 """How many of them may be there because nobody can translate them; the one that joined longest ago makes room."""
 
@@ -92,16 +94,45 @@ class Router:
         self._moved_count = 0
         self._places: dict[GroupId, Road] = {}
         self._untranslated: OrderedDict[tuple[GroupId, MemberId], None] = OrderedDict()
+        self.staying: dict[GroupId, Road] = {}
+        """Groups that live on another road than their rule's, and stay there until they are empty or moved."""
+        self._looked_up: OrderedDict[GroupId, None] = OrderedDict()
 
     def takes_groups(self) -> bool:
         """Whether any group or member takes another road than `pass`."""
         if self.moved or any(rule.road is not Road.PASS for rule in self.rules):
             return True
-        return any(road is not Road.PASS for road in self._places.values())
+        return any(road is not Road.PASS for road in (*self._places.values(), *self.staying.values()))
 
     def serves(self, road: Road) -> bool:
-        """Whether any rule sends a group to this road, or any group was moved there."""
-        return any(rule.road is road for rule in self.rules) or road in self._places.values()
+        """Whether any rule sends a group to this road, or any group was moved there or lives there."""
+        is_of_some = road in self._places.values() or road in self.staying.values()
+        return is_of_some or any(rule.road is road for rule in self.rules)
+
+    def let_stay(self, group_id: GroupId, road: Road) -> bool:
+        """A group lives here, wherever its rule sends it; False if too many such groups are known."""
+        if group_id not in self.staying and len(self.staying) >= STAYING_GROUPS_MAX:
+            return False
+        self.staying[group_id] = road
+        return True
+
+    def end_stay(self, group_id: GroupId) -> None:
+        """The group is empty, or moved: it goes by the rules from now on."""
+        self.staying.pop(group_id, None)
+
+    def note_looked_up(self, group_id: GroupId) -> None:
+        """It is known what the brokers have of that name, and that its rule may be followed."""
+        self._looked_up[group_id] = None
+        if len(self._looked_up) > self._remembered_max:
+            self._looked_up.popitem(last=False)
+
+    def forget_looked_up(self, group_id: GroupId) -> None:
+        """What the brokers have of that name may have changed."""
+        self._looked_up.pop(group_id, None)
+
+    def is_looked_up(self, group_id: GroupId) -> bool:
+        """Whether the group may go where `road` says, without a look at what the brokers have of that name."""
+        return group_id in self._looked_up or group_id in self.staying or group_id in self._places
 
     def place_group(self, group_id: GroupId, road: Road) -> bool:
         """From now on a group takes this road, whatever the rules say; False if too many groups have such a place."""
@@ -161,6 +192,8 @@ class Router:
                 return moved[member_id]
         if self._places and (placed := self._places.get(group_id)) is not None:
             return placed
+        if self.staying and (lived := self.staying.get(group_id)) is not None:
+            return lived
         return self.road_by_rule(group_id)
 
     def road_by_rule(self, group_id: GroupId) -> Road:

@@ -5,6 +5,13 @@ from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE, Malfo
 from translators.dialects.errors import quote
 
 
+def is_of_consumer_group(request: JoinGroup) -> bool:
+    """Whether a classic client joins to consume: groups of Kafka Connect, of schema registries and of others are no
+    consumer groups, and nobody but the broker coordinates them.
+    """
+    return request.protocol_type == CONSUMER
+
+
 def find_obstacle(request: JoinGroup) -> str | None:
     """Why nobody can translate this member, in words; None if it can be translated.
 
@@ -12,7 +19,7 @@ def find_obstacle(request: JoinGroup) -> str | None:
     of an application's own decide by rules that no broker has: both need their leader, so such members stay what they
     are, whatever rule their group has.
     """
-    if request.protocol_type != CONSUMER:
+    if not is_of_consumer_group(request):
         return f"protocol type {quote(request.protocol_type)!r} is not {CONSUMER!r}"
     chosen = next((one for one in request.protocols if one.name in TRANSLATABLE), None)
     if chosen is None:

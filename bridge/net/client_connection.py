@@ -29,6 +29,7 @@ from bridge.session.client_session import (
 )
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
+from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.large_messages import is_large
 from bridge.session.outbox import Slot
@@ -343,8 +344,8 @@ class ClientConnection:
             if not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
-        elif isinstance(decision, Rejected):
-            return Waiting(head, decision)
+        elif isinstance(decision, Unplaced | Rejected):
+            return Waiting(head, decision, came_ns)
         return None
 
     def _is_logged_in(self, decision: Decision) -> bool:
@@ -395,6 +396,8 @@ class ClientConnection:
             await self._forward_later(cut, decision, came_ns)
         elif isinstance(decision, Submitted | Divided):
             await self._submit_later(cut, decision, came_ns)
+        elif isinstance(decision, Unplaced):
+            await self._place(cut, decision, came_ns)
 
     async def _decide(self, head: Head, came_ns: int) -> None:
         await self.wait_until(lambda: not self.session.is_full and not self._shared.is_draining)
@@ -421,6 +424,31 @@ class ClientConnection:
     async def _submit_later(self, head: Head, submitted: Submitted | Divided, came_ns: int) -> None:
         await self._proof.wait_for()
         self._carry_out(head, submitted, came_ns)
+
+    async def _place(self, head: Head, unplaced: Unplaced, came_ns: int) -> None:
+        """Have it found out where groups live before their request is decided on; who has not logged in asks nothing.
+
+        Where that can't be found out the client is told to come again.
+        """
+        await self._proof.wait_for()
+        refusal = None
+        for group_id in unplaced.group_ids:
+            refusal = refusal or await self._shared.place(group_id)
+        offered = await self._cluster.offered(self.broker_id)
+        if offered is None:
+            await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
+            return
+        session = self.session
+        if refusal is None:
+            decision = session.decide(head, offered, session.read_placed(head))
+        else:
+            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(self))
+            self._shared.log.write(now_ms(), ("place", *unplaced.group_ids[:1]), line)
+            decision = session.refuse(head, refusal.code)
+        waiting = self._carry_out(head, decision, came_ns)
+        if waiting is not None:
+            await self._deal(waiting)
+        self.flush()
 
     async def _reject(self, rejected: Rejected) -> None:
         self.close(rejected.reason, rejected.detail)

@@ -91,6 +91,8 @@ class UpstreamCluster:
         self.has_answered = False
         """Whether a broker was heard in this life."""
         self.keep: Callable[[str], None] = lambda _: None
+        self.coordinates: Callable[[], bool] = lambda: any(rule.road is Road.EMBEDDED for rule in settings.rules)
+        """Whether any group is coordinated here, so that clients are offered what that takes."""
         """Takes what the next life shall know, whenever that may have changed."""
 
     # -------- what an earlier life knew
@@ -227,7 +229,7 @@ class UpstreamCluster:
         offered = offer(
             answer.versions,
             rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
-            has_embedded_rule=any(rule.road is Road.EMBEDDED for rule in self._settings.rules),
+            has_embedded_rule=self.coordinates(),
         )
         features = offered_features(answer.features, offered)
         return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=features))

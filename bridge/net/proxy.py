@@ -29,14 +29,14 @@ from bridge.net.listener import (
 )
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.shared import LOG, InFlight, Shared
+from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
 from bridge.net.transport import SocketTransport, Transport
-from bridge.session.client_session import ClientSession, Rules
+from bridge.session.client_session import ClientSession, ReportKind, Rules
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.directory import Address, Advertised, Directory
-from bridge.session.group_requests import Translates, nobody
+from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
 from bridge.session.limits import Limits
 from bridge.supervision import (
     ACCEPT,
@@ -120,8 +120,10 @@ class Services:
     failures: Failures = field(default_factory=Failures)
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether there is a group of that name behind `groups`."""
-    translates: Translates = nobody
-    """Whether there is a member of that name behind `groups`, whose group a broker coordinates."""
+    known_groups: KnownGroups = NOTHING_KNOWN
+    """What those behind `groups` know of where groups live; `place` finds it out where they don't."""
+    place: Place = no_place
+    report_kind: ReportKind = lambda _group_id, _kind: None
     recalled: str | None = None
     """What an earlier life knew of the cluster, see `recollection`; `keep` takes what the next one shall know."""
     keep: Callable[[str], None] = lambda _: None
@@ -141,12 +143,14 @@ class Proxy:
             router=services.router,
             node=settings.node,
             holds=services.holds,
-            translates=services.translates,
+            known_groups=services.known_groups,
+            report_kind=services.report_kind,
         )
         self._shared = Shared(
             rules=rules,
             groups=services.groups,
             passing=services.passing,
+            place=services.place,
             counters=services.counters,
             failures=services.failures,
             in_flight=InFlight(settings.limits.all_inflight_bytes_max),
@@ -171,6 +175,7 @@ class Proxy:
         )
         self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._shared.log)
         self.cluster.keep = services.keep
+        self.cluster.coordinates = partial(services.router.serves, Road.EMBEDDED)
         if services.recalled is not None:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
         start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)

@@ -1,7 +1,7 @@
 """What all connections of one proxy share: limits, counters, buffers and what is held in them, and those who answer."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,6 +15,8 @@ from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.supervision import Failures
+from translators.dialects.errors import Refusal
+from translators.dialects.ids import GroupId
 
 SMALL_BYTES = 4096
 """What a connection that collects nothing may read at once while too much is held: heartbeats fit, commits don't."""
@@ -113,6 +115,16 @@ ResultT = TypeVar("ResultT")
 LOG = logging.getLogger("epochbridge.net")
 
 
+Place = Callable[[GroupId], Awaitable[Refusal | None]]
+"""Finds out where a group lives; the refusal of its request if that can't be found out now."""
+
+
+async def no_place(group_id: GroupId) -> Refusal | None:
+    """Every group goes by its rule."""
+    del group_id
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class Shared:
     """Shared by all connections; `buffer` is lent to whoever reads and empty again before the next wait."""
@@ -121,6 +133,7 @@ class Shared:
     groups: Mapping[Road, Groups]
     """Who serves which road; `pass` needs nobody."""
     passing: Passing
+    place: Place
     counters: Counters = field(default_factory=Counters)
     failures: Failures = field(default_factory=Failures)
     log: RateLimitedLog = field(default_factory=lambda: RateLimitedLog(LOG))

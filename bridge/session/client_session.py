@@ -5,6 +5,7 @@ It must not know sockets, tasks or the other connections.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
@@ -13,14 +14,16 @@ from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
 from bridge.session.group_requests import (
+    NOTHING_KNOWN,
     DividedRequest,
     GroupRequest,
     GroupRequests,
+    KnownGroups,
     Misread,
+    Passes,
     Taken,
-    Translates,
+    Unplaced,
     Untranslated,
-    nobody,
 )
 from bridge.session.limits import LARGE_BODY_BYTES, Limits
 from bridge.session.login import Login
@@ -35,7 +38,7 @@ from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import LENGTH_BYTES, RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
 from bridge.wire.rewrite import carries_addresses
-from bridge.wire.share_and_streams import group_of, is_of_other_kind, refuse_other_kind
+from bridge.wire.share_and_streams import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
@@ -56,6 +59,10 @@ class Offered:
     """What stands in for the broker's other answers, as long as none has been heard."""
 
 
+ReportKind = Callable[[GroupId, str], None]
+"""Hears that a broker let somebody into a group that is none of consumers, with the kind that it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What holds for all connections of a proxy."""
@@ -65,8 +72,8 @@ class Rules:
     node: int = 0
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether the bridge has a group of that name."""
-    translates: Translates = nobody
-    """Whether the bridge has a member of that name, whose group a broker coordinates."""
+    known_groups: KnownGroups = NOTHING_KNOWN
+    report_kind: ReportKind = lambda _group_id, _kind: None
 
 
 class Relayed(NamedTuple):
@@ -112,7 +119,7 @@ class Divided(NamedTuple):
     merge: Merge
 
 
-Decision = Relayed | Rewritten | LoggingIn | Answered | Submitted | Divided | Rejected
+Decision = Relayed | Rewritten | LoggingIn | Answered | Submitted | Divided | Unplaced | Rejected
 
 
 class ClientSession:
@@ -122,6 +129,7 @@ class ClientSession:
         "_groups",
         "_holds",
         "_passing",
+        "_report_kind",
         "_router",
         "answers",
         "broker_id",
@@ -147,7 +155,8 @@ class ClientSession:
         self.limits = rules.limits
         self._router = rules.router
         limits = rules.limits
-        self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.translates)
+        self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.known_groups)
+        self._report_kind = rules.report_kind
         self._passing = passing
         self._holds = rules.holds
 
@@ -183,9 +192,23 @@ class ClientSession:
         """What a group request says, as far as its road asks for; changes nothing, so that any thread may do it."""
         return self._groups.read(head.header, head.data)
 
+    def read_placed(self, head: Head) -> GroupRequest:
+        """The same once it was found out where its groups live, as far as that can be."""
+        return self._groups.read(head.header, head.data, is_placed=True)
+
+    def refuse(self, head: Head, code: ErrorCode) -> Decision:
+        """Answer a group request with an error."""
+        try:
+            refusal = self._groups.refusal(head.header, head.data, code)
+        except MalformedFrame as error:
+            return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
+        slot = self._reserve(head.header)
+        self.outbox.fill(slot, refusal)
+        return Answered(slot)
+
     def decide(self, head: Head, offered: Offered, found: GroupRequest | None = None) -> Decision:
-        """What becomes of a request; its answer's place is taken in the outbox. `found` is what `read` gave, if it was
-        asked before.
+        """What becomes of a request; its answer's place is taken in the outbox, unless it is to be decided on once its
+        groups are placed. `found` is what `read` gave, if it was asked before.
         """
         header = head.header
         if header.client_id is not None and header.client_id != self.identity.client_id:
@@ -291,6 +314,8 @@ class ClientSession:
         if isinstance(found, Misread):
             reason = CloseReason.TOO_MANY_ELEMENTS if found.is_too_much else CloseReason.MALFORMED_REQUEST
             return Rejected(reason, found.detail)
+        if isinstance(found, Unplaced):
+            return found
         if isinstance(found, Taken | DividedRequest):
             slot = self._reserve(header)
             self.outbox.keep_request(slot, header.frame_bytes)
@@ -300,6 +325,10 @@ class ClientSession:
             if found.may_ask:
                 self.outbox.hold_upstream(slot)
             return Submitted(slot, found.road, found.request)
+        return self._pass(head, offered, found)
+
+    def _pass(self, head: Head, offered: Offered, found: Passes) -> Decision:
+        header = head.header
         for group_id in found.group_ids:
             self._passing.passed(header, group_id, self.identity)
         if not speaks(offered.broker, header.api_key, header.api_version):
@@ -308,10 +337,23 @@ class ClientSession:
         hear = self._passing.overhear(slot.ref, header, head.data, self.identity, self.broker_id)
         if found.untranslated is not None:
             hear = self._let_pass(header, found.group_ids[0], found.untranslated, hear)
+        if found.kind is not None:
+            hear = self._hear_kind(header, found.group_ids[0], found.kind, hear)
         if hear is not None:
             return Rewritten(slot, hear)
         slot.streams = True
         return Relayed(slot)
+
+    def _hear_kind(self, header: RequestHeader, group_id: GroupId, kind: str, hear: Hear | None) -> Hear:
+        """A group is of a kind that nobody but the broker coordinates as soon as that lets somebody in."""
+
+        def hear_kind(frame: bytes) -> None:
+            if hear is not None:
+                hear(frame)
+            if joined_as(header.api_version, frame):
+                self._report_kind(group_id, kind)
+
+        return hear_kind
 
     def _let_pass(
         self, header: RequestHeader, group_id: GroupId, member: Untranslated, hear: Hear | None
@@ -332,7 +374,9 @@ class ClientSession:
         return hear_id
 
     def _other_kind(self, head: Head) -> Decision:
-        """A share or streams group is the broker's, unless the bridge has the name: one name is one group."""
+        """A share or streams group is the broker's whatever its rule, unless the bridge has the name: one name is one
+        group.
+        """
         header = head.header
         if head.left:
             return Relayed(self._reserve_stream(header))
@@ -341,10 +385,16 @@ class ClientSession:
         except MalformedFrame as error:
             return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
         if not self._holds(group_id):
-            return Relayed(self._reserve_stream(header))
+            if self._router.road(group_id) is Road.PASS:
+                return Relayed(self._reserve_stream(header))
+            return Rewritten(self._reserve(header), partial(self._hear_other_kind, header, group_id))
         slot = self._reserve(header)
         self.outbox.fill(slot, refuse_other_kind(header, group_id))
         return Answered(slot)
+
+    def _hear_other_kind(self, header: RequestHeader, group_id: GroupId, frame: bytes) -> None:
+        if is_let_in(header, frame):
+            self._report_kind(group_id, kind_of(header.api_key))
 
     def _reads_fetch(self) -> bool:
         return self._passing.awaits_fetch(self.identity)

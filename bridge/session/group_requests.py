@@ -4,11 +4,12 @@ It must not know slots, brokers or who answers.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
-from bridge.migration.translatable import find_obstacle
+from bridge.migration.translatable import find_obstacle, is_of_consumer_group
 from bridge.session.batches import Merge, split
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.wire.apis import ApiKey
@@ -26,8 +27,10 @@ from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
 from translators.dialects.admin import ListGroups
 from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId
+from translators.dialects.offsets import OffsetFetch
 
 MAY_ASK = frozenset(
     (
@@ -62,6 +65,14 @@ NAMES_ONLY = frozenset(
 """Apis whose requests are a list of members or groups: cheap to send, and dear to answer one by one."""
 
 
+ASKS_OF_MEMBERS = frozenset((*OF_CLASSIC_MEMBERS, ApiKey.CONSUMER_GROUP_HEARTBEAT))
+"""Apis whose answer depends on where the group lives; what admins ask is answered by whoever has it."""
+
+
+UNPLACED_MAX = 100
+"""How many groups of one request are looked up; further ones go by their rules."""
+
+
 class Untranslated(NamedTuple):
     """A JoinGroup that goes to the broker because nobody can translate its member, which has no id yet if `member_id`
     is empty.
@@ -76,6 +87,16 @@ class Passes(NamedTuple):
 
     group_ids: tuple[GroupId, ...]
     untranslated: Untranslated | None = None
+    kind: str | None = None
+    """What its only group is as soon as the broker lets the client in, None for what its road says: it is none that the
+    bridge could coordinate.
+    """
+
+
+class Unplaced(NamedTuple):
+    """Where these groups live has to be found out before the request can be read."""
+
+    group_ids: tuple[GroupId, ...]
 
 
 class Taken(NamedTuple):
@@ -99,7 +120,7 @@ class Misread(NamedTuple):
     is_too_much: bool = False
 
 
-GroupRequest = Passes | Taken | DividedRequest | Misread
+GroupRequest = Passes | Taken | DividedRequest | Misread | Unplaced
 
 
 Translates = Callable[[GroupId, MemberId], bool]
@@ -112,14 +133,29 @@ def nobody(group_id: GroupId, member_id: MemberId) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class KnownGroups:
+    """What those behind the session know of where groups and members live."""
+
+    translates: Translates = nobody
+    """Whether there is a member of that name, whose group a broker coordinates."""
+    is_known: Callable[[GroupId], bool] = lambda _: True
+    """Whether it is known where the group lives."""
+    has_members: Callable[[GroupId], bool] = lambda _: False
+    """Whether the bridge's own coordinator has members of that group."""
+
+
+NOTHING_KNOWN = KnownGroups()
+
+
 class GroupRequests:
     """Reads the group requests of one connection."""
 
     __slots__ = (
         "_elements_max",
+        "_known_groups",
         "_names_max",
         "_router",
-        "_translates",
     )
 
     def __init__(
@@ -127,23 +163,30 @@ class GroupRequests:
         router: Router,
         elements_max: int = ELEMENTS_MAX,
         names_max: int = NAMES_MAX,
-        translates: Translates = nobody,
+        known_groups: KnownGroups = NOTHING_KNOWN,
     ) -> None:
         self._router = router
-        self._translates = translates
+        self._known_groups = known_groups
         self._elements_max = elements_max
         self._names_max = min(names_max, elements_max)
 
-    def read(self, header: RequestHeader, data: bytes | memoryview) -> GroupRequest:
-        """Find the road of a request; `data` is one whole request."""
+    def read(self, header: RequestHeader, data: bytes | memoryview, *, is_placed: bool = False) -> GroupRequest:
+        """Find the road of a request; `data` is one whole request. With `is_placed` it was found out where its groups
+        live, as far as that can be.
+        """
         key, version, start = header.api_key, header.api_version, header.body_offset
         try:
             group_id = peek_group_id(key, version, data[start:], start)
             if group_id is None:
-                return self._read_batch(header, data)
+                return self._read_batch(header, data, is_placed=is_placed)
             if group_id in self._router.moved:
-                return self._read_batch(header, data)
+                return self._read_batch(header, data, is_placed=is_placed)
             road = self._road(key, group_id)
+            stays = group_id in self._router.staying
+            if road is Road.PASS and not stays:
+                return Passes((group_id,))
+            if not is_placed and self._is_to_be_placed(header, data, group_id, stays=stays):
+                return Unplaced((group_id,))
             if road is Road.PASS:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
@@ -154,22 +197,44 @@ class GroupRequests:
         except MalformedFrame as error:
             return Misread(str(error))
 
+    def _is_to_be_placed(
+        self, header: RequestHeader, data: bytes | memoryview, group_id: GroupId, *, stays: bool
+    ) -> bool:
+        """A group that stays where no rule sends it may be empty when somebody joins."""
+        key = header.api_key
+        if not stays:
+            return key in ASKS_OF_MEMBERS and not self._known_groups.is_known(group_id)
+        if key == ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            request = self._decode(header, data)
+            return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
+        return key == ApiKey.JOIN_GROUP
+
+    def refusal(self, header: RequestHeader, data: bytes | memoryview, code: ErrorCode) -> bytes:
+        """The answer that refuses a request as a whole. Raises MalformedFrame."""
+        refusal = error_reply(self._decode(header, data), code)
+        return encode_reply(header.api_key, header.api_version, header.correlation_id, refusal)
+
     def unsupported(self, header: RequestHeader, data: bytes | memoryview) -> bytes | None:
         """The UNSUPPORTED_VERSION answer to a request of a `pass` group that the broker can't read; None: none fits."""
         key, version = header.api_key, header.api_version
         lowest, highest = SUPPORTED[key]
         if not lowest <= version <= highest:
             return None
-        refusal = error_reply(self._decode(header, data), ErrorCode.UNSUPPORTED_VERSION)
-        return encode_reply(key, version, header.correlation_id, refusal)
+        return self.refusal(header, data, ErrorCode.UNSUPPORTED_VERSION)
 
-    def _read_batch(self, header: RequestHeader, data: bytes | memoryview) -> Passes | Taken | DividedRequest:
+    def _read_batch(
+        self, header: RequestHeader, data: bytes | memoryview, *, is_placed: bool
+    ) -> Passes | Taken | DividedRequest | Unplaced:
         """Requests that name several groups or none, or members that part; nothing is decoded while all pass."""
         if not self._router.takes_groups():
             return Passes(())
         request = self._decode(header, data)
         if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
             return Passes(())
+        if isinstance(request, OffsetFetch) and not is_placed:
+            unknown = tuple(one for one in group_ids(request) if self._is_unknown(header.api_key, one))
+            if unknown:
+                return Unplaced(unknown[:UNPLACED_MAX])
         # A member may be moved before its part is answered: the answers are merged as the request was cut.
         road_of = cache(partial(self._road, header.api_key))
         parts = split(request, road_of)
@@ -181,12 +246,20 @@ class GroupRequests:
         return Passes(group_ids(request))
 
     def _taken(self, road: Road, request: Request, api_key: int) -> Passes | Taken:
-        """On road `upstream` who can't be translated joins at the broker itself, as if there was no rule."""
+        """Who joins a group that is none of consumers goes to the broker, as if there was no rule; and so does who
+        can't be translated, on road `upstream`.
+        """
+        is_of_other = isinstance(request, JoinGroup) and not is_of_consumer_group(request)
+        if isinstance(request, JoinGroup) and is_of_other and not self._known_groups.has_members(request.group_id):
+            return Passes((request.group_id,), kind=request.protocol_type)
         if road is Road.UPSTREAM and isinstance(request, JoinGroup):
             obstacle = find_obstacle(request)
-            if obstacle is not None and not self._translates(request.group_id, request.member_id):
+            if obstacle is not None and not self._known_groups.translates(request.group_id, request.member_id):
                 return Passes((request.group_id,), Untranslated(request.member_id, obstacle))
         return Taken(road, request, api_key in MAY_ASK)
+
+    def _is_unknown(self, api_key: int, group_id: GroupId) -> bool:
+        return self._road(api_key, group_id) is not Road.PASS and not self._known_groups.is_known(group_id)
 
     def _road(self, api_key: int, group_id: GroupId, member_id: MemberId | None = None) -> Road:
         """Where a broker coordinates, what KIP-848 clients and admins ask is the broker's to answer."""

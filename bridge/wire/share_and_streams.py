@@ -5,7 +5,7 @@ from collections.abc import Callable
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.primitives import Fault, string_reader
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import RequestHeader, response_frame
+from bridge.wire.frames import RequestHeader, read_response_header, response_frame
 from bridge.wire.packing import INT16, INT32, nullable_string
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -47,6 +47,24 @@ def group_of(header: RequestHeader, data: bytes | memoryview) -> GroupId:
         api = api_name(header.api_key)
         raise MalformedFrame(api, header.api_version, "group_id", start + fault.offset, fault.reason) from fault
     return GroupId(str(group_id))
+
+
+def kind_of(api_key: int) -> str:
+    """The kind of group that such a heartbeat is of, as ListGroups names it."""
+    return _TAILS[api_key][0]
+
+
+def is_let_in(header: RequestHeader, frame: bytes) -> bool:
+    """Whether the broker's answer to such a heartbeat, a whole frame, has no error: the group is of that kind."""
+    try:
+        read = read_response_header(frame, header.api_key, header.api_version)
+    except MalformedFrame:
+        # What a broker says wrongly is for the client to make something of.
+        return False
+    if read is None or len(frame) < read.body_offset + INT32.size + INT16.size:
+        return False
+    code: int = INT16.unpack_from(frame, read.body_offset + INT32.size)[0]
+    return code == ErrorCode.NONE
 
 
 def refuse_other_kind(header: RequestHeader, group_id: GroupId) -> bytes:

@@ -43,7 +43,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted
-from bridge.engine.queries import group_type
+from bridge.engine.queries import group_type, has_members
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
@@ -140,6 +140,14 @@ class EmbeddedGroups:
     def holds(self, group_id: GroupId) -> bool:
         """Whether there is a group of that name here, with members or without."""
         return group_type(self.owner.shard, group_id) is not None
+
+    def lives(self, group_id: GroupId) -> bool:
+        """Whether a group of that name has members here."""
+        return has_members(self.owner.shard, group_id)
+
+    def groups(self) -> tuple[GroupId, ...]:
+        """The groups that have members."""
+        return live_groups(self.owner.shard)
 
     def now_ms(self) -> int:
         """The time that deadlines of groups are counted in."""

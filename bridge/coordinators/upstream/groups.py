@@ -146,6 +146,10 @@ class UpstreamGroups:
         """See `session.contracts.Groups`."""
         return isinstance(request, Heartbeat) and self._task.beat_calmly(request)
 
+    def groups(self) -> frozenset[GroupId]:
+        """The groups that have members with a machine here."""
+        return self._machines.groups()
+
     def translates(self, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether a member has a machine here."""
         return self._machines.get(MemberRef(group_id, member_id)) is not None

@@ -61,6 +61,15 @@ def test_bridge_that_coordinates_nothing_has_no_file() -> None:
     assert file_settings(Config(Settings(bootstrap=("h:1",)), (GroupRule("*", Road.PASS),)), {}) is None
 
 
+async def test_journal_is_read_again_though_no_rule_sends_a_group_there_any_more(tmp_path: Path) -> None:
+    """A rule that has changed switches no live group: who lives in the journal stays (decision 175)."""
+    config = config_in(tmp_path)
+    settings = file_settings(config, {})
+    assert settings is not None
+    open_file(settings).close()
+    assert file_settings(replace(config, rules=()), {}) == settings
+
+
 async def test_journal_that_nobody_names_is_the_bridge_s_own(tmp_path: Path) -> None:
     """Told apart by listener and cluster, in a folder that is made, for its owner alone."""
     environment = {"XDG_STATE_HOME": str(tmp_path)}

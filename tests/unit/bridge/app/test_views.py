@@ -8,9 +8,13 @@ from bridge.admin.contracts import GroupSummary, TopicPartitions
 from bridge.app.views import AppSnapshots
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.placement import GroupPlaces
 from bridge.engine.settings import EngineSettings
+from bridge.migration.placement import stay_in_journal
+from bridge.migration.route import Road, Router, Rule
 from bridge.net.proxy import Proxy
 from bridge.telemetry.metrics import GroupCount
+from tests.support.embedded_world import FakeBroker
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
@@ -51,7 +55,13 @@ def _snapshots(
     group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, *, ready: bool = True, reachable: bool = True
 ) -> AppSnapshots:
     groups = cast(EmbeddedGroups, _Groups(group.owner, _JoinChecks(bypassed or {})))
-    return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))))
+    return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))), _places())
+
+
+def _places() -> GroupPlaces:
+    """Nothing is looked up."""
+    router = Router((Rule("*", Road.EMBEDDED),))
+    return GroupPlaces(router, FakeBroker(), lambda _: None, lambda _: False, lambda: 0)
 
 
 def test_mixed_group_shows_generation_of_classic_members_only() -> None:
@@ -170,8 +180,30 @@ def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
     ConsumerClient(group, "native").beat()
     join_checks, offsets = _JoinChecks({}), _Offsets({GroupId("g"): "somebody reset them"})
     snapshots = AppSnapshots(
-        cast(EmbeddedGroups, _Groups(group.owner, join_checks, offsets)), cast(Proxy, _Proxy(True, _Cluster(True)))
+        cast(EmbeddedGroups, _Groups(group.owner, join_checks, offsets)),
+        cast(Proxy, _Proxy(True, _Cluster(True))),
+        _places(),
     )
     assert [summary.reason for summary in snapshots.groups()] == ["somebody reset them"]
     join_checks.bypassed = {GroupId("g"): "foreign members"}
     assert [summary.reason for summary in snapshots.groups()] == ["foreign members"]
+
+
+def test_group_that_passes_whatever_its_rule_says_is_shown_with_its_kind() -> None:
+    """In the list and by itself; one of ours that stays where no rule sends it says so beside its members."""
+    group = OwnedGroup(partitions=2)
+    ConsumerClient(group, "native").beat()
+    places = _places()
+    places.report_kind(GroupId("wordcount"), "streams")
+    groups = cast(EmbeddedGroups, _Groups(group.owner, _JoinChecks({}), _Offsets({})))
+    snapshots = AppSnapshots(groups, cast(Proxy, _Proxy(True, _Cluster(True))), places)
+    ours, theirs = snapshots.groups()
+    assert (ours.group_id, ours.reason) == ("g", None)
+    assert (theirs.group_id, theirs.road, theirs.type, theirs.state) == ("wordcount", "pass", "streams", "Passing")
+    assert theirs.reason is not None
+    assert "the bridge coordinates consumer groups only" in theirs.reason
+    shown = snapshots.group("wordcount")
+    assert shown is not None
+    assert (shown.summary, shown.members) == (theirs, ())
+    places.stays[GroupId("g")] = stay_in_journal(GroupId("g"), Road.EMBEDDED, Road.PASS)
+    assert "a rule switches no live group" in str(snapshots.groups()[0].reason)

@@ -102,3 +102,38 @@ def test_members_that_nobody_can_translate_make_room_for_each_other(monkeypatch:
         router.let_pass(group, MemberId(name))
     roads = [router.road(group, MemberId(name)) for name in ("a", "b", "c")]
     assert roads == [Road.PASS, Road.UPSTREAM, Road.PASS]
+
+
+def test_group_that_lives_elsewhere_stays_there_until_it_is_moved_or_ends() -> None:
+    """Over its rule, and under an operator's word."""
+    router = Router((Rule("g", Road.EMBEDDED),))
+    assert not router.is_looked_up(GroupId("g"))
+    assert router.let_stay(GroupId("g"), Road.PASS)
+    assert router.let_stay(GroupId("other"), Road.UPSTREAM)
+    assert (router.road(GroupId("g")), router.is_looked_up(GroupId("g"))) == (Road.PASS, True)
+    assert router.serves(Road.UPSTREAM)
+    assert router.place_group(GroupId("g"), Road.UPSTREAM)
+    assert router.road(GroupId("g")) is Road.UPSTREAM
+    router.forget_place(GroupId("g"))
+    router.end_stay(GroupId("g"))
+    assert (router.road(GroupId("g")), router.is_looked_up(GroupId("g"))) == (Road.EMBEDDED, False)
+
+
+def test_groups_that_were_looked_up_are_remembered_within_bounds() -> None:
+    """The one that was looked up first makes room."""
+    router = Router((), remembered_groups_max=2)
+    for name in ("a", "b", "c"):
+        router.note_looked_up(GroupId(name))
+    assert [router.is_looked_up(GroupId(name)) for name in ("a", "b", "c")] == [False, True, True]
+    router.forget_looked_up(GroupId("c"))
+    assert not router.is_looked_up(GroupId("c"))
+
+
+def test_staying_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it groups go by their rules."""
+    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 1)
+    router = Router(())
+    assert router.let_stay(GroupId("a"), Road.EMBEDDED)
+    assert not router.let_stay(GroupId("b"), Road.EMBEDDED)
+    assert router.let_stay(GroupId("a"), Road.UPSTREAM)
+    assert router.takes_groups()

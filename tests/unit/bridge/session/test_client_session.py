@@ -20,19 +20,21 @@ from bridge.session.client_session import (
 )
 from bridge.session.close_reasons import CloseReason
 from bridge.session.directory import Address
+from bridge.session.group_requests import KnownGroups, Unplaced
 from bridge.session.limits import Limits
 from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
-from bridge.wire.frames import RequestHeader, read_request_header
+from bridge.wire.frames import RequestHeader, read_request_header, response_frame
 from bridge.wire.packing import INT32
+from bridge.wire.share_and_streams import refuse_other_kind
 from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.embedded_world import join_request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import request
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId
@@ -280,11 +282,12 @@ def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_
         one.requests.pass_on(head.left)
         return one.decide(head, Offered(broker=dict(KNOWN), answer=answer))
 
-    assert isinstance(decided(frame), Relayed)
+    assert isinstance(decided(frame), Rewritten)
     held.add(OURS)
     refused = decided(frame)
     assert isinstance(refused, Answered)
-    assert isinstance(decided(frame.replace(b"embedded-x", b"embedded-y")), Relayed)
+    assert isinstance(decided(frame.replace(b"embedded-x", b"embedded-y")), Rewritten)
+    assert isinstance(decided(frame.replace(b"embedded-x", b"elsewhere!")), Relayed)
     assert isinstance(decided(request(api_key, KNOWN[api_key].highest, 7, b"\x7fshort")), Rejected)
     huge = request(api_key, KNOWN[api_key].highest, 7, b"\x0bembedded-x" + bytes(RULES.limits.group_frame_bytes_max))
     assert isinstance(decided(huge[:200]), Relayed)
@@ -295,7 +298,7 @@ def test_member_that_nobody_can_translate_is_known_by_the_id_it_is_given(version
     """Before version 4 a broker gives it with the answer, later it tells it first; then all that it sends passes."""
     router, passing = Router([Rule("other", Road.UPSTREAM)]), SeenGroups()
     one = ClientSession(Rules(limits=Limits(), router=router), 1, "10.0.0.9", passing)
-    worker = replace(join_request(""), group_id=THEIRS, protocol_type="connect")
+    worker = replace(join_request(""), group_id=THEIRS, protocols=(Protocol("acme", b""),))
     decision = decide(one, encode_request(ApiKey.JOIN_GROUP, version, 7, "client", worker))
     assert isinstance(decision, Rewritten)
     assert decision.hear is not None
@@ -312,3 +315,59 @@ def test_member_that_nobody_can_translate_is_known_by_the_id_it_is_given(version
     refused.hear(encode_reply(ApiKey.JOIN_GROUP, version, 9, JoinGroupReply(error=code, member_id=MemberId(""))))
     refused.hear(b"\x00\x00\x00\x04\x00\x00\x00\x09")
     assert router.road(THEIRS, MemberId("")) is Road.UPSTREAM
+
+
+@pytest.mark.parametrize(
+    ("api_key", "kind"), [(ApiKey.SHARE_GROUP_HEARTBEAT, "share"), (ApiKey.STREAMS_GROUP_HEARTBEAT, "streams")]
+)
+def test_group_is_of_another_kind_once_the_broker_lets_somebody_in(api_key: ApiKey, kind: str) -> None:
+    """Not before: who has no right to a group must not close its name to its rule."""
+    reported: list[tuple[GroupId, str]] = []
+    rules = replace(RULES, report_kind=lambda *found: reported.append(found))
+    one = ClientSession(rules, 1, "10.0.0.9", SeenGroups())
+    version = KNOWN[api_key].highest
+    head = one.requests.cut(memoryview(request(api_key, version, 7, b"\x0bembedded-x\x02m" + bytes(20))), 0)
+    assert isinstance(head, Head)
+    answer = ApiVersionsAnswer(versions=offer(KNOWN, rewrites_node_endpoints=False, has_embedded_rule=True))
+    decision = one.decide(head, Offered(broker=dict(KNOWN), answer=answer))
+    assert isinstance(decision, Rewritten)
+    assert decision.hear is not None
+    decision.hear(refuse_other_kind(RequestHeader(0, api_key, version, 7, None, 0), OURS))
+    decision.hear(b"\x00\x00\x00\x04\x00\x00\x00\x07")
+    assert reported == []
+    decision.hear(response_frame(api_key, version, 7, bytes(20)))
+    assert reported == [(OURS, kind)]
+
+
+def test_group_of_another_protocol_type_is_known_once_the_broker_lets_somebody_in() -> None:
+    """Connect's workers."""
+    reported: list[tuple[GroupId, str]] = []
+    rules = replace(RULES, report_kind=lambda *found: reported.append(found))
+    one = ClientSession(rules, 1, "10.0.0.9", SeenGroups())
+    worker = replace(join_request(""), group_id=OURS, protocol_type="connect")
+    decision = decide(one, encode_request(ApiKey.JOIN_GROUP, 5, 7, "client", worker))
+    assert isinstance(decision, Rewritten)
+    assert decision.hear is not None
+    denied = JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId(""))
+    decision.hear(encode_reply(ApiKey.JOIN_GROUP, 5, 7, denied))
+    assert reported == []
+    named = JoinGroupReply(error=ErrorCode.MEMBER_ID_REQUIRED, member_id=MEMBER)
+    decision.hear(encode_reply(ApiKey.JOIN_GROUP, 5, 7, named))
+    assert reported == [(OURS, "connect")]
+
+
+def test_request_of_a_group_that_is_to_be_looked_up_takes_no_place_before() -> None:
+    """And is decided on again once it is known where its group lives, or refused if that can't be known."""
+    rules = replace(RULES, known_groups=KnownGroups(is_known=lambda _: False))
+    one = ClientSession(rules, 1, "10.0.0.9", SeenGroups())
+    frame = encode_request(ApiKey.JOIN_GROUP, 5, 7, "client", replace(join_request("a"), group_id=OURS))
+    assert decide(one, frame) == Unplaced((OURS,))
+    assert len(one.outbox) == 0
+    head = Head(header_of(frame), frame, 0)
+    assert isinstance(one.decide(head, offered(), one.read_placed(head)), Submitted)
+    refused = one.refuse(head, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert isinstance(refused, Answered)
+    assert refused.slot.answer is not None
+    _, reply = decode_reply(ApiKey.JOIN_GROUP, 5, memoryview(refused.slot.answer)[4:])
+    assert isinstance(reply, JoinGroupReply)
+    assert reply.error is ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -3,17 +3,26 @@
 from dataclasses import replace
 
 from bridge.migration.route import Road, Router, Rule
-from bridge.session.group_requests import DividedRequest, GroupRequests, Misread, Passes, Taken, Untranslated
+from bridge.session.group_requests import (
+    DividedRequest,
+    GroupRequests,
+    KnownGroups,
+    Misread,
+    Passes,
+    Taken,
+    Unplaced,
+    Untranslated,
+)
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
-from tests.support.embedded_world import join_request
+from tests.support.embedded_world import join_request, native_join
 from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, DescribeGroups, ListGroups
-from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember
+from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember, Protocol
 from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
-from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
+from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetFetch, PartitionCommit, TopicCommit
 
 OURS, THEIRS = GroupId("embedded-x"), GroupId("other")
 ROUTER = Router([Rule("embedded-*", Road.EMBEDDED)])
@@ -133,14 +142,16 @@ def test_lists_of_names_have_a_limit_of_their_own() -> None:
 
 
 def test_member_that_nobody_can_translate_joins_at_the_broker() -> None:
-    """Connect's workers, say; the members beside it are translated, and so is what a machine is there for."""
+    """The members beside it are translated, and so is what a machine is there for."""
     router = Router((Rule("other", Road.UPSTREAM),))
-    worker = replace(join_request("w"), group_id=THEIRS, protocol_type="connect")
+    worker = replace(join_request("w"), group_id=THEIRS, protocols=(Protocol("acme", b""),))
     consumer = replace(join_request("c"), group_id=THEIRS)
     reader = GroupRequests(router)
     found = reader.read(*framed(ApiKey.JOIN_GROUP, 5, worker))
     assert isinstance(found, Passes)
-    assert found.untranslated == Untranslated(MemberId("w"), "protocol type 'connect' is not 'consumer'")
+    assert found.untranslated == Untranslated(
+        MemberId("w"), "of the protocols offered ('acme') none has a server-side equivalent"
+    )
     router.let_pass(THEIRS, MemberId("w"))
     leave = LeaveGroup(group_id=THEIRS, members=(LeavingMember(member_id=MemberId("w")),))
     assert reader.read(*framed(ApiKey.LEAVE_GROUP, 4, leave)) == Passes((THEIRS,))
@@ -148,5 +159,55 @@ def test_member_that_nobody_can_translate_joins_at_the_broker() -> None:
     assert isinstance(reader.read(*framed(ApiKey.JOIN_GROUP, 5, consumer)), Taken)
     again = replace(worker, member_id=MemberId("v"))
     assert isinstance(reader.read(*framed(ApiKey.JOIN_GROUP, 5, again)), Passes)
-    known = GroupRequests(router, translates=lambda _, member_id: member_id == "v")
+    known = GroupRequests(router, known_groups=KnownGroups(translates=lambda _, member_id: member_id == "v"))
     assert isinstance(known.read(*framed(ApiKey.JOIN_GROUP, 5, again)), Taken)
+
+
+def test_worker_of_another_protocol_type_goes_to_the_broker_unless_its_group_lives_here() -> None:
+    """Connect's workers under any rule; of a group from an older journal the bridge has members still."""
+    worker = replace(join_request("w"), group_id=OURS, protocol_type="connect")
+    framed_worker = framed(ApiKey.JOIN_GROUP, 5, worker)
+    for road in (Road.EMBEDDED, Road.UPSTREAM):
+        router = Router((Rule("*", road),))
+        assert GroupRequests(router).read(*framed_worker) == Passes((OURS,), kind="connect")
+        lived = KnownGroups(has_members=lambda _: True, translates=lambda _group_id, _member_id: True)
+        assert isinstance(GroupRequests(router, known_groups=lived).read(*framed_worker), Taken)
+
+
+def test_group_that_nobody_has_heard_of_is_looked_up_before_its_members_are_answered() -> None:
+    """But not for an admin, whose questions are answered by whoever has the group, nor for one whose rule is `pass`."""
+    reader = GroupRequests(ROUTER, known_groups=KnownGroups(is_known=lambda _: False))
+    requests: tuple[tuple[ApiKey, int, Request], ...] = (
+        (ApiKey.JOIN_GROUP, 5, replace(join_request("a"), group_id=OURS)),
+        (ApiKey.HEARTBEAT, 3, beat(OURS)),
+        (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=OURS)),
+    )
+    for api_key, version, message in requests:
+        assert reader.read(*framed(api_key, version, message)) == Unplaced((OURS,))
+        assert isinstance(reader.read(*framed(api_key, version, message), is_placed=True), Taken)
+    fetch = OffsetFetch(groups=tuple(GroupOffsets(group_id=one, topics=None) for one in (OURS, THEIRS)))
+    assert reader.read(*framed(ApiKey.OFFSET_FETCH, 8, fetch)) == Unplaced((OURS,))
+    assert isinstance(reader.read(*framed(ApiKey.OFFSET_FETCH, 8, fetch), is_placed=True), DividedRequest)
+    describe = DescribeGroups(group_ids=(OURS,))
+    assert isinstance(reader.read(*framed(ApiKey.DESCRIBE_GROUPS, 5, describe)), Taken)
+    assert reader.read(*framed(ApiKey.HEARTBEAT, 3, beat(THEIRS))) == Passes((THEIRS,))
+
+
+def test_group_that_stays_elsewhere_is_looked_up_when_somebody_joins() -> None:
+    """It may be empty by then; whoever is in it goes on where it is."""
+    router = Router((Rule("embedded-*", Road.EMBEDDED),))
+    router.let_stay(OURS, Road.PASS)
+    reader = GroupRequests(router)
+    joins: tuple[tuple[ApiKey, int, Request], ...] = (
+        (ApiKey.JOIN_GROUP, 5, replace(join_request("a"), group_id=OURS)),
+        (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=OURS)),
+    )
+    for api_key, version, message in joins:
+        assert reader.read(*framed(api_key, version, message)) == Unplaced((OURS,))
+        assert reader.read(*framed(api_key, version, message), is_placed=True) == Passes((OURS,))
+    steady: tuple[tuple[ApiKey, int, Request], ...] = (
+        (ApiKey.HEARTBEAT, 3, beat(OURS)),
+        (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=OURS, member_epoch=7)),
+    )
+    for api_key, version, message in steady:
+        assert reader.read(*framed(api_key, version, message)) == Passes((OURS,))

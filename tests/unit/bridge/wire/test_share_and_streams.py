@@ -4,8 +4,8 @@ import pytest
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import read_request_header, read_response_header
-from bridge.wire.share_and_streams import group_of, is_of_other_kind, refuse_other_kind
+from bridge.wire.frames import read_request_header, read_response_header, response_frame
+from bridge.wire.share_and_streams import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
 from tests.support.scripted_broker import request
 from translators.dialects.ids import GroupId
 
@@ -36,6 +36,10 @@ def test_group_is_read_and_refused_in_kafkas_bytes(api_key: ApiKey, version: int
     assert read is not None
     assert (read.correlation_id, answer[read.body_offset :]) == (7, refusal)
     assert int.from_bytes(answer[:4], "big") == len(answer) - 4
+    assert kind_of(api_key) in str(refusal)
+    assert not is_let_in(header, answer)
+    assert not is_let_in(header, answer[:10]), "an answer that ends too early lets nobody in"
+    assert is_let_in(header, response_frame(api_key, version, 7, bytes(20)))
 
 
 def test_group_id_that_ends_too_early_is_malformed() -> None:

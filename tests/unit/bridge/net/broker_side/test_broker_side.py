@@ -8,7 +8,7 @@ import trio.testing
 
 from bridge.migration.route import Router
 from bridge.net.client_connection import ClientConnection
-from bridge.net.shared import InFlight, Shared
+from bridge.net.shared import InFlight, Shared, no_place
 from bridge.net.transport import PeerGone, SocketTransport, Transport
 from bridge.session.client_session import ClientSession, Offered, Rules
 from bridge.session.close_reasons import CloseReason
@@ -271,7 +271,7 @@ async def test_small_answers_that_come_together_leave_together(cut_at: int, nurs
     broker = Pieces(*(piece for piece in (answers[:cut_at], answers[cut_at:]) if piece))
     asking = Pieces(b"".join(request(ApiKey.FETCH, 11, number) for number in (1, 2, 3)))
     rules = Rules(limits=Limits(), router=Router(()))
-    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), in_flight=InFlight(1 << 20))
+    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=InFlight(1 << 20))
     session = ClientSession(rules, 1, "10.0.0.9", shared.passing)
     connection = ClientConnection(shared, Reached(broker), session, asking, None)
     nursery.start_soon(connection.run)

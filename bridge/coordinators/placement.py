@@ -1,0 +1,175 @@
+"""Where groups go that the bridge hears of for the first time since it started, or whose rule has changed: looked up at
+their brokers before the first of their requests is answered or passed on.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import trio
+
+from bridge.log_lines import LogFields
+from bridge.migration.placement import Reason, Stay, judge_stay, stay_for_kind, stay_in_journal
+from bridge.migration.route import Road, Router
+from bridge.ports import Broker, BrokerUnreachable, GroupRefused
+from translators.dialects.errors import ErrorCode, Refusal, quote
+from translators.dialects.ids import GroupId
+
+LOG = logging.getLogger("epochbridge.coordinators")
+LOOK_TIMEOUT_S = 5.0
+"""How long the first request of a group may wait for its broker's word before its client is told to try again."""
+LOOKS_AT_ONCE_MAX = 32
+"""How many groups are looked up at once: each look takes some connections of its own."""
+LOOK_AGAIN_MS = 5_000
+"""A group that was found with members is not looked up again before this, however many of them join."""
+JOIN_ECHO_MS = 10_000
+"""How long a JoinGroup that passed may not show in its broker's description: until then no group counts as empty."""
+_NOT_ASKED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+Lives = Callable[[GroupId], Road | None]
+"""The road on which the bridge has members of a group; None: it has none."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """One question for a group, on which all of its requests wait."""
+
+    refusal: Refusal | None = None
+    done: trio.Event = field(default_factory=trio.Event)
+
+
+class GroupPlaces:
+    """Looks groups up, tells the router of those that stay where they live, and says so in the log, once each."""
+
+    def __init__(
+        self, router: Router, broker: Broker, lives: Lives, holds: Callable[[GroupId], bool], now_ms: Callable[[], int]
+    ) -> None:
+        """`lives` tells where the bridge has members, `holds` whether it has a group of that name at all."""
+        self.stays: dict[GroupId, Stay] = {}
+        """The groups that no rule sends where they are, for people."""
+        self.may_ask: Callable[[], bool] = lambda: True
+        """Whether groups are served at all: where not, nobody needs to be asked."""
+        self._router = router
+        self._broker = broker
+        self._lives = lives
+        self._holds = holds
+        self._now_ms = now_ms
+        self._looks: dict[GroupId, _Look] = {}
+        self._limiter = trio.CapacityLimiter(LOOKS_AT_ONCE_MAX)
+        self._looked_ms: dict[GroupId, int] = {}
+        self._joined_ms: dict[GroupId, int] = {}
+
+    def keep_living(self, group_ids: Iterable[GroupId]) -> None:
+        """Groups of the journal with members stay on their road, whatever a rule that has changed says by now."""
+        for group_id in group_ids:
+            road, rule = self._lives(group_id), self._router.road(group_id)
+            if road is not None and road is not rule:
+                self._stay(stay_in_journal(group_id, road, rule))
+            elif road is not None:
+                self._router.note_looked_up(group_id)
+
+    def is_known(self, group_id: GroupId) -> bool:
+        """Whether a group's requests may go where the router says, without a look."""
+        return self._router.is_looked_up(group_id) or self._holds(group_id) or not self.may_ask()
+
+    def has_members(self, group_id: GroupId) -> bool:
+        """Whether the bridge has members of a group."""
+        return self._lives(group_id) is not None
+
+    def report_kind(self, group_id: GroupId, kind: str) -> None:
+        """The broker let somebody into a group of that name that is no consumer group."""
+        rule = self._router.road(group_id)
+        if rule is not Road.PASS and self._lives(group_id) is None:
+            self._stay(stay_for_kind(group_id, rule, kind))
+
+    async def place(self, group_id: GroupId) -> Refusal | None:
+        """Find out where a group goes, and have the router know it; the refusal if that can't be found out now."""
+        running = self._looks.get(group_id)
+        if running is not None:
+            await running.done.wait()
+            return running.refusal
+        if group_id in self._router.staying:
+            if not self._may_have_ended(group_id):
+                return None
+        elif self.is_known(group_id):
+            return None
+        running = self._looks[group_id] = _Look()
+        try:
+            running.refusal = await self._look(group_id)
+        finally:
+            del self._looks[group_id]
+            running.done.set()
+        return running.refusal
+
+    def _may_have_ended(self, group_id: GroupId) -> bool:
+        """Whether a look could find that a group is empty by now which stays where no rule sends it."""
+        now_ms, road = self._now_ms(), self._router.staying[group_id]
+        if road is not Road.PASS:
+            if self._lives(group_id) is None:
+                self._end_stay(group_id)
+                return self._router.road(group_id) is not Road.PASS
+            return False
+        joined_ms, self._joined_ms[group_id] = self._joined_ms.get(group_id, -JOIN_ECHO_MS), now_ms
+        is_rested = now_ms - joined_ms >= JOIN_ECHO_MS
+        return is_rested and now_ms - self._looked_ms.get(group_id, -LOOK_AGAIN_MS) >= LOOK_AGAIN_MS
+
+    async def _look(self, group_id: GroupId) -> Refusal | None:
+        rule = self._router.road_by_rule(group_id)
+        try:
+            with trio.fail_after(LOOK_TIMEOUT_S):
+                async with self._limiter:
+                    described = await self._broker.describe_group(group_id)
+        except GroupRefused:
+            # The bridge may not look: what it may not see is for the coordinator of its rule's road to judge.
+            self._go_by_rule(group_id)
+            return None
+        except (BrokerUnreachable, trio.TooSlowError) as problem:
+            return self._fail(group_id, str(problem) or f"no answer within {LOOK_TIMEOUT_S:.0f} s")
+        if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.GROUP_AUTHORIZATION_FAILED):
+            return self._fail(group_id, f"the broker describes the group with {described.error.name}")
+        self._looked_ms[group_id] = self._now_ms()
+        stay = judge_stay(group_id, rule, described)
+        # Somebody may have joined here while the broker was asked: one name is one group.
+        if stay is None or self._holds(group_id):
+            self._go_by_rule(group_id)
+        else:
+            self._stay(stay)
+        return None
+
+    def _fail(self, group_id: GroupId, why: str) -> Refusal | None:
+        """Nothing is known of a group: it stays where it was last, or its client is told to try again."""
+        if group_id in self._router.staying:
+            return None
+        reason = (
+            f"EB-GROUP-022: it can't be found out what the brokers have of that name: {quote(why)}; "
+            "the client tries again"
+        )
+        return Refusal(_NOT_ASKED, reason)
+
+    def _go_by_rule(self, group_id: GroupId) -> None:
+        self._end_stay(group_id)
+        self._router.note_looked_up(group_id)
+
+    def _end_stay(self, group_id: GroupId) -> None:
+        stay = self.stays.pop(group_id, None)
+        self._router.end_stay(group_id)
+        self._looked_ms.pop(group_id, None)
+        self._joined_ms.pop(group_id, None)
+        if stay is not None:
+            told = "EB-GROUP-021: group %r is empty on road %s and goes by its rule now, which says %s"
+            LOG.info(told, quote(group_id), stay.road, stay.rule, extra=_fields(stay))
+
+    def _stay(self, stay: Stay) -> None:
+        if not self._router.let_stay(stay.group_id, stay.road):
+            self._router.note_looked_up(stay.group_id)
+            return
+        known = self.stays.get(stay.group_id)
+        self.stays[stay.group_id] = stay
+        if known is None or (known.road, known.reason, known.kind) != (stay.road, stay.reason, stay.kind):
+            level = logging.INFO if stay.reason is Reason.KIND else logging.WARNING
+            told = "EB-GROUP-020: group %r stays on road %s, its rule says %s: %s; %s"
+            words = quote(stay.group_id), stay.road, stay.rule, stay.sentence, stay.remedy
+            LOG.log(level, told, *words, extra=_fields(stay))
+
+
+def _fields(stay: Stay) -> LogFields:
+    return LogFields(group_id=stay.group_id, road=stay.road.value)

@@ -1,0 +1,176 @@
+"""Groups are looked up at their broker before their first request is answered, and live ones stay where they are."""
+
+import logging
+from dataclasses import dataclass, field, replace
+
+import pytest
+import trio
+import trio.lowlevel
+from trio.testing import MockClock
+
+from bridge.coordinators.placement import JOIN_ECHO_MS, GroupPlaces
+from bridge.migration.placement import Reason
+from bridge.migration.route import Road, Router, Rule
+from bridge.net.clock import TrioClock
+from bridge.ports import GroupRefused
+from tests.support.embedded_world import FakeBroker, foreign_member
+from tests.support.owned_group import GROUP
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.errors import ErrorCode
+
+NOBODY = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Empty")
+SOMEBODY = replace(NOBODY, group_state="Stable", protocol_type="consumer", members=(foreign_member(),))
+STREAMS = replace(NOBODY, protocol_type="streams")
+
+
+@dataclass
+class Site:
+    """A router with its places before a broker that answers as it is told; `lives` is where the bridge has members."""
+
+    rule: Road = Road.EMBEDDED
+    lives: Road | None = None
+    holds: bool = False
+    broker: FakeBroker = field(default_factory=lambda: FakeBroker(described=NOBODY))
+
+    def __post_init__(self) -> None:
+        """Put it together."""
+        self.router = Router((Rule("*", self.rule),))
+        self.places = GroupPlaces(
+            self.router, self.broker, lambda _: self.lives, lambda _: self.holds, TrioClock().now_ms
+        )
+
+    async def place(self) -> Road:
+        """Where the group goes after a look that succeeds."""
+        assert await self.places.place(GROUP) is None
+        return self.router.road(GROUP)
+
+
+async def test_empty_group_goes_by_its_rule_and_is_looked_up_once(autojump_clock: MockClock) -> None:
+    """Many requests at once wait for one look."""
+    site = Site()
+    assert not site.places.is_known(GROUP)
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(site.place)
+    assert await site.place() is Road.EMBEDDED
+    assert site.places.is_known(GROUP)
+    assert site.broker.asked == [f"describe {GROUP}"]
+    assert not site.places.stays
+
+
+async def test_group_with_members_passes_until_it_is_empty(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also if a join that has just passed does not show in the description yet; said once, with the remedy."""
+    caplog.set_level(logging.INFO)
+    site = Site(broker=FakeBroker(described=SOMEBODY))
+    assert await site.place() is Road.PASS
+    assert site.places.stays[GROUP].reason is Reason.MEMBERS
+    await trio.sleep(JOIN_ECHO_MS / 1000)
+    assert await site.place() is Road.PASS
+    assert [record.message for record in caplog.records if "EB-GROUP-020" in record.message] != []
+    assert len([record for record in caplog.records if "epochbridge move" in record.message]) == 1
+    site.broker.described = NOBODY
+    await trio.sleep(1)
+    assert await site.place() is Road.PASS, "somebody joined a second ago"
+    await trio.sleep(JOIN_ECHO_MS / 1000)
+    assert await site.place() is Road.EMBEDDED
+    assert not site.places.stays
+    assert "goes by its rule now" in caplog.text
+
+
+async def test_group_of_another_kind_passes_after_a_restart_too(autojump_clock: MockClock) -> None:
+    """Nobody has heard a heartbeat of it: the broker is asked."""
+    site = Site(broker=FakeBroker(described=STREAMS))
+    assert await site.place() is Road.PASS
+    assert (site.places.stays[GROUP].reason, site.places.stays[GROUP].kind) == (Reason.KIND, "streams")
+
+
+async def test_kind_that_a_broker_let_in_is_remembered_unless_the_group_lives_here(autojump_clock: MockClock) -> None:
+    """One name is one group; and where the rule is `pass` there is nothing to remember."""
+    site = Site()
+    site.places.report_kind(GROUP, "streams")
+    assert site.router.road(GROUP) is Road.PASS
+    lived = Site(lives=Road.EMBEDDED)
+    lived.places.report_kind(GROUP, "streams")
+    assert lived.router.road(GROUP) is Road.EMBEDDED
+    passing = Site(rule=Road.PASS)
+    passing.places.report_kind(GROUP, "streams")
+    assert not passing.places.stays
+
+
+@pytest.mark.parametrize(("road", "rule"), [(Road.EMBEDDED, Road.PASS), (Road.UPSTREAM, Road.EMBEDDED)])
+async def test_group_of_the_journal_stays_where_it_is_until_it_is_empty(
+    road: Road, rule: Road, autojump_clock: MockClock
+) -> None:
+    """Whatever a rule says that changed with the restart."""
+    site = Site(rule=rule, lives=road)
+    site.places.keep_living((GROUP,))
+    assert site.router.road(GROUP) is road
+    assert site.places.stays[GROUP].reason is Reason.JOURNAL
+    assert await site.place() is road
+    assert site.broker.asked == []
+    site.lives = None
+    assert await site.place() is rule
+    assert not site.places.stays
+
+
+async def test_group_of_the_journal_whose_rule_is_the_same_is_not_looked_up(autojump_clock: MockClock) -> None:
+    """Its members go on without a broker."""
+    site = Site(lives=Road.EMBEDDED)
+    site.places.keep_living((GROUP,))
+    assert site.places.is_known(GROUP)
+    assert not site.places.stays
+
+
+async def test_group_that_can_not_be_looked_up_is_refused_until_it_can(autojump_clock: MockClock) -> None:
+    """With a code behind which every client comes again; one that stays somewhere goes on there."""
+    site = Site()
+    site.broker.is_down = True
+    refusal = await site.places.place(GROUP)
+    assert refusal is not None
+    assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert "EB-GROUP-022" in refusal.reason
+    site.broker.is_down = False
+    site.broker.described = replace(NOBODY, error=ErrorCode.NOT_COORDINATOR)
+    assert await site.places.place(GROUP) is not None
+    site.broker.described = SOMEBODY
+    assert await site.place() is Road.PASS
+    site.broker.is_down = True
+    await trio.sleep(JOIN_ECHO_MS / 1000)
+    assert await site.place() is Road.PASS
+    site.broker.is_down, site.broker.delay_s = False, 60
+    slow = Site(broker=site.broker)
+    assert await slow.places.place(GROUP) is not None
+
+
+async def test_group_that_the_bridge_may_not_see_goes_by_its_rule(autojump_clock: MockClock) -> None:
+    """The coordinator of that road says what it lacks; without a login nobody is asked at all."""
+    site = Site()
+    site.broker.raises = GroupRefused("no rights")
+    assert await site.place() is Road.EMBEDDED
+    stranger = Site()
+    stranger.places.may_ask = lambda: False
+    assert stranger.places.is_known(GROUP)
+    assert await stranger.place() is Road.EMBEDDED
+    assert stranger.broker.asked == []
+
+
+async def test_somebody_who_joined_here_meanwhile_is_not_sent_away(autojump_clock: MockClock) -> None:
+    """One name is one group."""
+    site = Site(broker=FakeBroker(described=STREAMS))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(site.places.place, GROUP)
+        await trio.lowlevel.checkpoint()
+        site.holds = True
+    assert site.router.road(GROUP) is Road.EMBEDDED
+
+
+async def test_groups_that_can_not_be_remembered_go_by_their_rule(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than being looked up at every request."""
+    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 0)
+    site = Site(broker=FakeBroker(described=SOMEBODY))
+    assert await site.place() is Road.EMBEDDED
+    assert site.places.is_known(GROUP)
