@@ -5,7 +5,7 @@ Among it the proof that the client has logged in where the cluster wants that.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import trio
 
@@ -14,7 +14,7 @@ from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.shared import LOG, Shared
 from bridge.net.transport import Transport
 from bridge.session.answers import Expected
-from bridge.session.client_session import ClientSession
+from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
 from bridge.session.large_messages import is_large
@@ -25,6 +25,7 @@ from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encod
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
 from bridge.wire.rewrite import brokers_in
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import RequestRef
 
 Close = Callable[[CloseReason, str], None]
@@ -78,6 +79,21 @@ OWN_CORRELATION_ID = 0
 API_KEYS: dict[type[object], int] = {api.request_type: api_key for api_key, api in APIS.items()}
 
 
+_HEARTBEAT = ApiKey.CONSUMER_GROUP_HEARTBEAT
+REMEMBERED_ANSWER_BYTES_MAX = 256
+"""An answer without an assignment is shorter; others are not said over again."""
+
+
+class _Asked(NamedTuple):
+    """A heartbeat of the bridge's own as it was written last."""
+
+    request: ConsumerGroupHeartbeat
+    offered: Offered
+    client_id: str
+    version: int
+    frame: bytes
+
+
 class Asker(Protocol):
     """The connection on which is asked, as far as its questions need it."""
 
@@ -98,7 +114,7 @@ class Asker(Protocol):
 class ClientQuestions:
     """The questions of one connection."""
 
-    __slots__ = ("_asker", "_broker", "_cluster", "_session", "_shared")
+    __slots__ = ("_asker", "_broker", "_cluster", "_last_answer", "_last_asked", "_session", "_shared")
 
     def __init__(
         self, shared: Shared, cluster: Cluster, session: ClientSession, broker: BrokerSide, asker: Asker
@@ -108,6 +124,8 @@ class ClientQuestions:
         self._session = session
         self._broker = broker
         self._asker = asker
+        self._last_asked: _Asked | None = None
+        self._last_answer: tuple[bytes, Reply] | None = None
 
     def highest_version(self, api_key: int) -> int | None:
         """The highest version of an api that this broker speaks, None when it has none or is not known yet."""
@@ -123,6 +141,9 @@ class ClientQuestions:
         version: int | None,
     ) -> None:
         """See `session.contracts.BrokerAccess`."""
+        if ref is None and version is None and type(request) is ConsumerGroupHeartbeat:
+            self._beat(request, on_answer)
+            return
         slot = None if ref is None else self._session.outbox.find(ref)
         api_key = API_KEYS[type(request)]
         offered = self._cluster.offered_nowait(self._broker.broker_id)
@@ -141,6 +162,41 @@ class ClientQuestions:
             self._asker.spawn(BROKER_OPENER, partial(self._send_later, encode, expected, on_answer))
         else:
             self._send(encode(), expected, on_answer)
+
+    def _beat(self, request: ConsumerGroupHeartbeat, on_answer: OnAnswer) -> None:
+        """A heartbeat of the bridge's own: most are the last one over again, and so are their answers."""
+        offered = self._cluster.offered_nowait(self._broker.broker_id)
+        client_id = self._session.identity.client_id
+        asked = self._last_asked
+        if asked is None or asked.request is not request or asked[1:3] != (offered, client_id):
+            asked = None if offered is None else self._write(request, offered, client_id)
+            if asked is None:
+                on_answer(None)
+                return
+        self._broker.ask(
+            Expected(OWN_CORRELATION_ID, None, partial(self._take_beat, asked.version, on_answer)), asked.frame
+        )
+
+    def _write(self, request: ConsumerGroupHeartbeat, offered: Offered, client_id: str) -> "_Asked | None":
+        self._last_asked = self._last_answer = None
+        version = self._session.version_to_ask(None, _HEARTBEAT, offered)
+        frame = None if version is None else _encode(_HEARTBEAT, version, OWN_CORRELATION_ID, client_id, request)
+        if version is not None and frame is not None:
+            self._last_asked = _Asked(request, offered, client_id, version, frame)
+        return self._last_asked
+
+    def _take_beat(self, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:
+        known = self._last_answer
+        if known is not None and frame == known[0]:
+            on_answer(known[1])
+            return
+        if frame is None or len(frame) > REMEMBERED_ANSWER_BYTES_MAX:
+            self._take_answer(partial(_decode, _HEARTBEAT, version), on_answer, frame)
+            return
+        found = _decode(_HEARTBEAT, version, frame)
+        if not isinstance(found, MalformedFrame):
+            self._last_answer = frame, found
+        self._hand_on(found, on_answer)
 
     async def _send_later(self, encode: Callable[[], bytes | None], expected: Expected, on_answer: OnAnswer) -> None:
         """Later requests of the client stay away from the broker meanwhile: see `session.contracts.Via.ask`."""

@@ -36,6 +36,7 @@ from tests.benchmarks.restarts import measure_restarts
 from tests.benchmarks.small_frames import measure_small_frames
 from tests.benchmarks.startup import measure_startup
 from tests.benchmarks.topic_stream import measure_topic_stream
+from tests.benchmarks.upstream import measure_upstream
 from tests.benchmarks.whatif import measure_play, measure_whatif
 
 IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
@@ -62,6 +63,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "migration": measure_migration,
     "restarts": measure_restarts,
     "topic-stream": measure_topic_stream,
+    "upstream": measure_upstream,
 }
 
 

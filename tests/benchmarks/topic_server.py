@@ -15,7 +15,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import read_request_fields, reply_frame
 from bridge.wire.codec.registry import decode_request, encode_reply
 from bridge.wire.frames import RequestHeader, put_correlation_id, read_request_header
-from bridge.wire.versions import KNOWN, VersionTable
+from bridge.wire.versions import KNOWN
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
 from translators.dialects.errors import ErrorCode
 
@@ -23,12 +23,18 @@ NODE_ID = 1
 READ_BYTES = 65_536
 CORRELATION_AT = 4
 TOPIC_ID = b"many-partitions!"
-SPOKEN = (ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_GROUPS)
-VERSIONS: VersionTable = {key: KNOWN[key] for key in SPOKEN}
+SPOKEN = (
+    ApiKey.API_VERSIONS,
+    ApiKey.METADATA,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.DESCRIBE_GROUPS,
+)
 
 
 class TopicServer:
     """One node, one topic."""
+
+    spoken: Sequence[ApiKey] = SPOKEN
 
     def __init__(self, host: str, port: int, topic: str, partitions: int) -> None:
         self._node = {"node_id": NODE_ID, "host": host, "port": port, "rack": None}
@@ -47,7 +53,9 @@ class TopicServer:
         key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
         body = frame[header.body_offset :]
         if key == ApiKey.API_VERSIONS:
-            return api_versions_reply(version, correlation_id, ApiVersionsAnswer(versions=VERSIONS))
+            return api_versions_reply(
+                version, correlation_id, ApiVersionsAnswer(versions={one: KNOWN[one] for one in self.spoken})
+            )
         if key == ApiKey.METADATA:
             wanted = read_request_fields(key, version, body)
             answer = bytearray(self._metadata(version, wanted.is_null("topics")))
@@ -101,7 +109,8 @@ async def _talk(server: TopicServer, stream: trio.SocketStream) -> None:
                     await stream.send_all(server.answer(header, frame))
 
 
-async def _serve(host: str, port: int, server: TopicServer) -> None:
+async def serve(host: str, port: int, server: TopicServer) -> None:
+    """Serve until cancelled, and say so on standard output once clients may come."""
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(trio.serve_tcp, partial(_talk, server), port, host=host))
         print("ready", flush=True)
@@ -111,7 +120,7 @@ def main(arguments: Sequence[str]) -> None:
     """Serve until ended."""
     address, topic, partitions = arguments
     host, _, port = address.rpartition(":")
-    trio.run(_serve, host, int(port), TopicServer(host, int(port), topic, int(partitions)))
+    trio.run(serve, host, int(port), TopicServer(host, int(port), topic, int(partitions)))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from translators.classic_member.states import (
     CallDue,
     Called,
     GainAwaited,
+    Membership,
     Overtaken,
     ReleaseAwaited,
     Retrying,
@@ -40,6 +41,7 @@ from translators.classic_member.states import (
     Silent,
     Stable,
     State,
+    Talk,
 )
 from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
 from translators.classic_member.tenure import usable
@@ -151,7 +153,18 @@ def _sync(state: Stable, event: SyncReceived, now_ms: int) -> MemberStep:
 
 def _ask(state: Stable) -> MemberStep:
     talk, effects = prompt(state.talk, inquire(state.membership, usable(state.tenure)))
-    return Step(replace(state, talk=talk), effects)
+    return Step(_talking(state, state.membership, state.call, talk), effects)
+
+
+def _talking(state: Stable, membership: Membership, call: Call, talk: Talk) -> Stable:
+    """The same member at another point of its conversation; made without `replace`, as this happens all the time."""
+    return Stable(
+        membership=membership,
+        tenure=state.tenure,
+        call=call,
+        talk=talk,
+        session_deadline_ms=state.session_deadline_ms,
+    )
 
 
 def _answered(state: Stable, event: Answered, now_ms: int) -> MemberStep:
@@ -163,7 +176,7 @@ def _answered(state: Stable, event: Answered, now_ms: int) -> MemberStep:
     has_gained = not membership.granted <= state.membership.granted
     interval = answer.heartbeat_interval_ms or membership.seat.limits.settle_ms
     call = review_call(state.call, membership, state.tenure, interval if has_gained else None, now_ms)
-    heard = replace(state, membership=membership, call=call, talk=rest(answer, now_ms))
+    heard = _talking(state, membership, call, rest(answer, now_ms))
     return _ask(heard) if isinstance(state.talk, Overtaken) else Step(heard)
 
 
@@ -187,7 +200,7 @@ def _deadline_passed(state: Stable, now_ms: int) -> MemberStep:
     if isinstance(call, Called) and now_ms >= call.rejoin_deadline_ms:
         return leave(seat, state.talk, DepartReason.REJOIN_EXPIRED, now_ms)
     expired = expire_call(call, now_ms)
-    timely = state if expired is call else replace(state, call=expired)
+    timely = state if expired is call else _talking(state, state.membership, expired, state.talk)
     if isinstance(state.talk, Scheduled | Retrying) and now_ms >= state.talk.at_ms:
         return _ask(timely)
     return Step(timely)

@@ -70,6 +70,8 @@ def rest(answer: Granted, now_ms: int) -> Silent | Scheduled:
 def learn(membership: Membership, answer: Granted) -> Membership:
     """Take over what an answer says."""
     granted = membership.granted if answer.assigned is None else answer.assigned
+    if (answer.member_epoch, granted, answer.pending) == (membership.epoch, membership.granted, membership.pending):
+        return membership
     return replace(membership, epoch=answer.member_epoch, granted=granted, pending=answer.pending)
 
 

@@ -62,18 +62,14 @@ _UNREACHABLE = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the client has no c
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One question of a member, and the connection that is to carry it."""
+    """One question (`ref`) of a member, and the connection that is to carry it."""
 
     ref: MemberRef
+    member: MemberRef
     via: Via
     asked: Inquiry | Farewell
     names_topics: bool = True
     """Whether its subscription is said, too, where it is said in full."""
-
-    @property
-    def member(self) -> MemberRef:
-        """Who asks, whatever the question's number."""
-        return self.ref._replace(number=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +135,7 @@ class UpstreamCoordinator:
             return
         assert isinstance(ref, MemberRef), ref
         assert isinstance(command, Inquiry | Farewell), command
-        self._ask(_Question(ref, via, command))
+        self._ask(_Question(ref, MemberRef(ref.group_id, ref.member_id), via, command))
 
     def _ask(self, question: _Question) -> None:
         asked = question.asked
@@ -320,7 +316,9 @@ class UpstreamCoordinator:
     def _note_rights(self, question: _Question, asked: Inquiry) -> None:
         member = question.member
         if question.names_topics:
-            self._said[member] = Said(asked)
+            said = self._said.get(member)
+            if said is None or not said.is_of(asked):
+                self._said[member] = Said(asked)
             if self._hidden:
                 self._hidden.discard(member)
             return

@@ -2,7 +2,7 @@
 in the machine's words.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -14,15 +14,32 @@ UNKNOWN_TOPIC = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "the broker assigned a topic
 """The machine asks again, and by then the topics were looked at."""
 
 
-@dataclass(frozen=True, slots=True)
 class Said:
     """What the broker knows of a member, as it was told and acknowledged last; it need not be told again."""
 
-    inquiry: Inquiry
+    __slots__ = ("inquiry", "short")
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        self.inquiry = inquiry
+        self.short = _short(inquiry)
+        """The same heartbeat object each time, so that it is written once."""
+
+    def is_of(self, asked: Inquiry) -> bool:
+        """Whether this is what was told by a question, its epoch included."""
+        return asked == self.inquiry
 
     def covers(self, asked: Inquiry) -> bool:
         """Whether a question differs in nothing but the epoch."""
         return replace(asked, member_epoch=self.inquiry.member_epoch) == self.inquiry
+
+
+def _short(asked: Inquiry | Farewell) -> ConsumerGroupHeartbeat:
+    return ConsumerGroupHeartbeat(
+        group_id=asked.group_id,
+        member_id=asked.member_id,
+        member_epoch=asked.member_epoch,
+        instance_id=asked.instance_id,
+    )
 
 
 def to_heartbeat(
@@ -33,12 +50,9 @@ def to_heartbeat(
 
     Without its topics, who has joined before says no more than what it owns.
     """
-    short = ConsumerGroupHeartbeat(
-        group_id=asked.group_id,
-        member_id=asked.member_id,
-        member_epoch=asked.member_epoch,
-        instance_id=asked.instance_id,
-    )
+    if said is not None and asked == said.inquiry and asked.member_epoch != JOIN_EPOCH:
+        return said.short
+    short = _short(asked)
     if isinstance(asked, Farewell) or (asked.member_epoch != JOIN_EPOCH and said is not None and said.covers(asked)):
         return short
     if not names_topics:
