@@ -1,9 +1,12 @@
 """What is asked in the place of a client's requests: a version that both can read, and an answer in any case."""
 
-import trio
+import pytest
 import trio.testing
 
+from bridge.net import client_connection
+from bridge.net.clock import now_ms
 from bridge.session.close_reasons import CloseReason
+from bridge.session.login import SPARE_MAX_MS
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_request
 from tests.support.front import front_of
@@ -97,7 +100,7 @@ async def test_question_that_waits_goes_when_the_client_goes_on() -> None:
         assert broker.requests[-1][0] == ApiKey.OFFSET_FETCH
 
 
-async def test_client_whose_login_ran_out_is_sent_away_as_by_a_broker() -> None:
+async def test_client_whose_login_ran_out_is_sent_away_as_by_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that never logs in anew would be kept by heartbeats that no broker sees."""
     broker = ScriptedBroker()
     broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(1)
@@ -105,7 +108,7 @@ async def test_client_whose_login_ran_out_is_sent_away_as_by_a_broker() -> None:
         client = await front.dial()
         await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 2), request(ApiKey.SASL_AUTHENTICATE, 1, 3))
         assert await client.ids(2) == [2, 3]
-        await trio.sleep(1.1)
+        monkeypatch.setattr(client_connection, "now_ms", lambda: now_ms() + 2 * SPARE_MAX_MS)
         await client.send(beat())
         assert await client.is_closed()
         assert front.closed(CloseReason.LOGIN_RAN_OUT) == 1
