@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
-from bridge.demo.kafka_broker import HOST, KafkaBroker, find_tools, free_ports
+from bridge.demo.kafka_broker import HOST, KafkaBroker, KafkaTools, find_tools, free_ports
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSettings
 
 LISTENER = "SASL_PLAINTEXT"
@@ -41,24 +42,26 @@ class GuardedKafka:
 
     bootstrap: str
     tls: str
+    tools: KafkaTools
 
 
 @contextmanager
-def sasl_kafka(directory: Path) -> Iterator[GuardedKafka]:
-    """Kafka 4.3.1, one node, without a listener that takes anybody."""
+def sasl_kafka(directory: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[GuardedKafka]:
+    """Kafka 4.3.1, one node, without a listener that takes anybody; `more` are further settings of its own."""
     client_port, controller_port, tls_port = free_ports(3)
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
     tools = find_tools(DEFAULT_VERSION, directory=directory)
     properties = {
         **_properties(client_port, controller_port, tls_port),
         **_certificate(tools.java.parent / "keytool", directory / "tls.p12"),
+        **more,
     }
     settings = BrokerSettings(version=DEFAULT_VERSION, properties=properties)
     with KafkaBroker(settings, place, tools) as broker:
         broker.format()
         broker.start()
         _teach_scram(broker.bootstrap)
-        yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}")
+        yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}", tools)
 
 
 def _certificate(keytool: Path, store: Path) -> dict[str, str]:
