@@ -22,6 +22,7 @@ AREAS = {
     "APP": "starting and stopping the bridge",
     "ASSIGNOR": "assignors from other distributions",
     "BRIDGES": "other bridges before the same cluster",
+    "CENSUS": "the census of groups, and what it could not look at",
     "CLI": "the command line",
     "CONFIG": "configuration",
     "DEMO": "the demo",

@@ -8,6 +8,8 @@ import httpx
 
 TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 """How long an answer is waited for; an order may have to ask brokers first."""
+SURVEY_TIMEOUT_S = 60.0
+"""For what asks brokers: each may take its time, and one that is gone has to be waited for."""
 PORT_MAX = 65_535
 
 
@@ -39,6 +41,11 @@ def group_path(name: str) -> str:
     """The path of a group's page."""
     # Dots too: a group may be called `..`.
     return "/groups/" + quote(name, safe="").replace(".", "%2E")
+
+
+def ask_census(admin: str) -> bytes:
+    """The JSON of the census; raises NoAnswer."""
+    return _call("GET", admin, "/census", timeout_s=SURVEY_TIMEOUT_S)
 
 
 def give_order(admin: str, path: str, order: Mapping[str, object]) -> bytes:
@@ -78,13 +85,13 @@ def _ask(admin: str, path: str) -> bytes:
     return _call("GET", admin, path)
 
 
-def _call(method: str, admin: str, path: str, order: bytes | None = None) -> bytes:
+def _call(method: str, admin: str, path: str, order: bytes | None = None, timeout_s: float | None = None) -> bytes:
     url = base_url(admin) + path
     headers = {} if order is None else {"content-type": "application/json"}
-    timeout_s = TIMEOUT_S if order is None else ORDER_TIMEOUT_S
+    patience_s = timeout_s or (TIMEOUT_S if order is None else ORDER_TIMEOUT_S)
     try:
         # The environment's proxies are not for loopback.
-        answer = httpx.request(method, url, content=order, headers=headers, timeout=timeout_s, trust_env=False)
+        answer = httpx.request(method, url, content=order, headers=headers, timeout=patience_s, trust_env=False)
     except httpx.TransportError as problem:
         seen = str(problem) or type(problem).__name__
         raise NoAnswer(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bridge.migration.census import Census
 from bridge.migration.orders import MoveOrder, MoveProgress
 from translators.dialects.ids import GroupId
 
@@ -184,6 +185,14 @@ class Moves(Protocol):
         ...
 
 
+class Surveys(Protocol):
+    """Looks at the whole cluster and at all groups, also those that pass; brokers are asked, so it takes a while."""
+
+    async def census(self) -> Census:
+        """All groups: what they are made of, where each could go, what stands in its way, what it gains."""
+        ...
+
+
 class Metrics(Protocol):
     """Figures for a machine to collect."""
 
@@ -195,7 +204,7 @@ class Metrics(Protocol):
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
-    none; `moves` is None where groups can't be moved.
+    none; `moves` is None where groups can't be moved, `surveys` where nobody looks at the cluster.
     """
 
     snapshots: Snapshots
@@ -203,6 +212,7 @@ class AdminSources:
     commands: Commands
     events_path: str = ""
     moves: Moves | None = None
+    surveys: Surveys | None = None
 
 
 class Screen(Protocol):

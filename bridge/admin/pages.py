@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bridge.admin.addresses import is_loopback
+from bridge.admin.census_page import CensusPage
 from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import (
     JSON,
@@ -33,8 +34,8 @@ from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
 
 PAGES = (
-    "/livez, /readyz, /groups, /groups/NAME, /moves, /events and /metrics; by POST /convert, /remove-members and "
-    "/groups/NAME/move, which DELETE ends"
+    "/livez, /readyz, /groups, /groups/NAME, /moves, /census, /events and /metrics; by POST /convert, "
+    "/remove-members and /groups/NAME/move, which DELETE ends"
 )
 Page = Callable[[Request], Awaitable[Response]]
 
@@ -51,6 +52,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/groups": GroupList(sources),
         "/groups/{name:path}": GroupPage(sources),
         "/moves": MovesPage(sources.moves),
+        "/census": CensusPage(sources.surveys),
         "/events": EventsPage(sources),
         "/metrics": MetricsPage(sources),
     }

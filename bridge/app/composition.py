@@ -23,6 +23,7 @@ from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.journal import keep_journal
 from bridge.app.settings import embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.app.surveys import AppSurveys, Ears
 from bridge.app.views import AppSnapshots
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
@@ -172,12 +173,12 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
             upstream.speak_for_others(lambda: proxy.cluster.is_open)
             groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
             snapshots = AppSnapshots(groups, proxy, places)
-            commands = watch.over_commands(AppCommands(Operators(groups)))
             sources = AdminSources(
                 snapshots=snapshots,
                 metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
-                commands=commands,
+                commands=watch.over_commands(AppCommands(Operators(groups))),
                 events_path=events_folder(config),
+                surveys=AppSurveys(config, proxy.cluster, snapshots, _ears(watch, services.router)),
             )
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
@@ -199,6 +200,11 @@ def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGro
         except JournalRefused as problem:
             raise AppError(f"{problem.code}: {problem}") from problem
         return journals.pop_all()
+
+
+def _ears(watch: Watch, router: Router) -> Ears:
+    clock, began_ms = TrioClock(), TrioClock().now_ms()
+    return Ears(tracks=watch.tracks, road=router.road, listening_s=lambda: (clock.now_ms() - began_ms) / 1000)
 
 
 def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:

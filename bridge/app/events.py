@@ -27,6 +27,7 @@ from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
+from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, Observer, observe_answers
 from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
@@ -75,6 +76,10 @@ class Watch:
     def passing(self) -> PassingLog:
         """Who hears of what goes through untouched."""
         return self._unheard
+
+    def tracks(self) -> Mapping[GroupId, GroupTrack] | None:
+        """The groups that are followed, as they are now; None where nobody follows any."""
+        return None
 
     def name_brokers(self, brokers: Mapping[int, Address]) -> None:
         """Learn where brokers are; what is known of them changes in place."""
@@ -152,6 +157,10 @@ class EventWatch(Watch):
     def passing(self) -> PassingLog:
         """See `Watch`."""
         return self._passing
+
+    def tracks(self) -> Mapping[GroupId, GroupTrack] | None:
+        """See `Watch`."""
+        return self._follower.groups
 
     def over_answers(self, deliver: Deliver) -> Deliver:
         """See `Watch`."""

@@ -20,6 +20,7 @@ GUARDED_ELSEWHERE = {
     "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures)": "keeps the web server running",
     "bridge/coordinators/rounds.py: nursery.start_soon(_carry_out, lines, client_id, effect, tell)": "ends "
     "the round, of which the guarded move hears that plays it",
+    "bridge/net/cluster_survey.py: nursery.start_soon(ask_one, node_id)": "ends before the page that asked is answered",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",
     "bridge/telemetry/event_log/recorder.py: threading.Thread(target=self._run, name='epochbridge-events', "
     "daemon=True)": "guards every batch and every place",

@@ -7,17 +7,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import trio
 
-from bridge.admin.contracts import Moves
+from bridge.admin.contracts import Moves, Surveys
 from bridge.admin.server import serve_admin
 from tests.support.admin_views import ObedientCommands, StillSnapshots, still_sources
 
 
 @contextmanager
 def admin_api(
-    snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None, moves: Moves | None = None
+    snapshots: StillSnapshots | None = None,
+    commands: ObedientCommands | None = None,
+    moves: Moves | None = None,
+    surveys: Surveys | None = None,
 ) -> Iterator[str]:
     """The address of an admin API over snapshots that stand still."""
-    sources = still_sources(snapshots, commands, moves)
+    sources = still_sources(snapshots, commands, moves, surveys)
     ready = threading.Event()
     bound: list[str] = []
     stops: list[tuple[trio.lowlevel.TrioToken, trio.CancelScope]] = []

@@ -15,6 +15,7 @@ from bridge.admin.contracts import (
     Removal,
     RemovalResult,
     RemovedSeat,
+    Surveys,
     TopicPartitions,
 )
 
@@ -143,7 +144,10 @@ def _seat(member_id: str, instance_id: str | None) -> RemovedSeat:
 
 
 def still_sources(
-    snapshots: StillSnapshots | None = None, commands: ObedientCommands | None = None, moves: Moves | None = None
+    snapshots: StillSnapshots | None = None,
+    commands: ObedientCommands | None = None,
+    moves: Moves | None = None,
+    surveys: Surveys | None = None,
 ) -> AdminSources:
     """Sources of the API that stand still."""
     return AdminSources(
@@ -151,6 +155,7 @@ def still_sources(
         metrics=StillMetrics(),
         commands=commands or ObedientCommands(),
         moves=moves,
+        surveys=surveys,
     )
 
 

@@ -1,26 +1,17 @@
 """The bridge's own questions to the cluster, answered by a broker in memory."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, BridgeQuestions
-from bridge.net.cluster import UpstreamCluster
-from bridge.net.settings import ProxySettings
-from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable
-from bridge.session.client_session import Offered
-from bridge.session.directory import Address, Advertised, Directory
-from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import reply_frame
-from bridge.wire.codec.registry import Reply, encode_reply
-from bridge.wire.endpoints import Endpoint
-from bridge.wire.frames import read_request_header
+from bridge.wire.codec.registry import Reply
 from bridge.wire.versions import KNOWN, VersionRange, VersionTable
+from tests.support.memory_cluster import Answers, MemoryCluster, coordinator, replies
 from translators.dialects.admin import (
     DescribedGroup,
     DescribedMember,
@@ -34,107 +25,6 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
 
 GROUP = GroupId("g")
-Answers = dict[int, Callable[[int, int], bytes]]
-
-
-class MemoryTransport:
-    """A connection to a broker that answers by api key; what it has no answer for it never answers."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-        self._reply = b""
-
-    def try_send(self, data: bytes | memoryview) -> int:
-        """Take a whole request and have the answer ready."""
-        header = read_request_header(bytes(data))
-        assert header is not None
-        make = self._answers.get(header.api_key)
-        if make is not None:
-            self._reply += make(header.api_version, header.correlation_id)
-        return len(data)
-
-    def recv_into(self, buffer: memoryview) -> int | None:
-        """Give the answer."""
-        count = min(len(buffer), len(self._reply))
-        buffer[:count] = self._reply[:count]
-        self._reply = self._reply[count:]
-        return count or None
-
-    def has_hung_up(self) -> bool:
-        return False
-
-    def fileno(self) -> int | None:
-        """No file."""
-        return None
-
-    async def wait_readable(self) -> None:
-        """Nothing more comes."""
-        await trio.sleep_forever()
-
-    async def wait_writable(self) -> None:
-        """Always."""
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
-def replies(api_key: int, *made: Reply) -> Callable[[int, int], bytes]:
-    """An answer each time it is asked, the last one again and again."""
-    left = list(made)
-
-    def make(version: int, correlation_id: int) -> bytes:
-        return encode_reply(api_key, version, correlation_id, left.pop(0) if len(left) > 1 else left[0])
-
-    return make
-
-
-def coordinator(*codes: ErrorCode, node_id: int = 1) -> Callable[[int, int], bytes]:
-    """FindCoordinator answered with these codes in turn, the last one for good."""
-    left = list(codes)
-
-    def make(version: int, correlation_id: int) -> bytes:
-        code = left.pop(0) if len(left) > 1 else left[0]
-        fields = {"error_code": code, "node_id": node_id, "host": "h", "port": 1, "throttle_time_ms": 0}
-        return reply_frame(ApiKey.FIND_COORDINATOR, version, correlation_id, {**fields, "error_message": None})
-
-    return make
-
-
-@dataclass(slots=True)
-class MemoryCluster:
-    """A cluster of one broker in memory; everything else is as it was made."""
-
-    answers: Answers
-    versions: VersionTable = field(default_factory=lambda: dict(KNOWN))
-    is_down: bool = False
-
-    def questions(self) -> BridgeQuestions:
-        """Questions to this cluster."""
-        made = BridgeQuestions()
-        settings = ProxySettings(bootstrap=(Address("h", 1),), listen=Address("h", 0))
-        directory = Directory(Advertised(host="h", first_port=0, ports={}))
-        directory.learn([Endpoint(1, "h", 1)])
-        cluster = UpstreamCluster(settings, directory, lambda _: True)
-        patch = pytest.MonkeyPatch()
-        patch.setattr(cluster, "connect", self.connect)
-        patch.setattr(cluster, "offered", self.offered)
-        patch.setattr(cluster, "refresh", self.refresh)
-        made.attach(cluster)
-        return made
-
-    async def connect(self, broker_id: int | None) -> Transport | None:
-        """A new connection."""
-        return None if self.is_down else MemoryTransport(self.answers)
-
-    async def offered(self, broker_id: int | None) -> Offered | None:
-        """What the broker speaks."""
-        return Offered(broker=self.versions, answer=ApiVersionsAnswer())
-
-    async def refresh(self) -> bool:
-        """Nothing new."""
-        return True
-
-
 DEAD = DescribeGroupsReply(groups=(DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead"),))
 MEMBER = DescribedMember(
     member_id=MemberId("m"), instance_id=None, client_id="c", client_host="h", metadata=b"", assignment=b""

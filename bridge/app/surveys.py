@@ -1,0 +1,224 @@
+"""The census of a running bridge: what the cluster tells, what was heard here, put together by the migration room."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import trio
+
+from bridge.admin.contracts import MemberView, Snapshots
+from bridge.config.configuration import Config
+from bridge.migration.abilities import BrokerAbilities, Login
+from bridge.migration.broker_facts import BrokerFacts, read_abilities
+from bridge.migration.census import Census, Told, committed_partitions, take_census
+from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
+from bridge.migration.observing import Heard
+from bridge.migration.route import Road
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.cluster_memory import Entrance
+from bridge.net.cluster_survey import BrokerFound, ClusterSurvey, GroupsFound
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.schema.terms import Protocol
+from bridge.wire.apis import ApiKey
+from translators.dialects.admin import DescribedGroup, ListedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+from translators.dialects.offsets import FetchedGroup
+
+LISTENING_MIN_S = 20.0
+"""After so long each member of a group on road pass has sent a heartbeat over its connection here, if it has one."""
+TRACKS_BETWEEN_BREATHS = 200
+"""How many groups are looked at before others are served."""
+_NOT_ASKED = (
+    "EB-CENSUS-001: the bridge did not ask the cluster, which authenticates its clients, and the bridge has no login:"
+    " what is shown is what was heard of groups that pass, without states, commits and lag; set"
+    " upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path"
+)
+_NOT_KNOWN = (
+    "EB-CENSUS-002: no broker has answered yet: what is shown is what was heard here; check bootstrap and that the"
+    " cluster runs"
+)
+_NOT_FOLLOWED = (
+    "EB-CENSUS-003: groups are not followed: libraries, timeouts and who comes through this bridge are not known; set"
+    " metrics.rebalances: true"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ears:
+    """What is heard here: the groups that are followed (None: nobody follows any), the road of each, and since when."""
+
+    tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
+    road: Callable[[GroupId], Road]
+    listening_s: Callable[[], float]
+
+
+class AppSurveys:
+    """Looks at the cluster and at the groups heard here (`admin.contracts.Surveys`)."""
+
+    def __init__(self, config: Config, cluster: UpstreamCluster, snapshots: Snapshots, ears: Ears) -> None:
+        self._cluster = cluster
+        self._survey = ClusterSurvey(cluster)
+        self._snapshots = snapshots
+        self._ears = ears
+        self._trusts_clients = config.settings.embedded_trust_clients
+
+    async def census(self) -> Census:
+        """All groups, of the cluster and heard here."""
+        unseen: list[str] = []
+        tracks = self._ears.tracks()
+        if tracks is None:
+            unseen.append(_NOT_FOLLOWED)
+        heard = await self._hear(tracks or {})
+        told, abilities = await self._ask(unseen)
+        # What was asked and heard are values by now: a thread puts thousands of groups together.
+        return await trio.to_thread.run_sync(lambda: take_census(told, heard, abilities, unseen))
+
+    async def abilities(self) -> BrokerAbilities:
+        """What the cluster can do by what its brokers tell."""
+        login = login_of(self._cluster)
+        if login not in (Login.OPEN, Login.OWN):
+            return read_abilities((), login, trusts_clients=self._trusts_clients)
+        found = await self._survey.describe_brokers(await self._survey.find_brokers())
+        return self._abilities(found)
+
+    def _abilities(self, found: Iterable[BrokerFound]) -> BrokerAbilities:
+        facts = [broker_facts(one) for one in found if not one.fault]
+        return read_abilities(facts, login_of(self._cluster), trusts_clients=self._trusts_clients)
+
+    async def _ask(self, unseen: list[str]) -> tuple[Told, BrokerAbilities]:
+        login = login_of(self._cluster)
+        if login not in (Login.OPEN, Login.OWN):
+            unseen.append(_NOT_ASKED if login is Login.NONE else _NOT_KNOWN)
+            return Told(), read_abilities((), login, trusts_clients=self._trusts_clients)
+        nodes = await self._survey.find_brokers()
+        if not nodes:
+            unseen.append(_NOT_KNOWN)
+        brokers = await self._survey.describe_brokers(nodes)
+        groups = await self._survey.find_groups(nodes)
+        unseen += [f"EB-CENSUS-005: {fault}" for fault in _faults(groups)]
+        offsets = {name: one for found in groups for name, one in found.offsets.items()}
+        ends = await self._survey.find_end_offsets(committed_partitions(offsets.values()))
+        listed, classic, consumer = _put_together(groups)
+        unseen += _refusals(classic.values(), consumer.values(), offsets.values())
+        told = Told(listed=listed, classic=classic, consumer=consumer, offsets=offsets, ends=ends)
+        return told, self._abilities(brokers)
+
+    async def _hear(self, tracks: Mapping[GroupId, GroupTrack]) -> dict[GroupId, Heard]:
+        is_long_enough = bool(tracks) and self._ears.listening_s() >= LISTENING_MIN_S
+        heard: dict[GroupId, Heard] = {}
+        for number, (group_id, track) in enumerate(tuple(tracks.items())):
+            members = {one.member_id: _member(one) for one in track.members.values()}
+            road = self._ears.road(group_id)
+            heard[group_id] = Heard(road=road, members=members, is_long_enough=is_long_enough, assignor=track.assignor)
+            if number % TRACKS_BETWEEN_BREATHS == 0:
+                await trio.lowlevel.checkpoint()
+        return heard | dict(self._coordinated(heard))
+
+    def _coordinated(self, heard: Mapping[GroupId, Heard]) -> Iterator[tuple[GroupId, Heard]]:
+        """The groups that the bridge coordinates itself: it knows who is in, heard or not."""
+        for summary in self._snapshots.groups():
+            group_id = GroupId(summary.group_id)
+            view = self._snapshots.group(summary.group_id)
+            known = heard[group_id].members if group_id in heard else {}
+            members = () if view is None else view.members
+            yield (
+                group_id,
+                Heard(
+                    road=Road(summary.road),
+                    members={MemberId(one.member_id): _viewed(one, known) for one in members},
+                    state=summary.state,
+                    assignor=summary.assignor,
+                ),
+            )
+
+
+def login_of(cluster: UpstreamCluster) -> Login:
+    """As whom the bridge may ask."""
+    if cluster.can_log_in:
+        return Login.OWN
+    return {Entrance.OPEN: Login.OPEN, Entrance.LOGIN: Login.NONE, Entrance.UNKNOWN: Login.UNKNOWN}[cluster.entrance]
+
+
+def broker_facts(found: BrokerFound) -> BrokerFacts:
+    """What a broker told, in the words of the migration room."""
+    error = found.settings.error
+    return BrokerFacts(
+        node_id=found.node_id,
+        offers_consumer_heartbeat=ApiKey.CONSUMER_GROUP_HEARTBEAT in found.versions,
+        features={one.name: one.max_level for one in found.features.finalized},
+        supported={one.name: one.highest for one in found.features.supported},
+        settings=found.settings.values,
+        hides_settings="" if error is ErrorCode.NONE else error.name,
+    )
+
+
+def _put_together(
+    groups: Iterable[GroupsFound],
+) -> tuple[tuple[ListedGroup, ...], dict[GroupId, DescribedGroup], dict[GroupId, DescribedConsumerGroup]]:
+    listed = {one.group_id: one for found in groups for one in found.listed}
+    classic = {name: one for found in groups for name, one in found.classic.items()}
+    consumer = {name: one for found in groups for name, one in found.consumer.items()}
+    return tuple(listed.values()), classic, consumer
+
+
+def _faults(groups: Iterable[GroupsFound]) -> Iterator[str]:
+    return (fault for found in groups for fault in found.faults)
+
+
+def _refusals(
+    classic: Iterable[DescribedGroup], consumer: Iterable[DescribedConsumerGroup], offsets: Iterable[FetchedGroup]
+) -> Iterator[str]:
+    """One sentence for all groups that a broker did not describe, by error, and one for those without offsets."""
+    described = [*((one.group_id, one.error) for one in classic), *((one.group_id, one.error) for one in consumer)]
+    for what, found in (
+        ("described", described),
+        ("given with their offsets", [(one.group_id, one.error) for one in offsets]),
+    ):
+        for error in sorted({error for _, error in found} - {ErrorCode.NONE}):
+            names = sorted(name for name, told in found if told is error)
+            yield f"EB-CENSUS-006: {len(names)} groups were not {what} ({error.name}), {names[0]!r:.100} among them"
+
+
+def _member(track: MemberTrack) -> ObservedMember:
+    inputs = track.inputs
+    return ObservedMember(
+        member_id=track.member_id,
+        client_id=inputs.client_id,
+        client_host=inputs.client_host,
+        library=inputs.library,
+        library_version=inputs.library_version,
+        instance_id=track.instance_id,
+        protocol=MemberProtocol.CLASSIC if track.protocol is Protocol.CLASSIC else MemberProtocol.CONSUMER,
+        assignors=inputs.assignors,
+        topics=inputs.topics,
+        pattern=inputs.pattern,
+        session_timeout_ms=inputs.session_timeout_ms if inputs.session_timeout_ms > 0 else None,
+        rebalance_timeout_ms=inputs.rebalance_timeout_ms if inputs.rebalance_timeout_ms > 0 else None,
+        is_behind_bridge=True,
+        partition_count=len(track.assigned),
+    )
+
+
+def _viewed(view: MemberView, known: Mapping[MemberId, ObservedMember]) -> ObservedMember:
+    """A member of a group that is coordinated here, with what was heard of it."""
+    member_id = MemberId(view.member_id)
+    heard = known.get(member_id)
+    return ObservedMember(
+        member_id=member_id,
+        client_id=view.client_id,
+        client_host=view.client_host,
+        library=view.library,
+        library_version=view.library_version,
+        instance_id=None if view.instance_id is None else InstanceId(view.instance_id),
+        protocol=MemberProtocol(view.protocol),
+        assignors=() if heard is None else heard.assignors,
+        topics=() if heard is None else heard.topics,
+        pattern=None if heard is None else heard.pattern,
+        session_timeout_ms=None if heard is None else heard.session_timeout_ms,
+        rebalance_timeout_ms=None if heard is None else heard.rebalance_timeout_ms,
+        subscription_data=UserData.UNKNOWN if heard is None else heard.subscription_data,
+        assignment_data=UserData.NONE,
+        is_behind_bridge=True,
+        partition_count=sum(len(topic.partitions) for topic in view.assigned),
+    )

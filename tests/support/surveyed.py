@@ -1,0 +1,66 @@
+"""A census that stands still: two groups, one of them ready to move and one that is none of consumers."""
+
+from dataclasses import dataclass
+
+from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.census import Census, GroupCensus
+from bridge.migration.gains import gains_of
+from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
+from bridge.migration.readiness import assess_all
+from translators.dialects.ids import GroupId, InstanceId, MemberId
+
+ABILITIES = BrokerAbilities(
+    takeover=TakeOver.IN_PLACE, known=Known.READ, policy=MigrationPolicy.BIDIRECTIONAL, login=Login.OPEN
+)
+ORDERS = ObservedGroup(
+    group_id=GroupId("orders"),
+    kind=GroupKind.CLASSIC,
+    state="Stable",
+    assignor="range",
+    members=(
+        ObservedMember(
+            member_id=MemberId("a-1"),
+            client_id="a",
+            client_host="10.0.0.1",
+            library="librdkafka",
+            library_version="2.16",
+            instance_id=InstanceId("seat"),
+            protocol=MemberProtocol.CLASSIC,
+            assignors=("range", "roundrobin"),
+            topics=("orders",),
+            session_timeout_ms=45_000,
+            rebalance_timeout_ms=300_000,
+            subscription_data=UserData.NONE,
+            assignment_data=UserData.STICKY,
+            is_behind_bridge=True,
+            partition_count=4,
+        ),
+    ),
+    is_complete=True,
+)
+WORKERS = ObservedGroup(group_id=GroupId("workers"), protocol_type="connect", state="Stable")
+CENSUS = Census(
+    groups=(
+        GroupCensus(
+            group=ORDERS,
+            committed=4,
+            lag=17,
+            assessments=assess_all(ORDERS, ABILITIES),
+            gains=gains_of(ORDERS),
+        ),
+        GroupCensus(group=WORKERS, assessments=assess_all(WORKERS, ABILITIES)),
+    ),
+    abilities=ABILITIES,
+    unseen=("EB-CENSUS-005: broker 2: no answer",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StillSurveys:
+    """Looks at nothing, and always finds the same."""
+
+    found: Census = CENSUS
+
+    async def census(self) -> Census:
+        """The same."""
+        return self.found

@@ -1,0 +1,105 @@
+"""`census` against a real admin API, with a screen that only remembers."""
+
+import json
+
+from click.testing import CliRunner, Result
+
+from bridge.admin.census_command import census
+from bridge.migration.abilities import BrokerAbilities
+from bridge.migration.census import Census
+from tests.support.admin_served import admin_api, something_else
+from tests.support.admin_views import RememberingScreen
+from tests.support.surveyed import StillSurveys
+
+
+def run(*arguments: str, screen: RememberingScreen | None = None) -> Result:
+    """One call of the command."""
+    return CliRunner().invoke(census, list(arguments), obj=screen or RememberingScreen())
+
+
+def test_groups_are_a_table_with_what_stands_in_the_way_below() -> None:
+    """What nobody told is `-`, one reason is said once, and so is what could not be looked at."""
+    screen = RememberingScreen()
+    with admin_api(surveys=StillSurveys()) as address:
+        assert run("--admin", address, screen=screen).exit_code == 0
+    assert [dict(zip(screen.columns, row, strict=True)) for row in screen.rows] == [
+        {
+            "GROUP": "orders",
+            "ROAD": "pass",
+            "KIND": "classic",
+            "STATE": "Stable",
+            "MEMBERS": "1",
+            "LIBRARIES": "librdkafka 2.16",
+            "ASSIGNORS": "range, roundrobin",
+            "REBALANCING": "eager",
+            "STATIC": "1 of 1",
+            "USER DATA": "assignment",
+            "SESSION MS": "45000",
+            "COMMITTED": "4",
+            "LAG": "17",
+            "MOVES TO": "embedded, upstream",
+            "JOINS PER CHANGE": "1 -> 0",
+        },
+        dict.fromkeys(screen.columns, "-") | {"GROUP": "workers", "ROAD": "pass", "KIND": "unknown", "STATE": "Stable"},
+    ]
+    reason = (
+        "EB-MOVE-102: protocol type 'connect' of workers is not 'consumer': its members share out something else than"
+        " partitions; leave it on road pass"
+    )
+    assert screen.lines == [
+        f"to embedded: {reason}",
+        f"to upstream: {reason}",
+        "not seen: EB-CENSUS-005: broker 2: no answer",
+    ]
+
+
+def test_one_group_has_its_members_every_reason_and_the_gains() -> None:
+    """Notes, too."""
+    screen = RememberingScreen()
+    with admin_api(surveys=StillSurveys()) as address:
+        assert run("orders", "--admin", address, screen=screen).exit_code == 0
+    assert screen.rows[-1] == [
+        *("a-1", "seat", "a", "10.0.0.1", "librdkafka 2.16", "classic", "range, roundrobin", "eager", "assignment"),
+        *("45000", "4", "yes"),
+    ]
+    note = (
+        "  note: EB-MOVE-120: user data in the assignment of 1 member (seat) makes brokers refuse a take-over (69): a"
+        " round is played for all members first, of which no client hears; nothing is to be done"
+    )
+    gain = (
+        "each of 1 eager members joins 1 -> 0 times when another comes or goes, 9 -> 0 times in a whole roll to the"
+        " consumer protocol; one more member stops the group's partitions for 9 -> 0.6 s in all (as measured with 10"
+        " members)"
+    )
+    assert screen.lines == ["to embedded: ready", "to upstream: ready", note, gain]
+
+
+def test_json_is_the_answer_of_the_api() -> None:
+    """For programs nothing is left out."""
+    with admin_api(surveys=StillSurveys()) as address:
+        ran = run("--json", "--admin", address)
+    assert [group["group_id"] for group in json.loads(ran.output)["groups"]] == ["orders", "workers"]
+
+
+def test_no_groups_are_said_in_words() -> None:
+    """An empty table would look like a failure."""
+    with admin_api(surveys=StillSurveys(Census(groups=(), abilities=BrokerAbilities()))) as address:
+        ran = run("--admin", address)
+    assert (ran.exit_code, ran.output) == (0, "No group was seen, and none told of.\n")
+
+
+def test_unknown_group_is_a_failure_with_a_sentence() -> None:
+    """Exit status 1: the call was right, the group is not there."""
+    with admin_api(surveys=StillSurveys()) as address:
+        ran = run("nobody", "--admin", address)
+    assert (ran.exit_code, "EB-CENSUS-011: no group 'nobody' was seen" in ran.output) == (1, True)
+
+
+def test_who_can_not_answer_is_a_failure_with_a_sentence() -> None:
+    """No bridge, something else, and what is no address."""
+    with something_else(200, b"hello") as address:
+        stranger = run("--admin", address)
+    missing, wrong = run("--admin", "127.0.0.1:1"), run("--admin", "nonsense:port")
+    told = [next(word for word in ran.output.split() if word.startswith("EB-")) for ran in (stranger, missing, wrong)]
+    assert told == ["EB-ADMIN-012:", "EB-ADMIN-011:", "EB-ADMIN-013:"]
+    assert {ran.exit_code for ran in (stranger, missing, wrong)} == {1}

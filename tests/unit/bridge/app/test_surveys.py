@@ -1,0 +1,165 @@
+"""The census as a running bridge takes it: what is asked of a cluster in memory, and what was heard."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from bridge.admin.contracts import GroupSummary, GroupView
+from bridge.app.surveys import AppSurveys, Ears, login_of
+from bridge.config.configuration import Config
+from bridge.migration.abilities import Login, TakeOver
+from bridge.migration.observed import GroupKind
+from bridge.migration.route import Road
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.cluster_memory import Entrance
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.schema.terms import Protocol
+from bridge.telemetry.schema.terms import Road as FollowedRoad
+from bridge.wire.apis import ApiKey
+from tests.support.admin_views import ORDERS, StillSnapshots
+from tests.support.memory_cluster import Answers, MemoryCluster, replies
+from translators.dialects.admin import DescribedGroup, DescribeGroupsReply, ListedGroup, ListGroupsReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
+
+GROUP, MEMBER = GroupId("g"), MemberId("m-1")
+INPUTS = Inputs(
+    client_id="m",
+    client_host="10.0.0.1",
+    library="librdkafka",
+    library_version="2.16",
+    topics=("t",),
+    assignors=("range",),
+    session_timeout_ms=45_000,
+)
+LISTED = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Empty", group_type="Classic")
+VERSIONS_ASKED = (ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_GROUPS, ApiKey.OFFSET_FETCH)
+REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def tracks() -> dict[GroupId, GroupTrack]:
+    """One group that passes, with a member that was heard."""
+    member = MemberTrack(member_id=MEMBER, protocol=Protocol.CLASSIC, inputs=INPUTS)
+    track = GroupTrack(group_id=GROUP, road=FollowedRoad.PASSING, members={MEMBER: member}, assignor="range")
+    return {GROUP: track}
+
+
+def cluster(answers: Answers, entrance: Entrance = Entrance.OPEN) -> UpstreamCluster:
+    """A cluster that speaks of groups and of nothing else."""
+    versions = {int(api_key): MemoryCluster({}).versions[api_key] for api_key in VERSIONS_ASKED}
+    found = MemoryCluster(answers, versions).upstream()
+    found.entrance = entrance
+    return found
+
+
+def told(error: ErrorCode = ErrorCode.NONE) -> Answers:
+    """A cluster with one empty group, described and with offsets unless it refuses to."""
+    described = DescribedGroup(error=error, group_id=GROUP, group_state="Empty", protocol_type="consumer")
+    fetched = FetchedGroup(group_id=GROUP, topics=(), error=error)
+    return {
+        ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, ListGroupsReply(error=ErrorCode.NONE, groups=(LISTED,))),
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DescribeGroupsReply(groups=(described,))),
+        ApiKey.OFFSET_FETCH: replies(ApiKey.OFFSET_FETCH, OffsetFetchReply(groups=(fetched,))),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NoGroups:
+    """A bridge that coordinates none."""
+
+    def groups(self) -> Sequence[GroupSummary]:
+        """None."""
+        return ()
+
+    def group(self, name: str) -> GroupView | None:
+        """None."""
+        return None
+
+    def readiness(self) -> Sequence[str]:
+        """Ready."""
+        return ()
+
+
+def surveys(
+    upstream: UpstreamCluster, followed: Mapping[GroupId, GroupTrack] | None, snapshots: object = None
+) -> AppSurveys:
+    """Over a cluster, and what was heard for a minute."""
+    ears = Ears(tracks=lambda: followed, road=lambda _: Road.PASS, listening_s=lambda: 60.0)
+    return AppSurveys(Config(), upstream, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
+
+
+async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:
+    """What the coordinator says counts: the member that was heard is gone."""
+    census = await surveys(cluster(told()), tracks()).census()
+    (one,) = census.groups
+    assert (one.group.kind, one.group.state, one.group.members, one.committed, one.lag) == (
+        *(GroupKind.CLASSIC, "Empty", ()),
+        *(0, 0),
+    )
+    assert (census.unseen, census.abilities.takeover, census.abilities.login) == (
+        (),
+        TakeOver.IMPOSSIBLE,
+        Login.OPEN,
+    )
+
+
+async def test_cluster_that_wants_a_login_is_not_asked() -> None:
+    """What was heard is shown, and the page says what is missing and why."""
+    census = await surveys(cluster(told(), Entrance.LOGIN), tracks()).census()
+    (one,) = census.groups
+    (member,) = one.group.members
+    assert (member.library, member.assignors, member.session_timeout_ms) == ("librdkafka", ("range",), 45_000)
+    assert (one.committed, one.lag, one.group.is_complete) == (None, None, False)
+    assert [sentence.partition(":")[0] for sentence in census.unseen] == ["EB-CENSUS-001"]
+
+
+async def test_what_is_not_heard_and_not_known_is_said() -> None:
+    """Nobody follows groups, and no broker has answered yet."""
+    census = await surveys(cluster({}, Entrance.UNKNOWN), None).census()
+    assert census.groups == ()
+    assert [sentence.partition(":")[0] for sentence in census.unseen] == ["EB-CENSUS-003", "EB-CENSUS-002"]
+
+
+async def test_groups_that_a_broker_does_not_describe_are_said_once() -> None:
+    """By error, with one of them by name."""
+    census = await surveys(cluster(told(REFUSED)), {}).census()
+    assert census.unseen == (
+        "EB-CENSUS-006: 1 groups were not described (GROUP_AUTHORIZATION_FAILED), 'g' among them",
+        "EB-CENSUS-006: 1 groups were not given with their offsets (GROUP_AUTHORIZATION_FAILED), 'g' among them",
+    )
+    assert [one.group.state for one in census.groups] == ["Empty"]
+
+
+async def test_groups_that_are_coordinated_here_are_in_it() -> None:
+    """By what the bridge itself knows of them, whoever follows."""
+    upstream = cluster({**told(), ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, EMPTY)})
+    census = await surveys(upstream, {}, StillSnapshots()).census()
+    (one,) = census.groups
+    assert (one.group.group_id, one.group.road, one.group.is_complete) == (
+        ORDERS.summary.group_id,
+        Road.EMBEDDED,
+        True,
+    )
+    assert [member.partition_count for member in one.group.members] == [4, 0]
+
+
+EMPTY = ListGroupsReply(error=ErrorCode.NONE, groups=())
+
+
+@pytest.mark.parametrize(
+    ("entrance", "login"),
+    [(Entrance.OPEN, Login.OPEN), (Entrance.LOGIN, Login.NONE), (Entrance.UNKNOWN, Login.UNKNOWN)],
+)
+def test_login_is_what_the_cluster_asks_for(entrance: Entrance, login: Login) -> None:
+    """Without credentials of the bridge's own."""
+    assert login_of(cluster({}, entrance)) is login
+
+
+async def test_abilities_are_those_that_brokers_tell() -> None:
+    """And unknown where nobody may be asked."""
+    known = await surveys(cluster({}), {}).abilities()
+    unknown = await surveys(cluster({}, Entrance.LOGIN), {}).abilities()
+    assert (known.takeover, unknown.takeover) == (TakeOver.IMPOSSIBLE, TakeOver.UNKNOWN)

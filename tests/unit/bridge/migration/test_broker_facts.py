@@ -1,0 +1,94 @@
+"""What brokers tell of themselves, and what that makes of their abilities."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.broker_facts import BrokerFacts, read_abilities
+
+KAFKA_43 = BrokerFacts(
+    node_id=1,
+    offers_consumer_heartbeat=True,
+    features={"group.version": 1},
+    supported={"metadata.version": 30},
+    settings={
+        "group.consumer.migration.policy": "bidirectional",
+        "group.min.session.timeout.ms": "6000",
+        "group.max.session.timeout.ms": "1800000",
+        "group.max.size": "2147483647",
+        "group.consumer.max.size": "100",
+        "group.consumer.session.timeout.ms": "45000",
+    },
+)
+
+
+def test_one_broker_is_read_as_it_says() -> None:
+    """Numbers as numbers, the policy as a word that is known."""
+    assert read_abilities((KAFKA_43,), Login.OPEN, trusts_clients=False) == BrokerAbilities(
+        takeover=TakeOver.IN_PLACE,
+        known=Known.READ,
+        policy=MigrationPolicy.BIDIRECTIONAL,
+        session_min_ms=6_000,
+        session_max_ms=1_800_000,
+        classic_size_max=2_147_483_647,
+        consumer_size_max=100,
+        consumer_session_ms=45_000,
+        login=Login.OPEN,
+    )
+
+
+@pytest.mark.parametrize(
+    ("highest", "release", "takeover"),
+    [
+        (30, "4.2 or newer", TakeOver.IN_PLACE),
+        (28, "4.2 or newer", TakeOver.IN_PLACE),
+        (27, "4.1", TakeOver.BY_SCOUT),
+        (25, "4.0", TakeOver.WHOLE_GROUP),
+    ],
+)
+def test_release_shows_in_the_level_of_metadata(highest: int, release: str, takeover: TakeOver) -> None:
+    """Where nothing was probed."""
+    broker = replace(KAFKA_43, supported={"metadata.version": highest})
+    assert broker.release == release
+    assert read_abilities((broker,), Login.OWN, trusts_clients=True).takeover is takeover
+
+
+@pytest.mark.parametrize(
+    ("broker", "takeover"),
+    [
+        (replace(KAFKA_43, features={}), TakeOver.IMPOSSIBLE),
+        (replace(KAFKA_43, offers_consumer_heartbeat=False), TakeOver.IMPOSSIBLE),
+        (replace(KAFKA_43, features={}, supported={"metadata.version": 21}), TakeOver.IMPOSSIBLE),
+        (BrokerFacts(node_id=1), TakeOver.IMPOSSIBLE),
+        (BrokerFacts(node_id=1, offers_consumer_heartbeat=True), TakeOver.UNKNOWN),
+    ],
+)
+def test_protocol_has_to_be_offered_and_on(broker: BrokerFacts, takeover: TakeOver) -> None:
+    """Kafka 3.9 offers the request with the protocol off; who is no Apache Kafka has to be probed."""
+    assert read_abilities((broker,), Login.OPEN, trusts_clients=False).takeover is takeover
+
+
+def test_cluster_is_as_able_as_its_least_able_broker() -> None:
+    """In the middle of an upgrade, or where one broker was configured otherwise."""
+    other = replace(
+        KAFKA_43,
+        supported={"metadata.version": 27},
+        settings={
+            "group.consumer.migration.policy": "Upgrade",
+            "group.min.session.timeout.ms": "10000",
+            "group.max.session.timeout.ms": "300000",
+            "group.consumer.max.size": "no number",
+        },
+    )
+    abilities = read_abilities((KAFKA_43, other), Login.OPEN, trusts_clients=False)
+    assert (abilities.takeover, abilities.policy) == (TakeOver.BY_SCOUT, MigrationPolicy.UPGRADE)
+    assert (abilities.session_min_ms, abilities.session_max_ms) == (10_000, 300_000)
+    assert abilities.consumer_size_max == 100
+
+
+def test_without_a_broker_nothing_is_known() -> None:
+    """But as whom the bridge would ask."""
+    asked = read_abilities((), Login.NONE, trusts_clients=True)
+    assert asked == BrokerAbilities(login=Login.NONE, trusts_clients=True)
+    assert BrokerFacts(node_id=1).release == ""
