@@ -8,10 +8,12 @@ from tests.architecture.source_tree import ROOT, SOURCE_FOLDERS, SourceFile, mod
 
 STARTED = {"bridge.__main__"}
 """What `python -m bridge` starts."""
-AWAITED = {
-    f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")
-} | {"bridge.coordinators.rounds"}
-"""What the moves import, which are being written: to be empty again when they are there."""
+AWAITED = (
+    {f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")}
+    | {"bridge.coordinators.rounds", "bridge.migration.plans"}
+    | {f"bridge.migration.plans.{name}" for name in ("conditions", "following", "judging", "step", "values")}
+)
+"""What the moves and their plans import, which are being written: to be empty again when they are there."""
 
 
 def entry_points() -> set[str]:

@@ -1,0 +1,103 @@
+"""What has become of the groups of a plan, from what is seen of them and of their moves."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bridge.migration.orders import MoveStage
+from bridge.migration.plans.values import (
+    CONTROLS_MAX,
+    REFUSALS_MAX,
+    VERDICTS_MAX,
+    Control,
+    Looked,
+    Part,
+    PartStep,
+    Progress,
+    Ruling,
+    Seen,
+    Verdict,
+)
+
+RETRY_MS = 10_000
+"""How long a move that was refused, or whose order was lost, waits before it is ordered again."""
+
+
+def follow(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Progress:
+    """What has become of every group since; `stage` is for the verdicts."""
+    followed = [_follow(part, looked.groups.get(part.group_id), now_ms) for part in progress.parts]
+    news = [
+        Verdict(now_ms, stage, ruling, part.reason, part.group_id)
+        for old, part in zip(progress.parts, followed, strict=True)
+        if part.step is not old.step and (ruling := _RULINGS.get(part.step)) is not None
+    ]
+    return note(replace(progress, parts=tuple(followed)), *news)
+
+
+_RULINGS = {PartStep.REFUSED: Ruling.REFUSED, PartStep.STOPPED: Ruling.STOPPED, PartStep.LEFT: Ruling.TOLD}
+"""What is worth a verdict when a group comes to it."""
+
+
+def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
+    if part.order is None or seen is None:
+        return _lost(part, now_ms) if part.is_under_way else part
+    if part.began is None and part.has_moved:
+        part = replace(part, began=seen.figures)
+    move = seen.move
+    if move is not None and move.order != part.order and move.started_ms > part.ordered_ms and not part.step.is_last:
+        told = f"an operator moved the group to {move.order.destination.value} meanwhile: the plan leaves it alone"
+        return replace(part, step=PartStep.LEFT, reason=told)
+    if not part.is_under_way:
+        return part
+    if move is None or move.order != part.order or move.started_ms < part.ordered_ms:
+        return _lost(part, now_ms)
+    if part.origin is None:
+        part = replace(part, origin=move.origin)
+    if not move.stage.has_ended:
+        return part
+    if move.stage is MoveStage.DONE:
+        is_back = part.step is PartStep.RETURNING
+        percent = 0 if is_back else part.percent_ordered
+        return replace(part, step=PartStep.RETURNED if is_back else PartStep.MOVED, percent=percent, refusals=0)
+    return _failed(part, move.stage, move.verdict, now_ms)
+
+
+def _lost(part: Part, now_ms: int) -> Part:
+    """Nobody knows of the move that was ordered: after a while it counts as refused."""
+    if now_ms < part.ordered_ms + RETRY_MS:
+        return part
+    return _failed(part, MoveStage.REFUSED, "the move that was ordered is not known any more", now_ms)
+
+
+def _failed(part: Part, ended: MoveStage, why: str, now_ms: int) -> Part:
+    """A move that ended on the way is judged by an operator; one that was refused is ordered a few times more."""
+    refusals = part.refusals + 1
+    failed = replace(part, reason=why, refusals=refusals, ordered_ms=now_ms)
+    if part.step is PartStep.RETURNING:
+        return replace(failed, step=PartStep.STOPPED)
+    if ended is MoveStage.STOPPED:
+        return replace(failed, step=PartStep.STOPPED)
+    waits = PartStep.MOVED if part.percent else PartStep.WAITING
+    return replace(failed, step=waits if refusals < REFUSALS_MAX else PartStep.REFUSED)
+
+
+def with_controls(progress: Progress, looked: Looked) -> Progress:
+    """The groups that a stage is compared with, and what they had when it began."""
+    if progress.controls:
+        return progress
+    still = {part.group_id: looked.groups[part.group_id].figures for part in still_parts(progress, looked)}
+    found = list({**still, **looked.others}.items())[:CONTROLS_MAX]
+    return replace(progress, controls=tuple(Control(group_id, figures) for group_id, figures in found))
+
+
+def still_parts(progress: Progress, looked: Looked) -> Iterator[Part]:
+    """The groups of the plan that nobody has moved, and that are there."""
+    return (
+        part
+        for part in progress.parts
+        if part.group_id in looked.groups and part.order is None and part.step is PartStep.WAITING
+    )
+
+
+def note(progress: Progress, *verdicts: Verdict) -> Progress:
+    """The same with what was decided."""
+    return replace(progress, verdicts=(*progress.verdicts, *verdicts)[-VERDICTS_MAX:])

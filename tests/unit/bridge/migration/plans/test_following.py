@@ -1,0 +1,37 @@
+"""What becomes of a plan's groups, one look at a time."""
+
+from bridge.migration.patterns import Pattern
+from bridge.migration.plans.conditions import Figures
+from bridge.migration.plans.following import note, with_controls
+from bridge.migration.plans.values import (
+    CONTROLS_MAX,
+    VERDICTS_MAX,
+    Looked,
+    Part,
+    Plan,
+    Progress,
+    Ruling,
+    Seen,
+    Verdict,
+)
+from bridge.migration.route import Road
+from translators.dialects.ids import GroupId
+
+PLAN = Plan(name="p", destination=Road.EMBEDDED, groups=(Pattern("*"),))
+NOW = Figures(at_ms=7)
+
+
+def test_only_so_many_verdicts_are_kept() -> None:
+    """The last ones."""
+    told = [Verdict(number, 0, Ruling.TOLD, "") for number in range(VERDICTS_MAX + 3)]
+    assert note(Progress(PLAN, ()), *told).verdicts == tuple(told[3:])
+
+
+def test_stage_is_compared_with_groups_that_are_not_moved() -> None:
+    """Those of the plan come first, then others; so many, and those that are there; and they stay the same."""
+    waiting, gone = Part(group_id=GroupId("waits")), Part(group_id=GroupId("gone"))
+    others = {GroupId(f"o-{number:02}"): NOW for number in range(CONTROLS_MAX)}
+    looked = Looked({GroupId("waits"): Seen(NOW)}, others, room=1)
+    progress = with_controls(Progress(PLAN, (waiting, gone)), looked)
+    assert [control.group_id for control in progress.controls] == ["waits", *list(others)[:-1]]
+    assert with_controls(progress, Looked({}, {}, room=1)) == progress

@@ -1,0 +1,282 @@
+"""Plans as stories: what is ordered when, and what ends a plan."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.patterns import Pattern
+from bridge.migration.plans.conditions import Figures
+from bridge.migration.plans.following import RETRY_MS
+from bridge.migration.plans.step import is_over, parts_of, stage_of
+from bridge.migration.plans.values import (
+    REFUSALS_MAX,
+    Held,
+    Moving,
+    Observing,
+    PartStep,
+    PauseOrdered,
+    Plan,
+    PromoteOrdered,
+    Reaction,
+    Ready,
+    ResumeOrdered,
+    Returned,
+    Returning,
+    ReturnOrdered,
+    Ruling,
+    Settled,
+    Stage,
+    Watching,
+)
+from bridge.migration.route import Road
+from tests.support.planned_world import TICK_MS, PlannedWorld
+from translators.dialects.ids import GroupId
+
+STAGES = (Stage(groups_percent=20, watch_ms=10_000), Stage(groups_percent=100, watch_ms=10_000))
+PLAN = Plan(name="p", destination=Road.UPSTREAM, groups=(Pattern("g-*"),), stages=STAGES, groups_max=2)
+NAMES = tuple(f"g-{number}" for number in range(10))
+
+
+def world(plan: Plan = PLAN) -> PlannedWorld:
+    """Ten groups, of which nobody has moved."""
+    return PlannedWorld(plan, NAMES)
+
+
+def watched(plan: Plan = PLAN) -> PlannedWorld:
+    """The first two groups have moved and are watched."""
+    one = world(plan)
+    for _ in range(4):
+        one.look()
+        one.end_all()
+    assert one.phase() is Watching
+    return one
+
+
+def moved_of(one: PlannedWorld) -> list[GroupId]:
+    """The groups that have moved."""
+    return [part.group_id for part in one.state.progress.parts if part.step is PartStep.MOVED]
+
+
+def test_plan_moves_stage_by_stage_and_settles() -> None:
+    """A fifth of the groups, then all; each once, and never more at a time than may be."""
+    one = world()
+    phases = [type(one.state)]
+    for _ in range(40):
+        one.look()
+        assert one.going_on() <= PLAN.groups_max
+        one.end_all()
+        if type(one.state) is not phases[-1]:
+            phases.append(type(one.state))
+    assert phases == [Observing, Ready, Moving, Watching, Moving, Watching, Settled]
+    assert {order.group_id for order in one.orders} == set(map(GroupId, NAMES))
+    assert len(one.orders) == len(NAMES)
+    assert is_over(one.state)
+    assert set(one.roads.values()) == {Road.UPSTREAM}
+
+
+def test_groups_are_looked_at_before_anybody_moves() -> None:
+    """For as long as the plan says."""
+    one = world(replace(PLAN, observe_ms=3 * TICK_MS))
+    for _ in range(2):
+        one.look()
+        assert (one.phase() is Observing, one.orders) == (True, [])
+    one.look()
+    assert one.phase() is Ready
+
+
+def test_nothing_begins_without_room() -> None:
+    """Other plans and operators move groups, too."""
+    one = world()
+    one.room = 0
+    one.run(10)
+    assert (one.phase() is Ready, one.orders) == (True, [])
+
+
+def test_share_of_members_grows_with_the_stages() -> None:
+    """On road upstream a group is tried with some of its members; they stay among those that are moved later."""
+    stages = (
+        Stage(groups_percent=10, members_percent=25),
+        Stage(groups_percent=10, members_percent=50),
+        Stage(groups_percent=100),
+    )
+    one = world(replace(PLAN, stages=stages))
+    one.run()
+    first = [order.members for order in one.orders if order.group_id == one.orders[0].group_id]
+    assert list(map(len, first)) == [3, 5, 0]
+    assert set(first[0]) < set(first[1])
+    assert one.phase() is Settled
+
+
+def test_broken_condition_holds_the_plan() -> None:
+    """Nobody is moved further; the verdict has the figures."""
+    one = watched()
+    spoilt = moved_of(one)[0]
+    one.figures[spoilt] = Figures(at_ms=0, rebalances=3)
+    one.run(5)
+    assert one.phase() is Held
+    assert len(one.orders) == 2
+    verdict = one.state.progress.verdicts[-1]
+    assert (verdict.ruling, verdict.group_id, verdict.stage) == (Ruling.BROKEN, spoilt, 0)
+    assert verdict.sentence == f"{spoilt} broke a condition: rebalances.per.hour 3 (at most 2, before 0, others 0)"
+    assert [reading.measure for reading in verdict.readings if reading.is_broken] == ["rebalances.per.hour"]
+
+
+def test_what_all_groups_show_breaks_nothing() -> None:
+    """A topic that grew is no fault of a move."""
+    one = watched()
+    for name in one.figures:
+        one.figures[name] = Figures(at_ms=0, rebalances=3)
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_broken_condition_returns_the_groups() -> None:
+    """Each to where it was, and the plan is over."""
+    one = watched(replace(PLAN, reaction=Reaction.RETURN))
+    one.figures[moved_of(one)[0]] = Figures(at_ms=0, failed_commits=1)
+    one.look()
+    assert one.phase() is Returning
+    one.run(10)
+    assert one.phase() is Returned
+    assert is_over(one.state)
+    assert set(one.roads.values()) == {Road.PASS}
+    assert {part.step for part in one.state.progress.parts} == {PartStep.WAITING, PartStep.RETURNED}
+
+
+def test_move_that_ends_on_the_way_holds_the_plan() -> None:
+    """Whoever resumes it tries again."""
+    one = world()
+    for _ in range(3):
+        one.look()
+    one.end_all(MoveStage.STOPPED)
+    one.look()
+    assert one.phase() is Held
+    one.run(5)
+    assert len(one.orders) == 2
+    one.tell(ResumeOrdered())
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_refused_move_is_tried_again_and_then_left_out() -> None:
+    """The others of the stage move; a stage of which nobody moves holds the plan."""
+    one = world()
+    refused = None
+    for _ in range(60):
+        one.look()
+        refused = refused or (one.orders[0].group_id if one.orders else None)
+        for group_id in [order.group_id for order in one.orders]:
+            if not one.moves[group_id].stage.has_ended:
+                one.end(group_id, MoveStage.REFUSED if group_id == refused else MoveStage.DONE)
+    assert one.phase() is Settled
+    assert sum(order.group_id == refused for order in one.orders) == REFUSALS_MAX
+    assert [v.group_id for v in one.state.progress.verdicts if v.ruling is Ruling.REFUSED] == [refused]
+    other = world()
+    for _ in range(40):
+        other.look()
+        other.end_all(MoveStage.REFUSED)
+    assert isinstance(other.state, Held)
+    assert other.state.reason == "no group of stage 1 could be moved"
+
+
+def test_order_that_was_lost_is_given_again() -> None:
+    """The bridge was killed between writing the plan down and ordering the move."""
+    one = world()
+    for _ in range(3):
+        one.look()
+    one.moves.clear()
+    lost = len(one.orders)
+    for _ in range(RETRY_MS // TICK_MS + 8):
+        one.look()
+    assert [order.group_id for order in one.orders[lost:]] == [order.group_id for order in one.orders[:lost]]
+    one.end_all()
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_operator_who_moves_a_group_has_it() -> None:
+    """The plan neither moves it again nor brings it back."""
+    one = watched()
+    taken = moved_of(one)[0]
+    one.now_ms += 1
+    one.order(MoveOrder(taken, Road.PASS))
+    one.end(taken)
+    one.look()
+    one.tell(ReturnOrdered())
+    one.run(10)
+    assert one.phase() is Returned
+    assert taken not in [order.group_id for order in one.orders[2:]]
+    assert [part.step for part in one.state.progress.parts if part.group_id == taken] == [PartStep.LEFT]
+
+
+def test_pause_and_resume() -> None:
+    """Nothing is ordered meanwhile, and figures are counted afresh afterwards."""
+    one = watched()
+    one.tell(PauseOrdered())
+    one.figures[moved_of(one)[0]] = Figures(at_ms=0, rebalances=30)
+    one.run(10)
+    assert (one.phase() is Held, len(one.orders)) == (True, 2)
+    one.tell(ResumeOrdered())
+    assert one.phase() is Watching
+    one.run()
+    assert one.phase() is Settled
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 3, 4])
+def test_pause_at_any_time_is_resumed_there(looks: int) -> None:
+    """Before the first stage as well as in it."""
+    one = world()
+    for _ in range(looks):
+        one.look()
+    at = stage_of(one.state)
+    one.tell(PauseOrdered())
+    assert stage_of(one.state) == at
+    one.tell(ResumeOrdered())
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_promotion_skips_what_is_waited_for() -> None:
+    """Observation, a watch, and a plan that is held."""
+    one = world(replace(PLAN, observe_ms=10**9, stages=(replace(STAGES[0], watch_ms=10**9), STAGES[1])))
+    one.tell(PromoteOrdered())
+    one.run(5)
+    assert one.phase() is Watching
+    one.tell(PauseOrdered())
+    one.tell(PromoteOrdered())
+    assert (one.phase(), stage_of(one.state)) == (Moving, 1)
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_return_in_the_middle_ends_the_moves_first() -> None:
+    """What was on its way is brought back as well."""
+    one = world()
+    for _ in range(3):
+        one.look()
+    assert one.going_on() == 2
+    one.tell(ReturnOrdered())
+    assert one.going_on() == 0
+    one.run(20)
+    assert one.phase() is Returned
+    assert [order.destination for order in one.orders] == [Road.UPSTREAM] * 2 + [Road.PASS] * 2
+
+
+def test_group_that_can_not_be_brought_back_is_told() -> None:
+    """After a few tries."""
+    one = watched()
+    one.tell(ReturnOrdered())
+    for _ in range(60):
+        one.look()
+        one.end_all(MoveStage.REFUSED)
+    assert one.phase() is Returned
+    assert one.state.progress.verdicts[-1].sentence.startswith("not brought back: g-")
+    one.tell(ReturnOrdered())
+    one.run(20)
+    assert one.state.progress.verdicts[-1].sentence == "every group is back"
+
+
+def test_stages_round_up() -> None:
+    """A canary is at least one group, and a later stage never has fewer than an earlier one."""
+    assert [parts_of(PLAN, stage, count) for stage, count in ((-1, 10), (0, 10), (0, 1), (1, 7))] == [0, 2, 1, 7]
