@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from platform import python_version
 from uuid import uuid4
 
@@ -43,7 +42,7 @@ from bridge.journal.refusals import JournalRefused
 from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
-from bridge.net.cluster import UpstreamCluster
+from bridge.net.cluster import OWN_SOFTWARE, UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
 from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
@@ -219,7 +218,7 @@ def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch
         events=watch.event_counts,
         missed=watch.missed_counts,
         failures=lambda: groups.supervised.counts,
-        build={"version": version("epochbridge"), "python": python_version()},
+        build={"version": OWN_SOFTWARE.version, "python": python_version()},
         settings=config.numbers(),
         started_s=watch.started_s,
         rebalances=watch.figures.rebalances,

@@ -5,7 +5,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
@@ -16,6 +15,7 @@ from bridge.admin.contracts import Commands, Conversion, ConversionResult, Remov
 from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import Groups
 from bridge.session.directory import Address
@@ -169,7 +169,7 @@ class EventWatch(Watch):
     def begin(self) -> None:
         """See `Watch`."""
         is_revived = bool(self._owner.shard.groups or self._owner.shard.classic_groups)
-        self._recorder.say(BridgeStarted(bridge_version=version("epochbridge"), is_revived=is_revived))
+        self._recorder.say(BridgeStarted(bridge_version=OWN_SOFTWARE.version, is_revived=is_revived))
         self._guard.run(self._begin)
         self._owner.watch(EngineWatcher(self._follower, self._guard, self._recorder.now_us))
 

@@ -4,11 +4,11 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 
 from bridge.config.configuration import Config
 from bridge.config.secrets import split_login, without_login
+from bridge.net.cluster import OWN_SOFTWARE
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
@@ -55,7 +55,7 @@ def _collectors(config: Config) -> Sequence[Taker]:
     # Only who asks for it needs the library behind it.
     exporting = import_module("bridge.telemetry.otel.exporting")
     collector = exporting.Collector(endpoint=endpoint, protocol=settings.otel_protocol, headers=headers)
-    takers: Sequence[Taker] = exporting.open_takers(collector, version("epochbridge"))
+    takers: Sequence[Taker] = exporting.open_takers(collector, OWN_SOFTWARE.version)
     return takers
 
 

@@ -1,16 +1,14 @@
-"""Log lines: a glossary of keys, and two ways to write what rooms log through the standard library or structlog."""
+"""Log lines: a glossary of keys, and two ways to write what rooms log through the standard library."""
 
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from datetime import UTC, datetime
 from enum import StrEnum
+from json import dumps
 from typing import TextIO
 
-import structlog
-from structlog.types import Processor
-
-Event = MutableMapping[str, object]
+Event = dict[str, object]
 
 VALUE_CHARS_MAX = 300
 MESSAGE_CHARS_MAX = 2_000
@@ -86,55 +84,67 @@ IDENTITY = (
 )
 """What such a line says in any case."""
 MESSAGE = "event"
-_WRITTEN = frozenset({MESSAGE, *LogKey})
+_QUOTED = frozenset(" \t=\r\n\"'")
+"""What makes a value in words hard to read unless it stands in quotes."""
+EVENT_WIDTH, LEVEL_WIDTH = 30, 9
+DIM, BRIGHT, CYAN, MAGENTA, BLUE, PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[35m", "\x1b[34m", "\x1b[0m"
+COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m", "critical": "\x1b[31m"}
 
 
 def configure_logs(log_format: LogFormat, level: str, stream: TextIO = sys.stderr) -> None:
-    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up.
-
-    Rooms that use the standard library's `logging` and those that use structlog write the same lines.
-    """
+    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_facts(),
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_writers(log_format, stream)],
-        )
-    )
+    handler.setFormatter(JsonLines() if log_format is LogFormat.JSON else ConsoleLines(has_colours=stream.isatty()))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_facts(),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line, nothing but the glossary's keys in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return dumps(fill_identity(facts_of(record)), ensure_ascii=False)
+
+
+class ConsoleLines(logging.Formatter):
+    """Words for a terminal, the message first; tracebacks below."""
+
+    def __init__(self, *, has_colours: bool) -> None:
+        super().__init__()
+        self._has_colours = has_colours
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        facts = facts_of(record)
+        at, level, logger = (str(facts.pop(key.value)) for key in (LogKey.TIMESTAMP, LogKey.LEVEL, LogKey.LOGGER))
+        message, trace = str(facts.pop(MESSAGE)), facts.pop(LogKey.EXCEPTION.value, None)
+        place = self._in(BRIGHT + BLUE, logger)
+        head = f"{self._in(DIM, at)} [{self._in(COLOURS.get(level, '') + BRIGHT, level.ljust(LEVEL_WIDTH))}] "
+        head += f"{self._in(BRIGHT, message.ljust(EVENT_WIDTH))} [{place}]"
+        pairs = (f" {self._in(CYAN, key)}={self._in(MAGENTA, _word(value))}" for key, value in sorted(facts.items()))
+        return head + "".join(pairs) + ("" if trace is None else f"\n{trace}")
+
+    def _in(self, style: str, text: str) -> str:
+        return f"{style}{text}{PLAIN}" if self._has_colours else text
+
+
+def facts_of(record: logging.LogRecord) -> Event:
+    """What a record says under the keys of the glossary; whatever else was given to it is dropped."""
+    facts: Event = {MESSAGE: record.getMessage(), LogKey.LEVEL.value: record.levelname.lower()}
+    facts[LogKey.LOGGER.value] = record.name
+    given = record.__dict__
+    facts |= {key.value: given[key.value] for key in LogKey if key.value in given}
+    facts[LogKey.TIMESTAMP.value] = (
+        datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     )
+    if record.exc_info:
+        facts[LogKey.EXCEPTION.value] = logging.Formatter().formatException(record.exc_info)
+    return shortened(lift_code(facts))
 
 
-def _facts() -> list[Processor]:
-    return [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(allow=list(LogKey)),
-        structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-        lift_code,
-        keep_glossary,
-    ]
-
-
-def _writers(log_format: LogFormat, stream: TextIO) -> list[Processor]:
-    if log_format is LogFormat.JSON:
-        return [fill_identity, structlog.processors.JSONRenderer(ensure_ascii=False)]
-    return [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)]
-
-
-def lift_code(_logger: object, _method: str, event: Event) -> Event:
+def lift_code(event: Event) -> Event:
     """Move the stable code from the head of a message to its own key."""
     message = str(event.get(MESSAGE, ""))
     found = CODE.match(message)
@@ -144,24 +154,25 @@ def lift_code(_logger: object, _method: str, event: Event) -> Event:
     return event
 
 
-def keep_glossary(_logger: object, _method: str, event: Event) -> Event:
-    """Drop keys that the glossary does not name, and shorten what remains; structlog's own `_…` keys stay."""
-    for key in list(event):
-        if key.startswith("_"):
-            continue
-        if key not in _WRITTEN:
-            del event[key]
-        elif key != LogKey.EXCEPTION:
-            event[key] = _shown(event[key], MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX)
+def shortened(event: Event) -> Event:
+    """No value is longer than a line bears, and no stranger's text breaks it; tracebacks stay whole."""
+    for key, value in event.items():
+        if key != LogKey.EXCEPTION:
+            event[key] = _shown(value, MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX)
     return event
 
 
-def fill_identity(_logger: object, _method: str, event: Event) -> Event:
+def fill_identity(event: Event) -> Event:
     """Give a line about a group, member or client all the keys by which such lines are searched, null for unknown."""
     if not NAMING.isdisjoint(event):
         for key in IDENTITY:
             event.setdefault(key, None)
     return event
+
+
+def _word(value: object) -> str:
+    """A value as a word: in quotes if it would not be read as one."""
+    return value if isinstance(value, str) and _QUOTED.isdisjoint(value) else repr(value)
 
 
 def _shown(value: object, chars_max: int) -> object:

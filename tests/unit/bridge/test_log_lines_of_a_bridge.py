@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
 import trio
 from trio.testing import MockClock
 
@@ -28,7 +27,6 @@ def _stream() -> Iterator[io.StringIO]:
     configure_logs(LogFormat.JSON, "info", stream)
     yield stream
     root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
 
 
 class _Bug(Exception):

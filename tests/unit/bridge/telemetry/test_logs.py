@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 
 from bridge.telemetry.logs import (
     MEANINGS,
@@ -16,8 +15,8 @@ from bridge.telemetry.logs import (
     LogFormat,
     LogKey,
     configure_logs,
-    keep_glossary,
     lift_code,
+    shortened,
 )
 
 LOG = logging.getLogger("epochbridge.test")
@@ -31,7 +30,6 @@ def untouched_logging() -> Iterator[None]:
     handlers, level = list(root.handlers), root.level
     yield
     root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
 
 
 @pytest.fixture
@@ -69,30 +67,15 @@ def test_line_about_nobody_has_no_fields_of_theirs(lines: io.StringIO) -> None:
     assert read(lines) == {"event": "the disk is full", "level": "warning", "logger": "epochbridge.test"}
 
 
-def test_structlog_line_has_the_same_form(lines: io.StringIO) -> None:
-    """One form, whoever speaks."""
-    structlog.get_logger("epochbridge.test").warning("EB-GROUP-001: refused", group_id="orders")
-    assert read(lines) == {
-        "event": "refused",
-        "code": "EB-GROUP-001",
-        "group_id": "orders",
-        **NOBODY_KNOWS,
-        "level": "warning",
-        "logger": "epochbridge.test",
-    }
-
-
 def test_line_below_level_is_not_written(lines: io.StringIO) -> None:
     """The level is the operator's."""
     LOG.debug("nothing")
-    structlog.get_logger("epochbridge.test").debug("nothing")
     assert lines.getvalue() == ""
 
 
 def test_unknown_key_is_not_written(lines: io.StringIO) -> None:
     """No payload gets out under a name that nobody agreed on."""
     LOG.info("seen", extra={"payload": "secret"})
-    structlog.get_logger("epochbridge.test").info("seen", payload="secret")
     assert "secret" not in lines.getvalue()
 
 
@@ -117,15 +100,51 @@ def test_console_line_holds_message_and_keys_without_colours() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
+class Terminal(io.StringIO):
+    """Somebody looks."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_console_lines_are_words_in_order_with_what_would_be_misread_in_quotes() -> None:
+    """The message has its column, keys are sorted, and a traceback stands below its line."""
+    stream = io.StringIO()
+    configure_logs(LogFormat.CONSOLE, "info", stream)
+    LOG.info("EB-NET-001: hello %d", 5, extra={"group_id": "a b", "client_id": "", "api": "q'uote", "topic": "plain"})
+    try:
+        raise ValueError("odd")
+    except ValueError:
+        LOG.exception("boom", extra={"broker_id": 1, "member_id": None})
+    first, second, *trace = stream.getvalue().splitlines()
+    assert first.partition(" ")[2] == (
+        "[info     ] hello 5                        [epochbridge.test]"
+        " api=\"q'uote\" client_id= code=EB-NET-001 group_id='a b' topic=plain"
+    )
+    assert second.endswith("[error    ] boom                           [epochbridge.test] broker_id=1 member_id=None")
+    assert (trace[0], trace[-1]) == ("Traceback (most recent call last):", "ValueError: odd")
+
+
+def test_terminal_gets_colours() -> None:
+    """The level is seen before it is read."""
+    stream = Terminal()
+    configure_logs(LogFormat.CONSOLE, "info", stream)
+    LOG.warning("slow", extra={"broker_id": 3})
+    written = stream.getvalue()
+    assert "\x1b[33m\x1b[1mwarning  \x1b[0m" in written
+    assert "\x1b[36mbroker_id\x1b[0m=\x1b[35m3\x1b[0m" in written
+
+
 def test_message_of_a_client_breaks_no_line() -> None:
     """Line breaks and escape sequences of strangers are shown, not obeyed."""
-    event = keep_glossary(None, "info", {"event": "a\nb\x1b[2J", "client_id": "x\r\ny"})
+    event = shortened({"event": "a\nb\x1b[2J", "client_id": "x\r\ny"})
     assert event == {"event": "a\\nb\\x1b[2J", "client_id": "x\\r\\ny"}
 
 
 def test_long_values_are_cut() -> None:
     """A group id of 300 kB does not fill the log."""
-    event = keep_glossary(None, "info", {"event": "e" * 5_000, "group_id": "g" * 300_000})
+    event = shortened({"event": "e" * 5_000, "group_id": "g" * 300_000})
     assert event == {
         "event": "e" * MESSAGE_CHARS_MAX + "… (5000 characters)",
         "group_id": "g" * VALUE_CHARS_MAX + "… (300000 characters)",
@@ -134,12 +153,12 @@ def test_long_values_are_cut() -> None:
 
 def test_bytes_are_counted_not_shown() -> None:
     """Never payloads."""
-    assert keep_glossary(None, "info", {"event": "e", "reason": b"secret"}) == {"event": "e", "reason": "<6 bytes>"}
+    assert shortened({"event": "e", "reason": b"secret"}) == {"event": "e", "reason": "<6 bytes>"}
 
 
 def test_message_without_code_is_left_alone() -> None:
     """Only the head counts."""
-    assert lift_code(None, "info", {"event": "see EB-NET-001: it"}) == {"event": "see EB-NET-001: it"}
+    assert lift_code({"event": "see EB-NET-001: it"}) == {"event": "see EB-NET-001: it"}
 
 
 def test_every_key_has_a_meaning() -> None:

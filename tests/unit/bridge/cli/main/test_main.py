@@ -12,7 +12,7 @@ import pytest
 from bridge.cli import main as command_line
 from bridge.cli.main import OWN, Commands, cli, load_module, main, run
 
-HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "structlog", "confluent_kafka")
+HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "confluent_kafka")
 LATER = ("starlette", "hypercorn", "anyio", "httpx", "yaml", "opentelemetry", "confluent_kafka")
 
 
