@@ -1,0 +1,236 @@
+"""Give back: members of a broker's consumer group become classic members of it again, in place and unnoticed.
+
+A JoinGroup under a member's own id that says what it owns is answered at once, and SyncGroup gives the same again:
+measured on Apache Kafka 4.0 to 4.3. Without the owned partitions the broker grants them to others at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum, auto
+from typing import assert_never
+
+from translators.dialects.classic import JoinGroupReply, SyncGroupReply
+from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, TopicPartition
+
+
+class Stage(StrEnum):
+    """How far one member is."""
+
+    WAITING = auto()
+    """It is the broker's consumer member, perhaps with something to let go; nothing was asked for it yet."""
+    JOINING = auto()
+    SYNCING = auto()
+    BACK = auto()
+    """It is a classic member at the broker, with just what its client has."""
+    CALLED = auto()
+    """The same, with less: its client is told to join again at its next heartbeat."""
+    STAYS = auto()
+    """The broker won't have it as a classic member, or the move was stopped before: it goes on as it was."""
+    GONE = auto()
+
+
+ENDED = frozenset({Stage.BACK, Stage.CALLED, Stage.STAYS, Stage.GONE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A member and what its client may be using, None while it is not at rest; `generation` is the broker's."""
+
+    using: frozenset[TopicPartition] | None = None
+    generation: int = -1
+    stage: Stage = Stage.WAITING
+    was_asked: bool = False
+    """Whether the broker may have it as a classic member already."""
+    reason: Refused | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveBack:
+    """A move under way."""
+
+    members: Mapping[MemberId, Member]
+    stopped: Refused | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every member has come to an end."""
+        return all(member.stage in ENDED for member in self.members.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CameToRest:
+    """The member's client has exactly what the broker granted, nothing of it is on its way, and it can be asked."""
+
+    member_id: MemberId
+    using: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The broker's answer to its JoinGroup; None: the connection went before it came."""
+
+    member_id: MemberId
+    reply: JoinGroupReply | None
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The broker's answer to its SyncGroup."""
+
+    member_id: MemberId
+    reply: SyncGroupReply | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """The member is gone, before anything was asked for it."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nobody else is to be given back."""
+
+    reason: Refused
+
+
+Event = CameToRest | Joined | Synced | MemberLeft | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Send its JoinGroup, which says that it owns what it uses; from now on nothing is asked for it as a consumer."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """Send its SyncGroup, without assignments."""
+
+    member_id: MemberId
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """From now on the broker knows it by this generation; its client, `if is_called`, is to join again."""
+
+    member_id: MemberId
+    generation: int
+    is_called: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """It stays a member of the consumer group: its machine goes on."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """It is nobody's any more: its client has to join anew (25)."""
+
+    member_id: MemberId
+
+
+Effect = Join | Sync | Map | Keep | Drop
+_AGAIN = frozenset(
+    {
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.ILLEGAL_GENERATION,
+    }
+)
+"""What the next try may change: the same JoinGroup again is answered the same as long as nothing changed."""
+Taken = tuple[GiveBack, tuple[Effect, ...]]
+
+
+def begin(members: Mapping[MemberId, frozenset[TopicPartition] | None]) -> GiveBack:
+    """A move of these members."""
+    return GiveBack(members={one: Member(using=using) for one, using in members.items()})
+
+
+def step(state: GiveBack, event: Event) -> Taken:
+    """What a move is after something happened, and what is to be done for it now."""
+    match event:
+        case CameToRest(member_id, using):
+            return _came_to_rest(state, member_id, using)
+        case Joined(member_id, reply):
+            return _joined(state, member_id, reply)
+        case Synced(member_id, reply):
+            return _synced(state, member_id, reply)
+        case MemberLeft(member_id):
+            member = state.members.get(member_id)
+            is_asked = member is None or member.was_asked
+            return (state, ()) if is_asked else (_put(state, member_id, Stage.GONE), ())
+        case Stopped(reason):
+            waiting = [one for one, member in state.members.items() if _is_untouched(member)]
+            for member_id in waiting:
+                state = _put(state, member_id, Stage.STAYS, reason)
+            return replace(state, stopped=reason), tuple(map(Keep, waiting))
+        case _:
+            assert_never(event)
+
+
+def _is_untouched(member: Member) -> bool:
+    return member.stage is Stage.WAITING and not member.was_asked
+
+
+def _put(state: GiveBack, member_id: MemberId, stage: Stage, reason: Refused | None = None) -> GiveBack:
+    member = replace(state.members[member_id], stage=stage, reason=reason)
+    return replace(state, members={**state.members, member_id: member})
+
+
+def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPartition]) -> Taken:
+    member = state.members.get(member_id)
+    if member is None or member.stage is not Stage.WAITING:
+        return state, ()
+    joining = replace(member, using=using, stage=Stage.JOINING, was_asked=True)
+    return replace(state, members={**state.members, member_id: joining}), (Join(member_id),)
+
+
+def _joined(state: GiveBack, member_id: MemberId, reply: JoinGroupReply | None) -> Taken:
+    if reply is None or reply.error in _AGAIN:
+        return _try_again(state, member_id)
+    if reply.error is ErrorCode.UNKNOWN_MEMBER_ID or reply.error is ErrorCode.FENCED_INSTANCE_ID:
+        return _put(state, member_id, Stage.GONE, _refused(reply.error, "JoinGroup")), (Drop(member_id),)
+    if reply.error is not ErrorCode.NONE:
+        return _put(state, member_id, Stage.STAYS, _refused(reply.error, "JoinGroup")), (Keep(member_id),)
+    syncing = replace(state.members[member_id], stage=Stage.SYNCING, generation=reply.generation)
+    after = replace(state, members={**state.members, member_id: syncing})
+    return after, (Sync(member_id, reply.generation),)
+
+
+def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) -> Taken:
+    member = state.members[member_id]
+    if reply is None or reply.error in _AGAIN:
+        return _try_again(state, member_id)
+    if reply.error is not ErrorCode.NONE:
+        return _put(state, member_id, Stage.GONE, _refused(reply.error, "SyncGroup")), (Drop(member_id),)
+    try:
+        assigned = decode_assignment(reply.assignment).partitions
+    except MalformedBlob:
+        assigned = frozenset[TopicPartition]()
+    # Less than it has: the rest is wanted by others, and waits for its client to let it go, as in any rebalance. More:
+    # its client has to be told, which it is by joining.
+    is_called = assigned != member.using
+    stage = Stage.CALLED if is_called else Stage.BACK
+    return _put(state, member_id, stage), (Map(member_id, member.generation, is_called),)
+
+
+def _try_again(state: GiveBack, member_id: MemberId) -> Taken:
+    """When its client is heard next: whether the broker has taken its word, the same JoinGroup tells."""
+    return _put(state, member_id, Stage.WAITING), ()
+
+
+def _refused(code: ErrorCode, request: str) -> Refused:
+    return Refused(code, f"the broker answers {code.name} to its {request}")

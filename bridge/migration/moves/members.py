@@ -1,0 +1,164 @@
+"""A classic member as both sides of a move need it, and its form in the journal."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.consumer_protocol import (
+    CONSUMER,
+    NO_GENERATION,
+    MalformedBlob,
+    Subscription,
+    decode_sticky_user_data,
+    decode_subscription,
+    encode_subscription,
+)
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName, TopicPartition
+
+FIRST_WITH_OWNED = 1
+FIRST_WITH_GENERATION = 2
+_INT32_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicMember:
+    """What a classic client said in its last JoinGroup, under which protocol it works, and what it has.
+
+    `generation` is the one that its client knows, `using` what it may be using under it.
+    """
+
+    member_id: MemberId
+    instance_id: InstanceId | None
+    client: ClientIdentity
+    protocols: tuple[Protocol, ...]
+    protocol_name: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    generation: int
+    using: frozenset[TopicPartition]
+
+    def subscription(self) -> Subscription:
+        """What it subscribes to under its protocol; raises `MalformedBlob`, also where it has no such protocol."""
+        for protocol in self.protocols:
+            if protocol.name == self.protocol_name:
+                return decode_subscription(protocol.metadata)
+        raise MalformedBlob(f"protocol: {self.protocol_name!r} is not among those of the member")
+
+
+def rejoining(member: ClassicMember, group_id: GroupId, generation: int) -> JoinGroup:
+    """Its JoinGroup, said by the bridge: what it owns stands in every subscription, whatever its assignor, under the
+    `generation` that the broker knows it by. Raises `MalformedBlob`.
+    """
+    return JoinGroup(
+        group_id=group_id,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        protocol_type=CONSUMER,
+        protocols=tuple(
+            Protocol(one.name, with_owned(one.metadata, member.using, member.generation, generation))
+            for one in member.protocols
+        ),
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        skips_assignment=True,
+    )
+
+
+def with_owned(blob: bytes, owned: frozenset[TopicPartition], known: int, generation: int) -> bytes:
+    """The same subscription with these owned partitions, and with `generation` where it says `known`.
+
+    Raises `MalformedBlob`.
+    """
+    said = decode_subscription(blob)
+    version = max(said.version, FIRST_WITH_OWNED)
+    told = replace(said, version=version, owned=owned, user_data=_user_data(said.user_data, known, generation))
+    return encode_subscription(replace(told, generation=generation) if version >= FIRST_WITH_GENERATION else told)
+
+
+def with_generation(blob: bytes, known: int, generation: int) -> bytes:
+    """The same subscription, with `generation` where it says `known`; bytes that say nothing of it stay as they are.
+
+    Leaders of Java clients 2.8 to 3.2 deal a partition twice when members of one group say different generations.
+    Raises `MalformedBlob`.
+    """
+    said = decode_subscription(blob)
+    user_data = _user_data(said.user_data, known, generation)
+    told = generation if said.generation == known and known != NO_GENERATION else said.generation
+    if user_data == said.user_data and told == said.generation:
+        return blob
+    return encode_subscription(replace(said, generation=told, user_data=user_data))
+
+
+def _user_data(blob: bytes | None, known: int, generation: int) -> bytes | None:
+    """A sticky assignor's memory ends with the generation that it is of (KIP-341)."""
+    if not blob:
+        return blob
+    found = decode_sticky_user_data(blob)
+    if found is None or found.generation != known or known == NO_GENERATION:
+        return blob
+    return blob[:-_INT32_BYTES] + generation.to_bytes(_INT32_BYTES, signed=True)
+
+
+# ---------------------------------------------------------------------------------------------------- in the journal
+
+
+class WrittenMember(TypedDict):
+    """A member as JSON has it."""
+
+    member: str
+    instance: str | None
+    client: list[str]
+    protocols: list[tuple[str, str]]
+    protocol: str
+    session: int
+    rebalance: int
+    generation: int
+    using: list[tuple[str, int]]
+
+
+def to_json(members: Iterable[ClassicMember]) -> list[WrittenMember]:
+    """The members as JSON has them."""
+    return [
+        {
+            "member": member.member_id,
+            "instance": member.instance_id,
+            "client": [
+                member.client.client_id,
+                member.client.client_host,
+                member.client.software_name,
+                member.client.software_version,
+            ],
+            "protocols": [(one.name, b64encode(one.metadata).decode()) for one in member.protocols],
+            "protocol": member.protocol_name,
+            "session": member.session_timeout_ms,
+            "rebalance": member.rebalance_timeout_ms,
+            "generation": member.generation,
+            "using": sorted((str(one.topic), one.partition) for one in member.using),
+        }
+        for member in members
+    ]
+
+
+def from_json(written: Iterable[WrittenMember]) -> list[ClassicMember]:
+    """What `to_json` wrote; raises KeyError, TypeError, IndexError and ValueError for anything else."""
+    return [
+        ClassicMember(
+            member_id=MemberId(one["member"]),
+            instance_id=None if one["instance"] is None else InstanceId(one["instance"]),
+            client=ClientIdentity(
+                client_id=one["client"][0],
+                client_host=one["client"][1],
+                software_name=one["client"][2],
+                software_version=one["client"][3],
+            ),
+            protocols=tuple(Protocol(name, b64decode(blob)) for name, blob in one["protocols"]),
+            protocol_name=one["protocol"],
+            session_timeout_ms=one["session"],
+            rebalance_timeout_ms=one["rebalance"],
+            generation=one["generation"],
+            using=frozenset(TopicPartition(TopicName(topic), partition) for topic, partition in one["using"]),
+        )
+        for one in written
+    ]

@@ -1,0 +1,86 @@
+"""What classic members that pass through have said of themselves: kept so that they can be moved without joining again.
+
+It hears requests only, never answers: those are streamed past, and a leader's may be large.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from translators.dialects.classic import JoinGroup, SyncGroup
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, Via
+
+ROSTER_BYTES_MAX = 67_108_864
+"""What the subscriptions of all members may take; beyond it the members heard of longest ago are forgotten."""
+_MEMBER_BYTES = 400
+"""What a member takes beside its subscriptions, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A member's last JoinGroup, whose it was and by which connection it came, and the generation it synced in."""
+
+    request: JoinGroup
+    client: ClientIdentity
+    via: Via
+    generation: int | None = None
+
+
+class Roster:
+    """Members by group, and on each connection the JoinGroup whose SyncGroup is still to come."""
+
+    def __init__(self, bytes_max: int = ROSTER_BYTES_MAX) -> None:
+        self._members: OrderedDict[tuple[GroupId, MemberId], Spoken] = OrderedDict()
+        self._by_group: dict[GroupId, dict[MemberId, Spoken]] = {}
+        self._joining: dict[Via, Spoken] = {}
+        self._bytes = 0
+        self._bytes_max = bytes_max
+
+    def members_of(self, group_id: GroupId) -> Mapping[MemberId, Spoken]:
+        """Those of a group whose SyncGroup was heard."""
+        return self._by_group.get(group_id, {})
+
+    def joins(self, via: Via, client: ClientIdentity, request: JoinGroup) -> None:
+        """A JoinGroup goes to the broker; one without a member id belongs to whoever syncs on its connection next."""
+        self._joining[via] = Spoken(request, client, via)
+
+    def syncs(self, via: Via, client: ClientIdentity, request: SyncGroup) -> None:
+        """A SyncGroup goes to the broker: its member joined with what was said before on the same connection."""
+        said = self._joining.get(via)
+        if said is None or said.request.group_id != request.group_id:
+            return
+        if said.request.member_id not in (NO_MEMBER_ID, request.member_id):
+            return
+        del self._joining[via]
+        self._keep(request.member_id, Spoken(said.request, client, via, request.generation))
+
+    def leaves(self, group_id: GroupId, member_id: MemberId) -> None:
+        """A member says farewell."""
+        self._forget((group_id, member_id))
+
+    def disconnected(self, via: Via) -> None:
+        """A connection is gone; its members may come by another."""
+        self._joining.pop(via, None)
+
+    def _keep(self, member_id: MemberId, said: Spoken) -> None:
+        key = (said.request.group_id, member_id)
+        self._forget(key)
+        self._members[key] = said
+        self._by_group.setdefault(said.request.group_id, {})[member_id] = said
+        self._bytes += _bytes_of(said)
+        while self._bytes > self._bytes_max and len(self._members) > 1:
+            self._forget(next(iter(self._members)))
+
+    def _forget(self, key: tuple[GroupId, MemberId]) -> None:
+        said = self._members.pop(key, None)
+        if said is None:
+            return
+        self._bytes -= _bytes_of(said)
+        members = self._by_group[key[0]]
+        del members[key[1]]
+        if not members:
+            del self._by_group[key[0]]
+
+
+def _bytes_of(said: Spoken) -> int:
+    return _MEMBER_BYTES + sum(len(one.metadata) for one in said.request.protocols)
