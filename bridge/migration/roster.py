@@ -12,6 +12,8 @@ from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, Memb
 
 ROSTER_BYTES_MAX = 67_108_864
 """What the subscriptions of all members may take; beyond it the members heard of longest ago are forgotten."""
+JOINING_PER_CONNECTION_MAX = 16
+"""Groups for which one connection may have joined and not synced; further ones push the first out."""
 _MEMBER_BYTES = 400
 """What a member takes beside its subscriptions, about."""
 
@@ -27,12 +29,12 @@ class Spoken:
 
 
 class Roster:
-    """Members by group, and on each connection the JoinGroup whose SyncGroup is still to come."""
+    """Members by group, and on each connection the JoinGroups whose SyncGroup is still to come, one a group."""
 
     def __init__(self, bytes_max: int = ROSTER_BYTES_MAX) -> None:
         self._members: OrderedDict[tuple[GroupId, MemberId], Spoken] = OrderedDict()
         self._by_group: dict[GroupId, dict[MemberId, Spoken]] = {}
-        self._joining: dict[Via, Spoken] = {}
+        self._joining: dict[Via, dict[GroupId, Spoken]] = {}
         self._bytes = 0
         self._bytes_max = bytes_max
 
@@ -42,16 +44,21 @@ class Roster:
 
     def joins(self, via: Via, client: ClientIdentity, request: JoinGroup) -> None:
         """A JoinGroup goes to the broker; one without a member id belongs to whoever syncs on its connection next."""
-        self._joining[via] = Spoken(request, client, via)
+        joining = self._joining.setdefault(via, {})
+        joining.pop(request.group_id, None)
+        joining[request.group_id] = Spoken(request, client, via)
+        if len(joining) > JOINING_PER_CONNECTION_MAX:
+            del joining[next(iter(joining))]
 
     def syncs(self, via: Via, client: ClientIdentity, request: SyncGroup) -> None:
         """A SyncGroup goes to the broker: its member joined with what was said before on the same connection."""
-        said = self._joining.get(via)
-        if said is None or said.request.group_id != request.group_id:
+        joining = self._joining.get(via, {})
+        said = joining.get(request.group_id)
+        if said is None or said.request.member_id not in (NO_MEMBER_ID, request.member_id):
             return
-        if said.request.member_id not in (NO_MEMBER_ID, request.member_id):
-            return
-        del self._joining[via]
+        del joining[request.group_id]
+        if not joining:
+            del self._joining[via]
         self._keep(request.member_id, Spoken(said.request, client, via, request.generation))
 
     def leaves(self, group_id: GroupId, member_id: MemberId) -> None:
@@ -83,4 +90,8 @@ class Roster:
 
 
 def _bytes_of(said: Spoken) -> int:
-    return _MEMBER_BYTES + sum(len(one.metadata) for one in said.request.protocols)
+    return (
+        _MEMBER_BYTES
+        + len(said.request.reason)
+        + sum(len(one.name) + len(one.metadata) for one in said.request.protocols)
+    )

@@ -6,16 +6,23 @@ from functools import partial
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.seats import MappedSeat, MemberRequest, to_broker, to_client
 from bridge.wire.codec.registry import error_reply
-from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroup, LeaveGroupReply
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    SyncGroupReply,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetFetch
 
 Forgotten = Callable[[MemberRef], None]
 """Hears of a member that needs no mapping any more."""
-GENERATION_CODES = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """What says that a seat is no more."""
 
 
@@ -43,17 +50,16 @@ class MappedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
         assert isinstance(request, MemberRequest), request
-        key = _member(request)
-        seat = self._seats.get(key)
-        if seat is None:
-            # It became equal to its client while this was on its way: the client's own words count.
-            self._ask(ref, via, request, request, partial(self._deliver, ref))
-            return
-        asked = to_broker(seat, request)
-        if isinstance(asked, MemberRequest):
-            self._ask(ref, via, request, asked, partial(self._take, ref, key, seat))
-        else:
-            self._deliver(ref, asked)
+        # Who became equal to its client while this was on its way has no seat here: the client's own words count.
+        seats = {key: seat for key in _members(request) if (seat := self._seats.get(key)) is not None}
+        asked: MemberRequest = request
+        for seat in seats.values():
+            said = to_broker(seat, asked)
+            if not isinstance(said, MemberRequest):
+                self._deliver(ref, said)
+                return
+            asked = said
+        self._ask(ref, via, request, asked, partial(self._take, ref, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`: each goes to the broker."""
@@ -75,23 +81,36 @@ class MappedGroups:
 
         self._access(via).ask(ref, asked, heard)
 
-    def _take(self, ref: RequestRef, key: MemberRef, seat: MappedSeat, reply: GroupReply) -> None:
-        if self._seats.get(key) is seat and _ends(reply):
-            del self._seats[key]
-            self._forgotten(key)
-        self._deliver(ref, to_client(seat, reply))
+    def _take(self, ref: RequestRef, seats: Mapping[MemberRef, MappedSeat], reply: GroupReply) -> None:
+        for key, seat in seats.items():
+            if self._seats.get(key) is seat and _ends(seat, reply):
+                del self._seats[key]
+                self._forgotten(key)
+            reply = to_client(seat, reply)
+        self._deliver(ref, reply)
 
 
-def _ends(reply: GroupReply) -> bool:
+def _ends(seat: MappedSeat, reply: GroupReply) -> bool:
     """Whether the client knows its seat's id and generation now, or the seat is no more."""
-    if isinstance(reply, JoinGroupReply):
-        return reply.error is ErrorCode.NONE or reply.error in GENERATION_CODES
-    return isinstance(reply, LeaveGroupReply) and reply.error is ErrorCode.NONE
+    match reply:
+        case JoinGroupReply(error=error):
+            return error is ErrorCode.NONE or error in NO_MORE
+        case HeartbeatReply(error=error) | SyncGroupReply(error=error):
+            return error in NO_MORE
+        case LeaveGroupReply(error=error, members=members):
+            # Before version 3 the one error is its only member's.
+            codes = {one.member_id: one.error for one in members}
+            code = codes.get(seat.seat_id, error)
+            return code is ErrorCode.NONE or code in NO_MORE
+        case _:
+            return False
 
 
-def _member(request: MemberRequest) -> MemberRef:
-    if isinstance(request, OffsetFetch):
-        return MemberRef(request.groups[0].group_id, request.groups[0].member_id or MemberId(""))
-    if isinstance(request, LeaveGroup):
-        return MemberRef(request.group_id, request.members[0].member_id if request.members else MemberId(""))
-    return MemberRef(request.group_id, request.member_id)
+def _members(request: MemberRequest) -> list[MemberRef]:
+    match request:
+        case OffsetFetch(groups=groups):
+            return [MemberRef(one.group_id, one.member_id or NO_MEMBER_ID) for one in groups]
+        case LeaveGroup(group_id=group_id, members=members):
+            return [MemberRef(group_id, one.member_id) for one in members]
+        case _:
+            return [MemberRef(request.group_id, request.member_id)]

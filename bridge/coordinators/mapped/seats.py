@@ -1,6 +1,7 @@
 """The requests of a classic client in the words in which its broker knows it, and the answers in the client's."""
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from bridge.coordinators.offset_requests import refuse_commit
 from bridge.migration.moves.members import with_generation
@@ -25,7 +26,8 @@ from translators.dialects.offsets import OffsetCommit, OffsetFetch, TxnOffsetCom
 class MappedSeat:
     """A client's id and generation, and those of its seat at the broker.
 
-    If it `is_called` the broker has less for it than its client has: it is to join again, and commits nothing before.
+    If it `is_called` the broker has less for it than its client has: it is to join again. Until it does, the broker
+    keeps what its client has, as its JoinGroup said so: what it commits on its way there counts.
     """
 
     member_id: MemberId
@@ -58,17 +60,18 @@ def to_broker(seat: MappedSeat, request: MemberRequest) -> MemberRequest | Group
             code = _judge(seat, request.generation)
             if code is not ErrorCode.NONE:
                 return HeartbeatReply(code)
-            return Heartbeat(request.group_id, seat.seat_generation, seat.seat_id, request.instance_id)
+            return replace(request, generation=seat.seat_generation, member_id=seat.seat_id)
         case SyncGroup():
             code = _judge(seat, request.generation)
             if code is not ErrorCode.NONE:
                 return SyncGroupReply(error=code)
             return replace(request, generation=seat.seat_generation, member_id=seat.seat_id)
         case OffsetCommit() | TxnOffsetCommit():
-            code = _judge(seat, request.generation)
-            if code is not ErrorCode.NONE:
-                return refuse_commit(request, code)
+            if request.generation != seat.generation:
+                return refuse_commit(request, ErrorCode.ILLEGAL_GENERATION)
             return replace(request, generation=seat.seat_generation, member_id=seat.seat_id)
+        case _:
+            assert_never(request)
 
 
 def to_client(seat: MappedSeat, reply: GroupReply) -> GroupReply:

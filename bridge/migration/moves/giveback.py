@@ -86,7 +86,7 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class MemberLeft:
-    """The member is gone, before anything was asked for it."""
+    """The member is gone; one that is being asked for is answered first."""
 
     member_id: MemberId
 
@@ -151,6 +151,19 @@ _AGAIN = frozenset(
     }
 )
 """What the next try may change: the same JoinGroup again is answered the same as long as nothing changed."""
+_NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+"""The broker has it no more, or another in its static seat."""
+
+TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
+    (Stage.WAITING, CameToRest): frozenset({Stage.JOINING}),
+    (Stage.WAITING, MemberLeft): frozenset({Stage.GONE}),
+    (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
+    (Stage.JOINING, Joined): frozenset({Stage.WAITING, Stage.SYNCING, Stage.STAYS, Stage.GONE}),
+    (Stage.JOINING, Stopped): frozenset({Stage.JOINING}),
+    (Stage.SYNCING, Synced): frozenset({Stage.WAITING, Stage.BACK, Stage.CALLED, Stage.GONE}),
+    (Stage.SYNCING, Stopped): frozenset({Stage.SYNCING}),
+}
+"""What may become of a member by its own events and by `Stopped`; anything else leaves it where it is."""
 Taken = tuple[GiveBack, tuple[Effect, ...]]
 
 
@@ -170,8 +183,8 @@ def step(state: GiveBack, event: Event) -> Taken:
             return _synced(state, member_id, reply)
         case MemberLeft(member_id):
             member = state.members.get(member_id)
-            is_asked = member is None or member.was_asked
-            return (state, ()) if is_asked else (_put(state, member_id, Stage.GONE), ())
+            is_waiting = member is not None and member.stage is Stage.WAITING
+            return (_put(state, member_id, Stage.GONE) if is_waiting else state), ()
         case Stopped(reason):
             waiting = [one for one, member in state.members.items() if _is_untouched(member)]
             for member_id in waiting:
@@ -199,23 +212,33 @@ def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPa
 
 
 def _joined(state: GiveBack, member_id: MemberId, reply: JoinGroupReply | None) -> Taken:
+    member = state.members.get(member_id)
+    if member is None or member.stage is not Stage.JOINING:
+        return state, ()
     if reply is None or reply.error in _AGAIN:
         return _try_again(state, member_id)
-    if reply.error is ErrorCode.UNKNOWN_MEMBER_ID or reply.error is ErrorCode.FENCED_INSTANCE_ID:
+    if reply.error in _NO_MORE:
         return _put(state, member_id, Stage.GONE, _refused(reply.error, "JoinGroup")), (Drop(member_id),)
+    if reply.error is not ErrorCode.NONE and member.generation >= 0:
+        return _call(state, member_id, _refused(reply.error, "JoinGroup"))
     if reply.error is not ErrorCode.NONE:
+        # Where an answer was lost before, it was this one: the JoinGroup is the same.
         return _put(state, member_id, Stage.STAYS, _refused(reply.error, "JoinGroup")), (Keep(member_id),)
-    syncing = replace(state.members[member_id], stage=Stage.SYNCING, generation=reply.generation)
+    syncing = replace(member, stage=Stage.SYNCING, generation=reply.generation)
     after = replace(state, members={**state.members, member_id: syncing})
     return after, (Sync(member_id, reply.generation),)
 
 
 def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) -> Taken:
-    member = state.members[member_id]
+    member = state.members.get(member_id)
+    if member is None or member.stage is not Stage.SYNCING:
+        return state, ()
     if reply is None or reply.error in _AGAIN:
         return _try_again(state, member_id)
-    if reply.error is not ErrorCode.NONE:
+    if reply.error in _NO_MORE:
         return _put(state, member_id, Stage.GONE, _refused(reply.error, "SyncGroup")), (Drop(member_id),)
+    if reply.error is not ErrorCode.NONE:
+        return _call(state, member_id, _refused(reply.error, "SyncGroup"))
     try:
         assigned = decode_assignment(reply.assignment).partitions
     except MalformedBlob:
@@ -225,6 +248,12 @@ def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) 
     is_called = assigned != member.using
     stage = Stage.CALLED if is_called else Stage.BACK
     return _put(state, member_id, stage), (Map(member_id, member.generation, is_called),)
+
+
+def _call(state: GiveBack, member_id: MemberId, reason: Refused) -> Taken:
+    """It is a classic member since its JoinGroup, with all that it has: its client joins again under the same seat."""
+    generation = state.members[member_id].generation
+    return _put(state, member_id, Stage.CALLED, reason), (Map(member_id, generation, is_called=True),)
 
 
 def _try_again(state: GiveBack, member_id: MemberId) -> Taken:

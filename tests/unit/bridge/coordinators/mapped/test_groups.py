@@ -1,0 +1,205 @@
+"""Mapped members behind the session: what the broker is asked, what the client hears, and when a mapping ends."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from bridge.coordinators.ledger import Clients
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.mapped.seats import MappedSeat, MemberRequest
+from tests.support.embedded_world import FakeVia
+from tests.support.owned_group import CLIENT, GROUP
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    LeavingMember,
+    LeftMember,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, MemberRef, RequestRef, Via, via_of
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
+
+ONE = MappedSeat(member_id=MemberId("one"), generation=3, seat_id=MemberId("seat-1"), seat_generation=8)
+TWO = MappedSeat(member_id=MemberId("two"), generation=4, seat_id=MemberId("two"), seat_generation=8, is_called=True)
+REF = RequestRef(0, 1, 0)
+
+
+@dataclass(slots=True)
+class Mapped:
+    """Two mapped members, the one connection of their clients, and what comes of it."""
+
+    via: FakeVia = field(default_factory=FakeVia)
+    delivered: list[GroupReply] = field(default_factory=list)
+    forgotten: list[MemberRef] = field(default_factory=list)
+    groups: MappedGroups = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.groups = MappedGroups(Clients(self._deliver, self._look_up), self.forgotten.append)
+        for seat in (ONE, TWO):
+            self.groups.put(GROUP, seat)
+
+    def _deliver(self, ref: RequestRef, reply: GroupReply) -> None:
+        assert ref == REF
+        self.delivered.append(reply)
+
+    def _look_up(self, via: Via) -> FakeVia:
+        assert via == via_of(REF)
+        return self.via
+
+    def ask(self, request: MemberRequest, reply: GroupReply | None) -> MemberRequest:
+        """Submit a request and answer it; gives what the broker was asked."""
+        self.groups.submit(REF, CLIENT, via_of(REF), request)
+        asked = self.via.answer(lambda _: reply)
+        assert isinstance(asked, MemberRequest)
+        return asked
+
+
+def beat(member_id: str, generation: int) -> Heartbeat:
+    """A heartbeat of the tests' group."""
+    return Heartbeat(GROUP, generation, MemberId(member_id), None)
+
+
+def join(member_id: str) -> JoinGroup:
+    """A JoinGroup without protocols."""
+    return JoinGroup(
+        group_id=GROUP,
+        member_id=MemberId(member_id),
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+    )
+
+
+def leave(*names: str) -> LeaveGroup:
+    """These members leave, in one request."""
+    return LeaveGroup(group_id=GROUP, members=tuple(LeavingMember(member_id=MemberId(one)) for one in names))
+
+
+def left(**codes: ErrorCode) -> LeaveGroupReply:
+    """What the broker says of each."""
+    members = (LeftMember(member_id=MemberId(one), instance_id=None, error=code) for one, code in codes.items())
+    return LeaveGroupReply(error=ErrorCode.NONE, members=tuple(members))
+
+
+def test_request_goes_in_the_words_of_the_seat() -> None:
+    """The mapping stays: its client still says its old generation."""
+    mapped = Mapped()
+    assert mapped.ask(beat("one", 3), HeartbeatReply(ErrorCode.NONE)) == beat("seat-1", 8)
+    assert mapped.delivered == [HeartbeatReply(ErrorCode.NONE)]
+    assert mapped.groups.seats_of(GROUP) == {"one": ONE, "two": TWO}
+
+
+def test_stale_request_is_answered_here() -> None:
+    """The broker is not asked for a generation that is nobody's."""
+    mapped = Mapped()
+    mapped.groups.submit(REF, CLIENT, via_of(REF), beat("one", 2))
+    assert (mapped.delivered, mapped.via.open) == ([HeartbeatReply(ErrorCode.ILLEGAL_GENERATION)], [])
+
+
+def test_member_without_a_seat_is_passed_on() -> None:
+    """It became equal to its client while this was on its way."""
+    mapped = Mapped()
+    assert mapped.groups.take_out(GROUP, ONE.member_id) == ONE
+    assert mapped.groups.take_out(GROUP, ONE.member_id) is None
+    assert mapped.ask(beat("one", 3), HeartbeatReply(ErrorCode.NONE)) == beat("one", 3)
+    assert mapped.forgotten == []
+
+
+def test_lost_answer_is_said_to_be_the_coordinators() -> None:
+    """The client asks for its coordinator and comes again; nothing is forgotten."""
+    mapped = Mapped()
+    mapped.ask(leave("one"), None)
+    assert mapped.delivered == [LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    assert mapped.forgotten == []
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID])
+def test_join_ends_the_mapping(error: ErrorCode) -> None:
+    """Its answer hands out the seat's own id and generation, or says that there is no seat."""
+    mapped = Mapped()
+    reply = JoinGroupReply(error=error, member_id=ONE.seat_id, generation=9)
+    assert mapped.ask(join("one"), reply) == join("seat-1")
+    assert (mapped.delivered, mapped.forgotten) == ([reply], [MemberRef(GROUP, ONE.member_id)])
+    assert mapped.groups.seats_of(GROUP) == {"two": TWO}
+
+
+@pytest.mark.parametrize("error", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
+def test_join_that_is_to_come_again_ends_nothing(error: ErrorCode) -> None:
+    """The client still says its old id."""
+    mapped = Mapped()
+    mapped.ask(join("one"), JoinGroupReply(error=error, member_id=ONE.seat_id))
+    assert mapped.forgotten == []
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID])
+def test_seat_that_is_no_more_ends_the_mapping(error: ErrorCode) -> None:
+    """Its client forgets its id, so nobody would ever end it else."""
+    mapped = Mapped()
+    mapped.ask(beat("one", 3), HeartbeatReply(error))
+    assert mapped.forgotten == [MemberRef(GROUP, ONE.member_id)]
+    synced = SyncGroup(group_id=GROUP, generation=3, member_id=ONE.member_id, instance_id=None)
+    mapped.groups.put(GROUP, ONE)
+    mapped.ask(synced, SyncGroupReply(error=error))
+    assert mapped.forgotten == [MemberRef(GROUP, ONE.member_id)] * 2
+
+
+def test_batch_of_leaving_members_is_mapped_one_by_one() -> None:
+    """An admin names several; each is answered under its client's id, and only who left is forgotten."""
+    mapped = Mapped()
+    reply = left(**{"seat-1": ErrorCode.NONE, "two": ErrorCode.REQUEST_TIMED_OUT, "else": ErrorCode.NONE})
+    assert mapped.ask(leave("one", "two", "else"), reply) == leave("seat-1", "two", "else")
+    told = left(**{"one": ErrorCode.NONE, "two": ErrorCode.REQUEST_TIMED_OUT, "else": ErrorCode.NONE})
+    assert (mapped.delivered, mapped.forgotten) == ([told], [MemberRef(GROUP, ONE.member_id)])
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID])
+def test_old_leave_is_answered_by_one_code(error: ErrorCode) -> None:
+    """Before version 3 no member is named."""
+    mapped = Mapped()
+    mapped.ask(leave("two"), LeaveGroupReply(error=error))
+    assert mapped.forgotten == [MemberRef(GROUP, TWO.member_id)]
+
+
+def test_refused_leave_ends_nothing() -> None:
+    """The coordinator moves."""
+    mapped = Mapped()
+    mapped.ask(leave("two"), LeaveGroupReply(error=ErrorCode.NOT_COORDINATOR))
+    assert mapped.forgotten == []
+
+
+def test_mapping_that_was_renewed_meanwhile_stays() -> None:
+    """An old answer says nothing of a new seat."""
+    mapped = Mapped()
+    mapped.groups.submit(REF, CLIENT, via_of(REF), join("one"))
+    mapped.groups.put(GROUP, TWO)
+    mapped.groups.take_out(GROUP, ONE.member_id)
+    renewed = MappedSeat(member_id=ONE.member_id, generation=3, seat_id=ONE.seat_id, seat_generation=12)
+    mapped.groups.put(GROUP, renewed)
+    mapped.via.answer(lambda _: JoinGroupReply(error=ErrorCode.NONE, member_id=ONE.seat_id, generation=9))
+    assert (mapped.forgotten, mapped.groups.seats_of(GROUP)[ONE.member_id]) == ([], renewed)
+
+
+def test_offsets_are_fetched_without_identity() -> None:
+    """Also where a member is named: the broker may know another epoch."""
+    mapped = Mapped()
+    wanted = OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None, member_id=ONE.member_id, member_epoch=3),))
+    fetched = OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=()),))
+    assert mapped.ask(wanted, fetched) == OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None),))
+    assert mapped.delivered == [fetched]
+
+
+def test_no_heartbeat_is_answered_without_the_broker() -> None:
+    """Its session is the broker's, and outlives connections."""
+    mapped = Mapped()
+    assert not mapped.groups.beat(CLIENT, beat("one", 3))
+    mapped.groups.disconnected(1)
+    assert mapped.groups.seats_of(GROUP) == {"one": ONE, "two": TWO}

@@ -1,0 +1,129 @@
+"""What members that pass through say of themselves: by group, by connection, within bounds."""
+
+import pytest
+
+from bridge.migration.roster import JOINING_PER_CONNECTION_MAX, Roster, Spoken
+from tests.support.owned_group import CLIENT, GROUP
+from translators.dialects.classic import JoinGroup, Protocol, SyncGroup
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, Via
+
+HERE = Via(0, 1)
+THERE = Via(0, 2)
+ONE = MemberId("one")
+TWO = MemberId("two")
+
+
+def join(member_id: MemberId, group_id: GroupId = GROUP, blob: bytes = b"said") -> JoinGroup:
+    """A JoinGroup with one protocol."""
+    return JoinGroup(
+        group_id=group_id,
+        member_id=member_id,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", blob),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+    )
+
+
+def sync(member_id: MemberId, generation: int = 3, group_id: GroupId = GROUP) -> SyncGroup:
+    """A SyncGroup without assignments."""
+    return SyncGroup(group_id=group_id, generation=generation, member_id=member_id, instance_id=None)
+
+
+def enter(roster: Roster, via: Via, said: JoinGroup, member_id: MemberId, generation: int = 3) -> None:
+    """A member joins and syncs."""
+    roster.joins(via, CLIENT, said)
+    roster.syncs(via, CLIENT, sync(member_id, generation, said.group_id))
+
+
+@pytest.mark.parametrize("joined_as", [NO_MEMBER_ID, ONE])
+def test_member_is_who_syncs_on_the_connection_of_its_join(joined_as: MemberId) -> None:
+    """Also one that does not know its id when it joins."""
+    roster = Roster()
+    roster.joins(HERE, CLIENT, join(joined_as))
+    assert roster.members_of(GROUP) == {}
+    roster.syncs(HERE, CLIENT, sync(ONE))
+    assert roster.members_of(GROUP) == {ONE: Spoken(join(joined_as), CLIENT, HERE, 3)}
+
+
+def test_sync_without_its_join_says_nothing() -> None:
+    """Of another connection, of another member, of another group, or for the second time."""
+    roster = Roster()
+    roster.joins(HERE, CLIENT, join(ONE))
+    roster.syncs(THERE, CLIENT, sync(ONE))
+    roster.syncs(HERE, CLIENT, sync(TWO))
+    roster.syncs(HERE, CLIENT, sync(ONE, group_id=GroupId("other")))
+    assert roster.members_of(GROUP) == {}
+    roster.syncs(HERE, CLIENT, sync(ONE))
+    roster.syncs(HERE, CLIENT, sync(ONE, generation=4))
+    assert roster.members_of(GROUP)[ONE].generation == 3
+
+
+def test_last_join_counts() -> None:
+    """A member that joins again says it all anew."""
+    roster = Roster()
+    enter(roster, HERE, join(ONE, blob=b"old"), ONE)
+    enter(roster, THERE, join(ONE, blob=b"new"), ONE, 4)
+    assert roster.members_of(GROUP) == {ONE: Spoken(join(ONE, blob=b"new"), CLIENT, THERE, 4)}
+
+
+def test_members_of_several_groups_share_a_connection() -> None:
+    """As sarama's do: their joins and syncs are mixed."""
+    roster, other = Roster(), GroupId("other")
+    roster.joins(HERE, CLIENT, join(ONE))
+    roster.joins(HERE, CLIENT, join(TWO, other))
+    roster.syncs(HERE, CLIENT, sync(ONE))
+    roster.syncs(HERE, CLIENT, sync(TWO, group_id=other))
+    assert set(roster.members_of(GROUP)) == {ONE}
+    assert set(roster.members_of(other)) == {TWO}
+
+
+def test_one_connection_joins_a_bounded_number_of_groups() -> None:
+    """The first one is forgotten, and its SyncGroup then says nothing."""
+    roster = Roster()
+    names = [GroupId(f"g-{number}") for number in range(JOINING_PER_CONNECTION_MAX + 1)]
+    for name in names:
+        roster.joins(HERE, CLIENT, join(ONE, name))
+    for name in names:
+        roster.syncs(HERE, CLIENT, sync(ONE, group_id=name))
+    assert [name for name in names if roster.members_of(name)] == names[1:]
+
+
+def test_connection_that_is_gone_syncs_nothing() -> None:
+    """Its members stay: they come by another."""
+    roster = Roster()
+    enter(roster, HERE, join(ONE), ONE)
+    roster.joins(HERE, CLIENT, join(TWO))
+    roster.disconnected(HERE)
+    roster.disconnected(THERE)
+    roster.syncs(HERE, CLIENT, sync(TWO))
+    assert set(roster.members_of(GROUP)) == {ONE}
+
+
+def test_member_that_leaves_is_forgotten() -> None:
+    """And its group with its last one; a stranger's farewell says nothing."""
+    roster = Roster()
+    enter(roster, HERE, join(ONE), ONE)
+    enter(roster, HERE, join(TWO), TWO)
+    roster.leaves(GROUP, ONE)
+    roster.leaves(GROUP, MemberId("stranger"))
+    assert set(roster.members_of(GROUP)) == {TWO}
+    roster.leaves(GROUP, TWO)
+    assert roster.members_of(GROUP) == {}
+
+
+def test_members_heard_of_longest_ago_make_room() -> None:
+    """Whoever joins again is heard of again; the newest stays, whatever it takes."""
+    roster = Roster(bytes_max=2_000)
+    for name in ("a", "b", "c"):
+        enter(roster, HERE, join(MemberId(name)), MemberId(name))
+    enter(roster, HERE, join(MemberId("a")), MemberId("a"))
+    enter(roster, HERE, join(MemberId("d"), blob=bytes(900)), MemberId("d"))
+    assert set(roster.members_of(GROUP)) == {"a", "d"}
+    enter(roster, HERE, join(MemberId("e"), blob=bytes(5_000)), MemberId("e"))
+    assert set(roster.members_of(GROUP)) == {"e"}
+    roster.leaves(GROUP, MemberId("e"))
+    for name in ("a", "b", "c"):
+        enter(roster, HERE, join(MemberId(name)), MemberId(name))
+    assert set(roster.members_of(GROUP)) == {"a", "b", "c"}
