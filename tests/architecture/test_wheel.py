@@ -11,6 +11,9 @@ STARTED = {"bridge.__main__"}
 AWAITED = (
     {f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")}
     | {"bridge.coordinators.rounds", "bridge.migration.plans"}
+    | {f"bridge.migration.moves.{name}" for name in ("giveback", "members", "takeover")}
+    | {f"bridge.coordinators.mapped{name}" for name in ("", ".groups", ".seats")}
+    | {"bridge.migration.roster"}
     | {f"bridge.migration.plans.{name}" for name in ("conditions", "following", "judging", "step", "values")}
 )
 """What the moves and their plans import, which are being written: to be empty again when they are there."""
