@@ -17,9 +17,11 @@ from bridge.coordinators.offset_requests import (
     with_names_and_ids,
 )
 from bridge.session.contracts import BrokerAccess
+from translators.classic_member.states import State, seated
+from translators.classic_member.tenure import usable
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberRef, RequestRef
+from translators.dialects.ids import MemberRef, RequestRef, TopicPartition
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
@@ -36,12 +38,17 @@ ASKED_AGAIN_MAX = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """What is needed of others: judge a commit and count it as under way, end it, answer, be looked at in time."""
+    """What is needed of others: judge a commit and count it as under way, end it, answer, be looked at in time, know
+    whom an earlier life of the bridge may have left.
+    """
 
     begin: Callable[[RequestRef, Commit], CommitAdmitted | CommitRefused]
     end: Callable[[int], None]
     deliver: Callable[[RequestRef, GroupReply], None]
     due_changed: Callable[[], None]
+    is_left_over: Callable[[MemberRef], bool]
+    """Whether a member without a machine may be from before the start: its client joins again, and keeps what it has.
+    """
 
 
 class UpstreamCommits:
@@ -63,7 +70,10 @@ class UpstreamCommits:
         if self._machines.get(member) is None:
             if _is_of_a_classic_member(request):
                 # To its version the broker of a consumer group says 35, which ends a classic client for good.
-                self._ways.deliver(ref, refuse_commit(request, ErrorCode.UNKNOWN_MEMBER_ID))
+                code = (
+                    ErrorCode.REBALANCE_IN_PROGRESS if self._ways.is_left_over(member) else ErrorCode.UNKNOWN_MEMBER_ID
+                )
+                self._ways.deliver(ref, refuse_commit(request, code))
             else:
                 self._forward(ref, way, request)
             return
@@ -97,6 +107,8 @@ class UpstreamCommits:
         translated: Commit | ErrorCode = (
             ErrorCode.UNKNOWN_MEMBER_ID if state is None else translate_commit(state, sent.request, partitions)
         )
+        if not isinstance(translated, ErrorCode) and not partitions <= _own(state):
+            translated = ErrorCode.ILLEGAL_GENERATION
         if isinstance(translated, ErrorCode):
             self._end(sent, refuse_commit(sent.request, translated))
             return
@@ -110,7 +122,7 @@ class UpstreamCommits:
             heappush(self._drains, (self._now_ms() + self._drain_ms, sent.commit_id))
             self._ways.deliver(sent.ref, refuse_commit(sent.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             self._ways.due_changed()
-        elif _is_stale(reply) and sent.tries < ASKED_AGAIN_MAX:
+        elif _is_stale(sent.request, reply) and sent.tries < ASKED_AGAIN_MAX:
             self._send(replace(sent, tries=sent.tries + 1))
         else:
             self._end(sent, _in_classic_words(complete_commit_reply(reply, self._catalog)))
@@ -137,9 +149,20 @@ def _is_of_a_classic_member(request: Commit) -> bool:
     return isinstance(request, OffsetCommit) and not request.knows_member_epoch and request.generation >= 0
 
 
-def _is_stale(reply: OffsetCommitReply) -> bool:
-    """Whether the member's epoch moved at the broker while the commit was on its way: that is said of all or none."""
-    return any(item.error is ErrorCode.STALE_MEMBER_EPOCH for topic in reply.topics for item in topic.partitions)
+def _own(state: State | None) -> frozenset[TopicPartition]:
+    """What a member's client may be using. A broker takes the commit of any partition under a current epoch, so what a
+    classic group would let pass, a commit of what was never handed out, might land on top of its owner's here.
+    """
+    member = seated(state)
+    return frozenset() if member is None else usable(member.tenure)
+
+
+def _is_stale(request: Commit, reply: OffsetCommitReply) -> bool:
+    """Whether the member's epoch moved at the broker while the commit was on its way: that is said of all or none, to
+    a transaction in the classic word.
+    """
+    word = ErrorCode.STALE_MEMBER_EPOCH if isinstance(request, OffsetCommit) else ErrorCode.ILLEGAL_GENERATION
+    return any(item.error is word for topic in reply.topics for item in topic.partitions)
 
 
 def _in_classic_words(reply: OffsetCommitReply) -> OffsetCommitReply:

@@ -88,6 +88,7 @@ class UpstreamGroups:
             end=self._task.end_commit,
             deliver=self._deliver,
             due_changed=self._task.alarm.due_changed,
+            is_left_over=lambda member: self._coordinator.left_overs.may_have(member, clock.now_ms()),
         )
         self._commits = UpstreamCommits(self._catalog, machines, ways, settings.commit_drain_ms, clock.now_ms)
         self._nursery: trio.Nursery | None = None

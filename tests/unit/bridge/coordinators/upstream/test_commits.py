@@ -6,12 +6,12 @@ from trio.testing import MockClock
 
 from bridge.coordinators.upstream.commits import ASKED_AGAIN_MAX
 from bridge.wire.codec.registry import Request
-from tests.support.embedded_world import commit_request, committed, join_request
+from tests.support.embedded_world import FakeVia, commit_request, committed, join_request
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.classic import JoinGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef
-from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, TxnOffsetCommit
 
 
 def stale(request: Request) -> OffsetCommitReply:
@@ -112,3 +112,41 @@ async def test_classic_member_that_nobody_knows_is_answered_here(autojump_clock:
         ref = world.send(replace(commit_request(4, "gone"), knows_member_epoch=False))
         assert await code_of(world, ref) is ErrorCode.UNKNOWN_MEMBER_ID
         assert world.via.open == []
+
+
+async def test_partition_that_was_never_handed_out_is_not_committed(autojump_clock: MockClock) -> None:
+    """A classic group lets that pass, and a broker takes it under a current epoch: it may be another member's."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        ref = world.send(commit_request(generation, "a", (0, 3)))
+        assert await code_of(world, ref) is ErrorCode.ILLEGAL_GENERATION
+
+
+async def test_commit_of_a_left_over_is_answered_as_a_call(autojump_clock: MockClock) -> None:
+    """Upon UNKNOWN_MEMBER_ID its client would drop what the broker may still have down for it."""
+    async with upstream_world(resume_ms=45_000) as world:
+        ref = world.send(replace(commit_request(4, "a"), knows_member_epoch=False))
+        assert await code_of(world, ref) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+async def test_transaction_under_a_stale_epoch_is_asked_again(autojump_clock: MockClock) -> None:
+    """To it a broker says so in the classic word; it comes by another connection than the heartbeat that tells."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, 0))
+        commit = commit_request(generation, "a")
+        request = TxnOffsetCommit(
+            transactional_id="t",
+            producer_id=1,
+            producer_epoch=1,
+            group_id=commit.group_id,
+            generation=generation,
+            member_id=commit.member_id,
+            instance_id=None,
+            topics=commit.topics,
+        )
+        ref = world.send(request, FakeVia(connection=2))
+        via = world.vias[2]
+        via.answer(lambda _: committed(commit, ErrorCode.ILLEGAL_GENERATION))
+        asked = via.answer(lambda _: committed(commit))
+        assert isinstance(asked, TxnOffsetCommit)
+        assert (asked.generation, await code_of(world, ref)) == (1, ErrorCode.NONE)
