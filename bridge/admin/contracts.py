@@ -193,6 +193,27 @@ class Surveys(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reload:
+    """What became of reading the configuration again: `error` says what is wrong with it, "" if nothing is.
+
+    `changes` tell what is different from now on, or would be if `is_dry_run`; `findings` are about the rules.
+    """
+
+    error: str = ""
+    changes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    is_dry_run: bool = False
+
+
+class Reloading(Protocol):
+    """Reads the configuration again while the bridge runs."""
+
+    async def reload(self, *, is_dry_run: bool = False, log_level: str = "") -> Reload:
+        """Take what has changed, all or nothing; `log_level` is put over it, until the next start."""
+        ...
+
+
 class Metrics(Protocol):
     """Figures for a machine to collect."""
 
@@ -204,7 +225,8 @@ class Metrics(Protocol):
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
-    none; `moves` is None where groups can't be moved, `surveys` where nobody looks at the cluster.
+    none; `moves` is None where groups can't be moved, `surveys` where nobody looks at the cluster, `reloading` where
+    the configuration can't be read again.
     """
 
     snapshots: Snapshots
@@ -212,6 +234,7 @@ class AdminSources:
     commands: Commands
     events_path: str = ""
     moves: Moves | None = None
+    reloading: Reloading | None = None
     surveys: Surveys | None = None
 
 

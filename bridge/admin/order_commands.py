@@ -1,4 +1,4 @@
-"""The commands that change a group of a running bridge: who is to leave it, and what kind of group it is."""
+"""The commands that change a running bridge: who is to leave a group, what kind it is, and how it is configured."""
 
 from collections.abc import Mapping
 
@@ -11,6 +11,7 @@ from bridge.admin.rows import CONVERTED_COLUMNS, NOTHING, NOTICES, SEAT_COLUMNS,
 
 FAILED = 1
 KINDS = ("consumer", "classic")
+LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command("remove-members")
@@ -58,6 +59,37 @@ def convert(context: click.Context, /, group: str, *, as_json: bool, admin: str,
         _show_conversion(context.obj, answer)
     if answer.get("error"):
         context.exit(FAILED)
+
+
+@click.command("reload")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would change, and change nothing.")
+@click.option("--log-level", type=click.Choice(LEVELS), help="Log from this level up, until the next start.")
+@json_option
+@admin_option
+@click.pass_obj
+def reload(screen: Screen, *, is_dry_run: bool, log_level: str | None, as_json: bool, admin: str) -> None:
+    """Have a running bridge read its configuration again, as SIGHUP does.
+
+    Rules count for new groups: no live group moves. Status 1 if the configuration can't be used or needs a restart,
+    with every reason; nothing has changed then.
+    """
+    order: dict[str, object] = {"dry_run": is_dry_run}
+    if log_level:
+        order["log_level"] = log_level
+    answer = _give(admin, "config", order, as_json=as_json)
+    if as_json:
+        return
+    changes, findings = _lines(answer.get("changes")), _lines(answer.get("findings"))
+    for line in changes:
+        screen.show_line(f"{'would change' if is_dry_run else 'changed'}: {line}")
+    for line in findings:
+        screen.show_line(f"finding: {line}")
+    if not changes:
+        screen.show_line("the configuration is what it was")
+
+
+def _lines(value: object) -> list[str]:
+    return [str(line) for line in value] if isinstance(value, list) else []
 
 
 def _give(admin: str, name: str, order: Mapping[str, object], *, as_json: bool) -> Mapping[str, object]:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from bridge.admin.addresses import is_loopback
 from bridge.admin.census_page import CensusPage
+from bridge.admin.config_pages import ReloadPage
 from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import (
     JSON,
@@ -61,6 +62,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/remove-members": RemovalPage(sources.commands),
         "/convert": ConversionPage(sources.commands),
         "/groups/{name:path}/move": MovePage(sources.moves),
+        "/config": ReloadPage(sources.reloading),
     }
     ends: dict[str, Page] = {"/groups/{name:path}/move": MoveEndPage(sources.moves)}
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]

@@ -6,7 +6,7 @@ It must not decide anything about groups or bytes itself.
 import logging
 import signal
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,8 @@ from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.journal import keep_journal
-from bridge.app.settings import embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.app.reloading import Configured, ReadAgain
+from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.app.views import AppSnapshots
 from bridge.config.configuration import Config
@@ -85,14 +86,15 @@ def fresh_member_id() -> MemberId:
 FRESH_IDS = FreshIds(ending=lambda: str(uuid4()), whole=fresh_member_id)
 
 
-async def serve(config: Config, *, ready: Callable[[str], None]) -> None:
+async def serve(config: Config, *, ready: Callable[[str], None], read_again: ReadAgain | None = None) -> None:
     """Run the bridge until SIGTERM, SIGINT or cancellation, then drain; `ready` gets one line once clients may come.
 
-    Raises ConfigError for settings that name what is not there, and AppError when a port can't be had.
+    SIGHUP has the configuration read again by `read_again`; without it, it stays what it is. Raises ConfigError for
+    settings that name what is not there, and AppError when a port can't be had.
     """
     faults: list[AppError] = []
     try:
-        await _run(config, ready)
+        await _run(config, ready, read_again or (lambda: config))
     except* AppError as group:
         # Nurseries wrap what ends them; who starts the bridge wants one sentence.
         faults += [fault for fault in _leaves(group) if isinstance(fault, AppError)]
@@ -118,17 +120,19 @@ async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, services:
     raise AppError(str(found[0])) from found[0]
 
 
-async def _run(config: Config, ready: Callable[[str], None]) -> None:
+async def _run(config: Config, ready: Callable[[str], None], read_again: ReadAgain) -> None:
     clock = TrioClock()
     owner = make_owner(config, clock.now_ms())
     try:
         with watched(config, owner) as watch:
-            await _serve_groups(config, ready, owner, watch)
+            await _serve_groups(config, ready, read_again, owner, watch)
     except SinkUnusable as problem:
         raise AppError(str(problem)) from problem
 
 
-async def _serve_groups(config: Config, ready: Callable[[str], None], owner: EmbeddedOwner, watch: Watch) -> None:
+async def _serve_groups(
+    config: Config, ready: Callable[[str], None], read_again: ReadAgain, owner: EmbeddedOwner, watch: Watch
+) -> None:
     settings = proxy_settings(config)
     clock = TrioClock()
     counters = Counters()
@@ -155,11 +159,13 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
         recalled_topics=lambda: tuple(owner.shard.topics.values()),
     )
     journals = _keep_journals(config, groups, upstream)
-    places.keep_living((*groups.groups(), *upstream.groups()))
+    living = partial(_living, groups, upstream)
+    places.keep_living(living())
+    configured = Configured(config, read_again, places, living, _ruled(owner))
     services = replace(services, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
-    with journals, trio.open_signal_receiver(*STOP_SIGNALS) as signals:
+    with journals, trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
             if router.serves(Road.UPSTREAM):
@@ -168,26 +174,55 @@ async def _serve_groups(config: Config, ready: Callable[[str], None], owner: Emb
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
-            places.may_ask = partial(may_ask, proxy.cluster)
-            upstream.speak_for_others(lambda: proxy.cluster.is_open)
-            groups.guard(lambda: closed_reason(config, proxy.cluster), lambda: waiting_reason(proxy.cluster))
+            _introduce(config, proxy.cluster, groups, upstream, places)
             snapshots = AppSnapshots(groups, proxy, places)
             sources = AdminSources(
                 snapshots=snapshots,
                 metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
                 commands=watch.over_commands(AppCommands(Operators(groups))),
                 events_path=events_folder(config),
+                reloading=configured,
                 surveys=AppSurveys(config, proxy.cluster, snapshots, _ears(watch, services.router)),
             )
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
-            async for number in signals:
-                LOG.info("%s: draining", signal.Signals(number).name)
-                break
-            groups.unload()
-            await proxy.drain(config.settings.drain_timeout_ms / 1000)
-            await leave_bridges(config, groups)
+            await _wait_for_stop(signals, configured)
+            await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
+
+
+def _introduce(
+    config: Config, cluster: UpstreamCluster, groups: EmbeddedGroups, upstream: UpstreamGroups, places: GroupPlaces
+) -> None:
+    """Let those who need to know it ask what the cluster allows."""
+    places.may_ask = partial(may_ask, cluster)
+    upstream.speak_for_others(lambda: cluster.is_open)
+    groups.guard(lambda: closed_reason(config, cluster), lambda: waiting_reason(cluster))
+
+
+async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:
+    groups.unload()
+    await proxy.drain(config.settings.drain_timeout_ms / 1000)
+    await leave_bridges(config, groups)
+
+
+async def _wait_for_stop(signals: AsyncIterator[int], configured: Configured) -> None:
+    """Return when the bridge is to stop; until then SIGHUP has the configuration read again."""
+    async for number in signals:
+        if number in STOP_SIGNALS:
+            LOG.info("%s: draining", signal.Signals(number).name)
+            return
+        await configured.reload()
+
+
+def _living(groups: EmbeddedGroups, upstream: UpstreamGroups) -> tuple[GroupId, ...]:
+    return (*groups.groups(), *upstream.groups())
+
+
+def _ruled(owner: EmbeddedOwner) -> RuledSettings | None:
+    """What rules set for their groups."""
+    own = owner.shard.settings.per_group
+    return own if isinstance(own, RuledSettings) else None
 
 
 def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGroups) -> ExitStack:

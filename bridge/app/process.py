@@ -12,7 +12,7 @@ from bridge.admin.contracts import AdminError
 from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.settings import parse_address, proxy_settings
 from bridge.config.configuration import Config
-from bridge.config.faults import ConfigError, Fault
+from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.net.listener import CannotListen, raise_limit
 from bridge.telemetry.logs import LogFormat, configure_logs
 
@@ -38,10 +38,13 @@ class LogChoice:
     level: str
 
 
-def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) -> None:
+def run_bridge(
+    config: Config, logs: LogChoice, ready: Callable[[str], None], load_again: Callable[[], Config] | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from.
 
-    What can be seen in the configuration alone is refused before anything is opened or asked for.
+    What can be seen in the configuration alone is refused before anything is opened or asked for. `load_again` is for
+    SIGHUP and the admin API; without it nothing can be read again.
     """
     faults = _faults_of(_address_judges(config))
     if faults:
@@ -51,7 +54,8 @@ def run_bridge(config: Config, logs: LogChoice, ready: Callable[[str], None]) ->
     raise_limit()
     give_memory_back()
     try:
-        trio.run(partial(serve, config, ready=ready))
+        read_again = None if load_again is None else partial(load_judged, load_again)
+        trio.run(partial(serve, config, ready=ready, read_again=read_again))
     except BaseExceptionGroup as group:
         raise first_known(group) from None
 
@@ -93,6 +97,23 @@ def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def find_faults(config: Config) -> list[Fault]:
     """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
     return _faults_of([*_address_judges(config), partial(make_owner, config, now_ms=0)])
+
+
+def load_judged(load: Callable[[], Config]) -> Config:
+    """A configuration that the rooms would take; raises ConfigError with all that they would not."""
+    config = load()
+    try:
+        faults = find_faults(config)
+    except AppError as problem:
+        raise ConfigError([_unloadable(problem)]) from None
+    if faults:
+        raise ConfigError(faults)
+    return config
+
+
+def _unloadable(problem: AppError) -> Fault:
+    seen, wanted = str(problem), "assignors that can be loaded"
+    return Fault(code=FaultCode.WRONG_KIND, source="assignors", key="", seen=seen, allowed=wanted)
 
 
 def _address_judges(config: Config) -> list[Judge]:

@@ -161,12 +161,17 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
     """The settings of groups whose rule has some of its own; the first rule that matches counts, and is remembered."""
 
     def __init__(self, config: Config) -> None:
+        self._remembered: dict[GroupId, EngineSettings | None] = {}
+        self.change(config)
+
+    def change(self, config: Config) -> None:
+        """From now on the rules of another configuration count, for groups that live, too."""
         self._rules = [
             (rule_matcher(rule), _engine(rule.settings(config.settings)), rule.overrides)
             for rule in config.rules
             if not rule.client_id and not rule.principal
         ]
-        self._remembered: dict[GroupId, EngineSettings | None] = {}
+        self._remembered.clear()
 
     def __getitem__(self, group_id: GroupId) -> EngineSettings:
         """The group's own settings; KeyError where the general ones hold."""

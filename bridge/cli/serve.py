@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -60,7 +61,7 @@ def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick:
     chosen_format = log_format or ("console" if sys.stderr.isatty() else "json")
     try:
         config = read_config(path, quick)
-        run_bridge(config, LogChoice(chosen_format, log_level), announce)
+        run_bridge(config, LogChoice(chosen_format, log_level), announce, partial(load_config, path, quick))
     except ConfigError as problem:
         raise WrongConfiguration(problem) from None
     except AppError as problem:
@@ -69,13 +70,18 @@ def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick:
 
 def read_config(path: Path | None, quick: dict[str, Quick]) -> Config:
     """The configuration that these options name; raises ConfigError, and UsageError when no broker is named."""
-    rules = quick_rules(_many(quick.get("globs")), _many(quick.get("upstream")))
-    config = load(path, read_environment(), [*_many(quick.get("assignments")), *_named(quick)], rules)
+    config = load_config(path, quick)
     if not config.settings.bootstrap:
         raise click.UsageError(
             "EB-CLI-002: no broker is named; give --config FILE with `bootstrap`, or --bootstrap HOST:PORT"
         )
     return config
+
+
+def load_config(path: Path | None, quick: dict[str, Quick]) -> Config:
+    """The configuration as it is now in file and environment, under what these options say; raises ConfigError."""
+    rules = quick_rules(_many(quick.get("globs")), _many(quick.get("upstream")))
+    return load(path, read_environment(), [*_many(quick.get("assignments")), *_named(quick)], rules)
 
 
 def announce(line: str) -> None:

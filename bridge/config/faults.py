@@ -24,6 +24,8 @@ class FaultCode(StrEnum):
     """Two keys exclude each other, as a least value above the greatest."""
     MISSING = "EB-CONFIG-008"
     """A key that has no default is not given."""
+    NEEDS_RESTART = "EB-CONFIG-009"
+    """The value differs from the one that the bridge runs with, and can't be changed while it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@ their brokers before the first of their requests is answered or passed on.
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import trio
 
 from bridge.log_lines import LogFields
 from bridge.migration.placement import Reason, Stay, judge_stay, stay_for_kind, stay_in_journal
-from bridge.migration.route import Road, Router
+from bridge.migration.route import Road, Router, Rule
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
@@ -66,6 +66,21 @@ class GroupPlaces:
                 self._stay(stay_in_journal(group_id, road, rule))
             elif road is not None:
                 self._router.note_looked_up(group_id)
+
+    def change_rules(self, rules: Sequence[Rule], living: Iterable[GroupId]) -> None:
+        """Have groups begin by these rules from now on; `living` are those with members here, which stay.
+
+        Raises PatternUnreadable, and changes nothing.
+        """
+        self._router.change_rules(rules)
+        for stay in tuple(self.stays.values()):
+            rule = self._router.road_by_rule(stay.group_id)
+            if rule is stay.road:
+                del self.stays[stay.group_id]
+                self._router.end_stay(stay.group_id)
+            else:
+                self.stays[stay.group_id] = replace(stay, rule=rule)
+        self.keep_living(living)
 
     def is_known(self, group_id: GroupId) -> bool:
         """Whether a group's requests may go where the router says, without a look."""

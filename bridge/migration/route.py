@@ -75,7 +75,7 @@ class Rule:
 class Router:
     """Answers which road a group takes, and remembers the answer for a bounded number of groups.
 
-    Rules are tried in order. A changed set of rules is a new Router, so that nothing remembered can be stale.
+    Rules are tried in order. Where they change nothing that was remembered of them is kept.
     """
 
     def __init__(
@@ -85,9 +85,10 @@ class Router:
         read_regex: ReadRegex = no_regex,
     ) -> None:
         """Raises PatternUnreadable for a rule that is none."""
-        self.rules = tuple(rules)
-        self._by_name = [(make_matcher(rule.names, read_regex), rule.road) for rule in rules if not rule.is_of_clients]
+        self._read_regex = read_regex
         self._remembered: OrderedDict[GroupId, Road] = OrderedDict()
+        self._looked_up: OrderedDict[GroupId, None] = OrderedDict()
+        self.change_rules(rules)
         self._remembered_max = remembered_groups_max
         self.moved: dict[GroupId, dict[MemberId, Road]] = {}
         """Groups with members that take roads of their own: there it makes a difference who asks."""
@@ -96,7 +97,17 @@ class Router:
         self._untranslated: OrderedDict[tuple[GroupId, MemberId], None] = OrderedDict()
         self.staying: dict[GroupId, Road] = {}
         """Groups that live on another road than their rule's, and stay there until they are empty or moved."""
-        self._looked_up: OrderedDict[GroupId, None] = OrderedDict()
+
+    def change_rules(self, rules: Sequence[Rule]) -> None:
+        """From now on groups begin by these rules; what is to stay where it lives has to be said at once (`let_stay`).
+
+        All other groups are looked up again before they follow them. Raises PatternUnreadable, and changes nothing.
+        """
+        by_name = [(make_matcher(one.names, self._read_regex), one.road) for one in rules if not one.is_of_clients]
+        self.rules = tuple(rules)
+        self._by_name = by_name
+        self._remembered.clear()
+        self._looked_up.clear()
 
     def takes_groups(self) -> bool:
         """Whether any group or member takes another road than `pass`."""

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import trio
 
-from bridge.admin.contracts import Moves, Surveys
+from bridge.admin.contracts import AdminSources, Moves, Surveys
 from bridge.admin.server import serve_admin
 from tests.support.admin_views import ObedientCommands, StillSnapshots, still_sources
 
@@ -18,16 +18,17 @@ def admin_api(
     commands: ObedientCommands | None = None,
     moves: Moves | None = None,
     surveys: Surveys | None = None,
+    sources: AdminSources | None = None,
 ) -> Iterator[str]:
-    """The address of an admin API over snapshots that stand still."""
-    sources = still_sources(snapshots, commands, moves, surveys)
+    """The address of an admin API over snapshots that stand still, or over `sources`."""
+    served = sources or still_sources(snapshots, commands, moves, surveys)
     ready = threading.Event()
     bound: list[str] = []
     stops: list[tuple[trio.lowlevel.TrioToken, trio.CancelScope]] = []
 
     async def run() -> None:
         async with trio.open_nursery() as nursery:
-            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", sources))
+            bound.append(await nursery.start(serve_admin, "127.0.0.1:0", served))
             stops.append((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
             ready.set()
 

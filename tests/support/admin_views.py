@@ -12,6 +12,7 @@ from bridge.admin.contracts import (
     GroupView,
     MemberView,
     Moves,
+    Reload,
     Removal,
     RemovalResult,
     RemovedSeat,
@@ -119,6 +120,19 @@ class ObedientCommands:
         if conversion.group != ORDERS.summary.group_id:
             return None
         return converted(error=self.error, is_dry_run=conversion.is_dry_run)
+
+
+@dataclass(slots=True)
+class ObedientReloading:
+    """Always answers the same, and keeps what was asked."""
+
+    answer: Reload
+    asked: list[tuple[bool, str]] = field(default_factory=list)
+
+    async def reload(self, *, is_dry_run: bool = False, log_level: str = "") -> Reload:
+        """The answer."""
+        self.asked.append((is_dry_run, log_level))
+        return self.answer
 
 
 def converted(*, error: str = "", is_dry_run: bool = False) -> ConversionResult:

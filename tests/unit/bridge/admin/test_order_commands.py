@@ -1,14 +1,15 @@
 """`remove-members` and `convert` against a real admin API."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner, Result
 
-from bridge.admin.contracts import Conversion, Removal
-from bridge.admin.order_commands import convert, remove_members
+from bridge.admin.contracts import Conversion, Reload, Removal
+from bridge.admin.order_commands import convert, reload, remove_members
 from tests.support.admin_served import admin_api
-from tests.support.admin_views import ObedientCommands, RememberingScreen
+from tests.support.admin_views import ObedientCommands, ObedientReloading, RememberingScreen, still_sources
 
 
 def run(*arguments: str, screen: RememberingScreen | None = None) -> Result:
@@ -111,3 +112,31 @@ def test_conversion_that_is_not_possible_says_why() -> None:
 def test_kind_has_to_be_named(arguments: list[str]) -> None:
     """Status 2."""
     assert run_convert(*arguments).exit_code == 2
+
+
+def run_reload(reloaded: Reload, *arguments: str, screen: RememberingScreen | None = None) -> Result:
+    """One call of `reload` to a bridge that answers so."""
+    sources = replace(still_sources(), reloading=ObedientReloading(reloaded))
+    with admin_api(sources=sources) as address:
+        return CliRunner().invoke(reload, [*arguments, "--admin", address], obj=screen or RememberingScreen())
+
+
+def test_reload_tells_what_changed() -> None:
+    """And what there is to say about the rules; a dry run says that it is one."""
+    screen, dry, same = RememberingScreen(), RememberingScreen(), RememberingScreen()
+    told = Reload(changes=("rules for new groups: none",), findings=("line 3: EB-RULE-001: x",))
+    assert run_reload(told, "--log-level", "debug", screen=screen).exit_code == 0
+    assert run_reload(told, "--dry-run", screen=dry).exit_code == 0
+    assert run_reload(Reload(), screen=same).exit_code == 0
+    assert screen.lines == ["changed: rules for new groups: none", "finding: line 3: EB-RULE-001: x"]
+    assert (dry.lines[0], same.lines) == (
+        "would change: rules for new groups: none",
+        ["the configuration is what it was"],
+    )
+
+
+def test_reload_of_what_can_not_be_used_is_a_failure() -> None:
+    """Status 1, with the reasons; programs get the answer."""
+    ran = run_reload(Reload(error="f.yaml:3: nonsense [EB-CONFIG-003]"))
+    assert (ran.exit_code, "EB-ADMIN-015" in ran.output, "f.yaml:3: nonsense" in ran.output) == (1, True, True)
+    assert json.loads(run_reload(Reload(), "--json").output)["changes"] == []

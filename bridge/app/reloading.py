@@ -1,0 +1,116 @@
+"""The configuration read again while the bridge runs: what may change does, all or nothing."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+
+import trio
+
+from bridge.admin.contracts import Reload
+from bridge.app.rules import route_rules, tell_findings, tell_rules
+from bridge.app.settings import RuledSettings
+from bridge.config.configuration import Config
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import KEYS
+from bridge.config.secrets import shown
+from bridge.coordinators.placement import GroupPlaces
+from bridge.migration.route import Road
+from translators.dialects.ids import GroupId
+
+LOG = logging.getLogger("epochbridge.app")
+LEVELS = ("debug", "info", "warning", "error")
+RELOADABLE: frozenset[str] = frozenset()
+"""The keys that count anew as soon as they are read; rules and what rules set for their groups do, too."""
+RULES = "groups"
+
+ReadAgain = Callable[[], Config]
+"""Reads file, environment and command line as at the start, and judges them; raises ConfigError."""
+
+
+class Configured:
+    """The configuration that the bridge runs with (`admin.contracts.Reloading`)."""
+
+    def __init__(
+        self,
+        config: Config,
+        read_again: ReadAgain,
+        places: GroupPlaces,
+        living: Callable[[], Iterable[GroupId]],
+        ruled: RuledSettings | None = None,
+    ) -> None:
+        """`living` are the groups with members here: rules never move them. `ruled` has what rules set for groups."""
+        self.config = config
+        self._read_again = read_again
+        self._places = places
+        self._living = living
+        self._ruled = ruled
+        self._roads = {Road.PASS, *(rule.road for rule in config.rules)}
+
+    async def reload(self, *, is_dry_run: bool = False, log_level: str = "") -> Reload:
+        """See `admin.contracts.Reloading`; what was wrong or has changed is in the log, too."""
+        if log_level and log_level not in LEVELS:
+            return _refused([f"log level {log_level!r} is none of {', '.join(LEVELS)}"], is_dry_run=is_dry_run)
+        try:
+            # A file may be on a disk that sleeps, and the assignors are looked for.
+            config = await trio.to_thread.run_sync(self._read_again)
+        except ConfigError as problem:
+            return _refused(map(str, problem.faults), is_dry_run=is_dry_run)
+        faults = [*self._find_fixed(config)]
+        if faults:
+            return _refused(map(str, faults), is_dry_run=is_dry_run)
+        changes = tuple(self._tell_changes(config, log_level))
+        findings = tuple(f"line {line}: {sentence}" for line, sentence in tell_findings(config))
+        if not is_dry_run:
+            self._take(config, log_level)
+            for sentence in (*changes, *findings):
+                LOG.info("EB-APP-006: the configuration was read again: %s", sentence)
+            if not changes:
+                LOG.info("EB-APP-006: the configuration was read again, and is what it was")
+        return Reload(changes=changes, findings=findings, is_dry_run=is_dry_run)
+
+    def _take(self, config: Config, log_level: str) -> None:
+        if config.rules != self.config.rules:
+            self._places.change_rules(route_rules(config), self._living())
+            if self._ruled is not None:
+                self._ruled.change(config)
+        if log_level:
+            logging.getLogger().setLevel(log_level.upper())
+        self.config = config
+
+    def _find_fixed(self, config: Config) -> Iterator[Fault]:
+        """What differs and can't while the bridge runs."""
+        for key in self._changed(config):
+            if key not in RELOADABLE:
+                value = shown(KEYS[key], getattr(config.settings, KEYS[key].field_name))
+                yield _fixed(key, f"{value} is not what the bridge runs with", "the value of the start, or a restart")
+        for rule in config.rules:
+            if rule.road not in self._roads:
+                seen = f"no rule had road {rule.road} at the start, so that nothing of it was begun"
+                yield _fixed(RULES, seen, "roads that a rule had at the start, or a restart", rule.line)
+
+    def _tell_changes(self, config: Config, log_level: str) -> Iterator[str]:
+        for key in self._changed(config):
+            yield f"{key}: {shown(KEYS[key], getattr(config.settings, KEYS[key].field_name))}"
+        if config.rules != self.config.rules:
+            rules = "; ".join(tell_rules(config)) or "none, every new group passes"
+            yield f"rules for new groups: {rules}"
+        if log_level and logging.getLogger().level != logging.getLevelNamesMapping()[log_level.upper()]:
+            yield f"log level: {log_level}"
+
+    def _changed(self, config: Config) -> Iterator[str]:
+        for field in fields(config.settings):
+            if getattr(config.settings, field.name) != getattr(self.config.settings, field.name):
+                yield str(field.metadata["name"])
+
+
+def _fixed(key: str, seen: str, allowed: str, line: int = 0) -> Fault:
+    source = "configuration"
+    return Fault(code=FaultCode.NEEDS_RESTART, source=source, key=key, seen=seen, allowed=allowed, line=line)
+
+
+def _refused(reasons: Iterable[str], *, is_dry_run: bool) -> Reload:
+    """Nothing has changed; the reasons are in the log, unless somebody only asked."""
+    error = "; ".join(reasons)
+    if not is_dry_run:
+        LOG.error("EB-APP-007: the configuration was read again and can't be used, nothing has changed: %s", error)
+    return Reload(error=error, is_dry_run=is_dry_run)

@@ -1,0 +1,148 @@
+"""The configuration read again: rules change for new groups, and a wrong file changes nothing."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from bridge.app.reloading import Configured
+from bridge.app.rules import route_rules
+from bridge.app.settings import RuledSettings
+from bridge.config.configuration import Config, GroupRule
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import Settings
+from bridge.coordinators.placement import GroupPlaces
+from bridge.migration.route import Road, Router
+from bridge.net.clock import TrioClock
+from tests.support.embedded_world import FakeBroker
+from translators.dialects.ids import GroupId
+
+LIVING, OTHER = GroupId("orders-live"), GroupId("orders-new")
+SETTINGS = Settings(bootstrap=("127.0.0.1:9092",))
+BEFORE = Config(SETTINGS, (GroupRule("orders-*", Road.EMBEDDED), GroupRule("u", Road.UPSTREAM)))
+PASSING = Config(SETTINGS, (GroupRule("orders-*", Road.PASS), GroupRule("*-new", Road.UPSTREAM)))
+
+
+@dataclass
+class Running:
+    """A bridge whose embedded group `orders-live` has members, and the configuration that is read next."""
+
+    next: Config | Sequence[Fault] = BEFORE
+    router: Router = field(init=False)
+    configured: Configured = field(init=False)
+    ruled: RuledSettings = field(default_factory=lambda: RuledSettings(BEFORE))
+
+    def __post_init__(self) -> None:
+
+        self.router = Router(route_rules(BEFORE))
+        places = GroupPlaces(
+            self.router,
+            FakeBroker(),
+            lambda group_id: Road.EMBEDDED if group_id == LIVING else None,
+            lambda group_id: group_id == LIVING,
+            TrioClock().now_ms,
+        )
+        self.configured = Configured(BEFORE, self.read, places, lambda: (LIVING,), self.ruled)
+
+    def read(self) -> Config:
+        """Read it."""
+        if isinstance(self.next, Config):
+            return self.next
+        raise ConfigError(self.next)
+
+    def roads(self) -> list[Road]:
+        """Where the living group is, and where a new one begins."""
+        return [self.router.road(LIVING), self.router.road(OTHER)]
+
+
+async def test_changed_rules_count_for_new_groups_only(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever lives stays where it lives."""
+    caplog.set_level(logging.INFO)
+    running = Running(next=PASSING)
+    assert running.roads() == [Road.EMBEDDED, Road.EMBEDDED]
+    reload = await running.configured.reload()
+    assert reload.error == ""
+    assert running.roads() == [Road.EMBEDDED, Road.PASS]
+    assert reload.error == ""
+    assert reload.changes == ("rules for new groups: groups orders-*: road pass; groups *-new: road upstream",)
+    assert [finding.split(":")[1].strip() for finding in reload.findings] == ["EB-RULE-003"]
+    assert "EB-APP-006" in caplog.text
+    assert "EB-GROUP-020" in caplog.text
+    again = await running.configured.reload()
+    assert again.changes == ()
+
+
+async def test_rules_that_come_back_end_the_stay() -> None:
+    """The group is where its rule says again."""
+    running = Running(next=PASSING)
+    await running.configured.reload()
+    running.next = BEFORE
+    await running.configured.reload()
+    assert (running.roads(), running.router.staying) == ([Road.EMBEDDED, Road.EMBEDDED], {})
+
+
+async def test_settings_of_rules_change_with_them() -> None:
+    """For the groups that they name."""
+    overrides = (("replacement_grace_ms", 7),)
+    running = Running(next=Config(SETTINGS, (GroupRule("orders-*", Road.EMBEDDED, overrides), *BEFORE.rules)))
+    with pytest.raises(KeyError):
+        running.ruled[LIVING]
+    await running.configured.reload()
+    assert running.ruled[LIVING].replacement_grace_ms == 7
+
+
+@pytest.mark.parametrize("is_dry_run", [True, False])
+async def test_wrong_file_changes_nothing_and_says_why(caplog: pytest.LogCaptureFixture, *, is_dry_run: bool) -> None:
+    """Every fault, in the answer, and in the log unless somebody only asked."""
+    faults = [
+        Fault(code=FaultCode.UNKNOWN_KEY, source="f.yaml", key=key, seen="no such key", allowed="x", line=3)
+        for key in ("one", "two")
+    ]
+    running = Running(next=faults)
+    reload = await running.configured.reload(is_dry_run=is_dry_run)
+    assert reload.error == "; ".join(map(str, faults))
+    assert (running.configured.config, running.roads()) == (BEFORE, [Road.EMBEDDED, Road.EMBEDDED])
+    assert ("EB-APP-007" in caplog.text) is not is_dry_run
+
+
+async def test_what_needs_a_restart_is_refused_by_name() -> None:
+    """And nothing of the rest is taken."""
+    changed = replace(SETTINGS, limits_idle_ms=5, upstream_sasl_username="me")
+    running = Running(next=Config(changed, PASSING.rules))
+    reload = await running.configured.reload()
+    assert reload.error.count("EB-CONFIG-009") == 2
+    assert "limits.idle.ms: 5 is not what the bridge runs with" in reload.error
+    assert running.roads() == [Road.EMBEDDED, Road.EMBEDDED]
+
+
+async def test_road_that_nobody_had_at_the_start_needs_a_restart() -> None:
+    """Nothing of it was begun: no journal, no meeting of bridges."""
+    running = Running()
+    running.configured._roads.discard(Road.UPSTREAM)
+    running.next = PASSING
+    reload = await running.configured.reload()
+    assert "no rule had road upstream at the start" in reload.error
+
+
+async def test_dry_run_tells_and_changes_nothing() -> None:
+    """Not even the log level."""
+    running, root = Running(next=PASSING), logging.getLogger()
+    level = root.level
+    wanted = "error" if level != logging.ERROR else "debug"
+    reload = await running.configured.reload(is_dry_run=True, log_level=wanted)
+    assert reload.error == ""
+    assert [change.split(":")[0] for change in reload.changes] == ["rules for new groups", "log level"]
+    assert (running.roads(), root.level) == ([Road.EMBEDDED, Road.EMBEDDED], level)
+
+
+async def test_log_level_changes_until_the_next_start() -> None:
+    """A level that is none is refused."""
+    root = logging.getLogger()
+    level = root.level
+    try:
+        await Running().configured.reload(log_level="error")
+        assert root.level == logging.ERROR
+        assert "is none of debug" in (await Running().configured.reload(log_level="loud")).error
+    finally:
+        root.setLevel(level)
