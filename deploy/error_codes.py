@@ -26,6 +26,7 @@ AREAS = {
     "CLI": "the command line",
     "CONFIG": "configuration",
     "DEMO": "the demo",
+    "DOCTOR": "what `epochbridge doctor` finds",
     "ENGINE": "the engine; each of these is a bug, please report it",
     "EVENT": "a fleet's own event log",
     "EVENTS": "the event log of the bridge",

@@ -12,6 +12,7 @@ from bridge.admin.contracts import Surveys
 from bridge.admin.documents import JSON, Document, encode, error_document, show
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import Census, GroupCensus
+from bridge.migration.diagnosis import Diagnosis
 from bridge.migration.gains import Gain
 from bridge.migration.observed import ObservedMember
 from bridge.migration.reasons import Assessment, Reason
@@ -37,7 +38,7 @@ def census_document(census: Census) -> Document:
     """`{"groups": […], "brokers": {…}, "unseen": [sentence, …]}`."""
     return {
         "groups": [_group(one) for one in census.groups],
-        "brokers": _plain(census.abilities),
+        "brokers": plain(census.abilities),
         "unseen": list(census.unseen),
     }
 
@@ -61,7 +62,7 @@ def _group(one: GroupCensus) -> Document:
 
 
 def _member(member: ObservedMember) -> Document:
-    return {**_plain(member), "is_static": member.instance_id is not None, "rebalancing": member.rebalancing.value}
+    return {**plain(member), "is_static": member.instance_id is not None, "rebalancing": member.rebalancing.value}
 
 
 def _assessment(assessment: Assessment) -> Document:
@@ -73,20 +74,20 @@ def _assessment(assessment: Assessment) -> Document:
 
 
 def _reason(reason: Reason) -> Document:
-    return _plain(reason)
+    return plain(reason)
 
 
 def _gain(gain: Gain) -> Document:
-    return _plain(gain)
+    return plain(gain)
 
 
-_Flat = BrokerAbilities | ObservedMember | Reason | Gain
+Flat = BrokerAbilities | Diagnosis | Gain | ObservedMember | Reason
 NAMES: Mapping[type[object], tuple[str, ...]] = {
-    kind: tuple(one.name for one in fields(kind)) for kind in (BrokerAbilities, ObservedMember, Reason, Gain)
+    kind: tuple(one.name for one in fields(kind)) for kind in (BrokerAbilities, Diagnosis, Gain, ObservedMember, Reason)
 }
 
 
-def _plain(value: _Flat) -> Mapping[str, object]:
+def plain(value: Flat) -> Mapping[str, object]:
     """A flat value by the names of its fields; `asdict` copies deeply, which of ten thousand members takes a second."""
     return {name: _word(getattr(value, name)) for name in NAMES[type(value)]}
 

@@ -48,6 +48,11 @@ def ask_census(admin: str) -> bytes:
     return _call("GET", admin, "/census", timeout_s=SURVEY_TIMEOUT_S)
 
 
+def ask_doctor(admin: str) -> bytes:
+    """The JSON of the doctor's findings; raises NoAnswer."""
+    return _call("GET", admin, "/doctor", timeout_s=SURVEY_TIMEOUT_S)
+
+
 def give_order(admin: str, path: str, order: Mapping[str, object]) -> bytes:
     """The JSON that answers an order; raises NoAnswer, also for a refused one."""
     return _call("POST", admin, path, json.dumps(order).encode())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.migration.census import Census
+from bridge.migration.diagnosis import Examined
 from bridge.migration.orders import MoveOrder, MoveProgress
 from translators.dialects.ids import GroupId
 
@@ -190,6 +191,10 @@ class Surveys(Protocol):
 
     async def census(self) -> Census:
         """All groups: what they are made of, where each could go, what stands in its way, what it gains."""
+        ...
+
+    async def examine(self) -> Examined:
+        """The cluster and this bridge, as far as moves need them; a probe joins and leaves a group of its own."""
         ...
 
 

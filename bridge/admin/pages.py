@@ -19,6 +19,7 @@ from bridge.admin.addresses import is_loopback
 from bridge.admin.census_page import CensusPage
 from bridge.admin.config_pages import ReloadPage
 from bridge.admin.contracts import AdminSources
+from bridge.admin.doctor_page import DoctorPage
 from bridge.admin.documents import (
     JSON,
     NAME_CHARS_SHOWN,
@@ -35,7 +36,7 @@ from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
 
 PAGES = (
-    "/livez, /readyz, /groups, /groups/NAME, /moves, /census, /events and /metrics; by POST /convert, "
+    "/livez, /readyz, /groups, /groups/NAME, /moves, /census, /doctor, /events and /metrics; by POST /convert, "
     "/remove-members and /groups/NAME/move, which DELETE ends"
 )
 Page = Callable[[Request], Awaitable[Response]]
@@ -54,6 +55,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/groups/{name:path}": GroupPage(sources),
         "/moves": MovesPage(sources.moves),
         "/census": CensusPage(sources.surveys),
+        "/doctor": DoctorPage(sources.surveys),
         "/events": EventsPage(sources),
         "/metrics": MetricsPage(sources),
     }

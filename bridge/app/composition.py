@@ -20,6 +20,7 @@ from bridge.admin.server import serve_admin
 from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
+from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
@@ -45,6 +46,7 @@ from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import OWN_SOFTWARE, UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
+from bridge.net.cluster_survey import ClusterSurvey
 from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
@@ -182,7 +184,7 @@ async def _serve_groups(
                 commands=watch.over_commands(AppCommands(Operators(groups))),
                 events_path=events_folder(config),
                 reloading=configured,
-                surveys=AppSurveys(config, proxy.cluster, snapshots, _ears(watch, services.router)),
+                surveys=AppSurveys(config, _access(proxy.cluster, questions), snapshots, _ears(watch, router, proxy)),
             )
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
@@ -236,9 +238,18 @@ def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGro
         return journals.pop_all()
 
 
-def _ears(watch: Watch, router: Router) -> Ears:
+def _access(cluster: UpstreamCluster, questions: BridgeQuestions) -> ClusterAccess:
+    return ClusterAccess(cluster, ClusterSurvey(cluster), questions, fresh_member_id)
+
+
+def _ears(watch: Watch, router: Router, proxy: Proxy) -> Ears:
     clock, began_ms = TrioClock(), TrioClock().now_ms()
-    return Ears(tracks=watch.tracks, road=router.road, listening_s=lambda: (clock.now_ms() - began_ms) / 1000)
+    return Ears(
+        tracks=watch.tracks,
+        road=router.road,
+        listening_s=lambda: (clock.now_ms() - began_ms) / 1000,
+        addresses=lambda: (proxy.bootstrap, *proxy.broker_addresses.values()),
+    )
 
 
 def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:

@@ -1,30 +1,33 @@
 """The census of a running bridge: what the cluster tells, what was heard here, put together by the migration room."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
 from bridge.admin.contracts import MemberView, Snapshots
+from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, login_of
 from bridge.config.configuration import Config
 from bridge.migration.abilities import BrokerAbilities, Login
-from bridge.migration.broker_facts import BrokerFacts, read_abilities
+from bridge.migration.broker_facts import read_abilities
 from bridge.migration.census import Census, Told, committed_partitions, take_census
+from bridge.migration.diagnosis import Examined
 from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
 from bridge.migration.observing import Heard
 from bridge.migration.route import Road
-from bridge.net.cluster import UpstreamCluster
-from bridge.net.cluster_memory import Entrance
-from bridge.net.cluster_survey import BrokerFound, ClusterSurvey, GroupsFound
+from bridge.net.broker_connection import connect
+from bridge.net.cluster_survey import BrokerFound, GroupsFound
+from bridge.ports import BrokerUnreachable
+from bridge.session.directory import Address
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol
-from bridge.wire.apis import ApiKey
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.offsets import FetchedGroup
 
+CONNECT_TIMEOUT_S = 3.0
 LISTENING_MIN_S = 20.0
 """After so long each member of a group on road pass has sent a heartbeat over its connection here, if it has one."""
 TRACKS_BETWEEN_BREATHS = 200
@@ -46,19 +49,24 @@ _NOT_FOLLOWED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ears:
-    """What is heard here: the groups that are followed (None: nobody follows any), the road of each, and since when."""
+    """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, since
+    when, and the addresses that clients are told.
+    """
 
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     road: Callable[[GroupId], Road]
     listening_s: Callable[[], float]
+    addresses: Callable[[], Iterable[Address]]
 
 
 class AppSurveys:
     """Looks at the cluster and at the groups heard here (`admin.contracts.Surveys`)."""
 
-    def __init__(self, config: Config, cluster: UpstreamCluster, snapshots: Snapshots, ears: Ears) -> None:
-        self._cluster = cluster
-        self._survey = ClusterSurvey(cluster)
+    def __init__(self, config: Config, access: ClusterAccess, snapshots: Snapshots, ears: Ears) -> None:
+        self._config = config
+        self._access = access
+        self._cluster = access.cluster
+        self._survey = access.survey
         self._snapshots = snapshots
         self._ears = ears
         self._trusts_clients = config.settings.embedded_trust_clients
@@ -73,6 +81,24 @@ class AppSurveys:
         told, abilities = await self._ask(unseen)
         # What was asked and heard are values by now: a thread puts thousands of groups together.
         return await trio.to_thread.run_sync(lambda: take_census(told, heard, abilities, unseen))
+
+    async def examine(self) -> Examined:
+        """The cluster, also by a probe, and this bridge."""
+        examined = await examine_cluster(self._access, self._config)
+        bridge = replace(bridge_facts(self._config), is_running=True, unreachable=await self._find_unreachable())
+        return replace(examined, bridge=bridge)
+
+    async def _find_unreachable(self) -> tuple[str, ...]:
+        """Addresses that clients are told and nobody can connect to from here."""
+        unreachable: list[str] = []
+        for address in dict.fromkeys(self._ears.addresses()):
+            try:
+                transport = await connect(address, CONNECT_TIMEOUT_S)
+            except BrokerUnreachable as problem:
+                unreachable.append(str(problem))
+            else:
+                transport.close()
+        return tuple(unreachable)
 
     async def abilities(self) -> BrokerAbilities:
         """What the cluster can do by what its brokers tell."""
@@ -118,6 +144,8 @@ class AppSurveys:
     def _coordinated(self, heard: Mapping[GroupId, Heard]) -> Iterator[tuple[GroupId, Heard]]:
         """The groups that the bridge coordinates itself: it knows who is in, heard or not."""
         for summary in self._snapshots.groups():
+            if summary.road != Road.EMBEDDED.value:
+                continue
             group_id = GroupId(summary.group_id)
             view = self._snapshots.group(summary.group_id)
             known = heard[group_id].members if group_id in heard else {}
@@ -131,26 +159,6 @@ class AppSurveys:
                     assignor=summary.assignor,
                 ),
             )
-
-
-def login_of(cluster: UpstreamCluster) -> Login:
-    """As whom the bridge may ask."""
-    if cluster.can_log_in:
-        return Login.OWN
-    return {Entrance.OPEN: Login.OPEN, Entrance.LOGIN: Login.NONE, Entrance.UNKNOWN: Login.UNKNOWN}[cluster.entrance]
-
-
-def broker_facts(found: BrokerFound) -> BrokerFacts:
-    """What a broker told, in the words of the migration room."""
-    error = found.settings.error
-    return BrokerFacts(
-        node_id=found.node_id,
-        offers_consumer_heartbeat=ApiKey.CONSUMER_GROUP_HEARTBEAT in found.versions,
-        features={one.name: one.max_level for one in found.features.finalized},
-        supported={one.name: one.highest for one in found.features.supported},
-        settings=found.settings.values,
-        hides_settings="" if error is ErrorCode.NONE else error.name,
-    )
 
 
 def _put_together(

@@ -47,6 +47,7 @@ OWN: Mapping[str, OwnCommand] = {
     "check-config": OwnCommand(
         "bridge.cli.check", "check_config", "Say what is wrong with a configuration file, or that it is ok."
     ),
+    "doctor": OwnCommand("bridge.cli.doctor", "doctor", "Say what stands in the way of moving groups, and what helps."),
     "serve": OwnCommand("bridge.cli.serve", "serve", "Run the bridge until SIGTERM or Ctrl-C."),
     "verify-regex": OwnCommand(
         "bridge.cli.regex", "verify_regex", "Print the topics that a subscription's pattern matches."

@@ -30,7 +30,12 @@ from translators.dialects.admin import (
     ListGroupsReply,
 )
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    ConsumerGroupHeartbeat,
+    DescribedConsumerGroup,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 from translators.dialects.offsets import (
@@ -282,6 +287,7 @@ _API_KEYS: dict[type[object], ApiKey] = {
     SyncGroup: ApiKey.SYNC_GROUP,
     Heartbeat: ApiKey.HEARTBEAT,
     LeaveGroup: ApiKey.LEAVE_GROUP,
+    ConsumerGroupHeartbeat: ApiKey.CONSUMER_GROUP_HEARTBEAT,
     ConsumerGroupDescribe: ApiKey.CONSUMER_GROUP_DESCRIBE,
     ListGroups: ApiKey.LIST_GROUPS,
     OffsetFetch: ApiKey.OFFSET_FETCH,

@@ -15,6 +15,11 @@ def now_ns() -> int:
     return time.perf_counter_ns()
 
 
+def wall_ms() -> int:
+    """Milliseconds since 1970 by this machine's clock, which may go back."""
+    return time.time_ns() // 1_000_000
+
+
 def deadline_in(seconds: float) -> float:
     """The moment `seconds` from now, as trio's cancel scopes count."""
     return trio.current_time() + seconds

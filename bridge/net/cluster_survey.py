@@ -11,6 +11,7 @@ from typing import TypeVar
 import trio
 
 from bridge.net.broker_talk import BrokerTalk, talk_to
+from bridge.net.clock import wall_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.ports import BrokerUnreachable
 from bridge.wire.api_versions import Features
@@ -68,13 +69,16 @@ class GroupsFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFound:
-    """What one broker told of itself; `controller_time_ms` with the bridge's own wall clock when it was told."""
+    """What one broker told of itself; `skew_ms` is how far the active controller's clock is ahead of ours, give or take
+    `skew_error_ms`, None where nobody told its time.
+    """
 
     node_id: int
     versions: VersionTable = field(default_factory=dict)
     features: Features = Features()
     settings: BrokerSettings = BrokerSettings(ErrorCode.NONE, {})
-    controller_time_ms: int | None = None
+    skew_ms: int | None = None
+    skew_error_ms: int = 0
     fault: str = ""
 
 
@@ -128,13 +132,18 @@ class ClusterSurvey:
         found: list[BrokerFound] = []
 
         async def ask(talk: BrokerTalk) -> None:
+            features, settings = await talk.read_features(), await talk.read_settings(node_id, SETTINGS)
+            asked_ms = wall_ms()
+            controller_ms = await talk.read_controller_time()
+            half_way_ms = (wall_ms() - asked_ms) // 2
             found.append(
                 BrokerFound(
                     node_id=node_id,
                     versions=talk.versions,
-                    features=await talk.read_features(),
-                    settings=await talk.read_settings(node_id, SETTINGS),
-                    controller_time_ms=await talk.read_controller_time(),
+                    features=features,
+                    settings=settings,
+                    skew_ms=None if controller_ms is None else controller_ms - asked_ms - half_way_ms,
+                    skew_error_ms=half_way_ms,
                 )
             )
 

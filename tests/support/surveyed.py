@@ -1,9 +1,11 @@
 """A census that stands still: two groups, one of them ready to move and one that is none of consumers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.census import Census, GroupCensus
+from bridge.migration.diagnosis import BridgeFacts, Examined
 from bridge.migration.gains import gains_of
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.readiness import assess_all
@@ -55,12 +57,25 @@ CENSUS = Census(
 )
 
 
+EXAMINED = Examined(
+    brokers=(BrokerFacts(node_id=1, features={"group.version": 1}, supported={"metadata.version": 30}),),
+    abilities=replace(ABILITIES, known=Known.PROBED),
+    skew_ms=4,
+    bridge=BridgeFacts(is_running=True, has_rules=True, unreachable=("10.0.0.9:9192: refused",)),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StillSurveys:
     """Looks at nothing, and always finds the same."""
 
     found: Census = CENSUS
+    examined: Examined = EXAMINED
 
     async def census(self) -> Census:
         """The same."""
         return self.found
+
+    async def examine(self) -> Examined:
+        """The same."""
+        return self.examined

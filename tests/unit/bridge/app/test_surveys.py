@@ -1,18 +1,22 @@
 """The census as a running bridge takes it: what is asked of a cluster in memory, and what was heard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from bridge.admin.contracts import GroupSummary, GroupView
-from bridge.app.surveys import AppSurveys, Ears, login_of
+from bridge.app.examination import ClusterAccess, login_of
+from bridge.app.surveys import AppSurveys, Ears
 from bridge.config.configuration import Config
 from bridge.migration.abilities import Login, TakeOver
 from bridge.migration.observed import GroupKind
 from bridge.migration.route import Road
+from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
+from bridge.net.cluster_survey import ClusterSurvey
+from bridge.session.directory import Address
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol
@@ -87,8 +91,16 @@ def surveys(
     upstream: UpstreamCluster, followed: Mapping[GroupId, GroupTrack] | None, snapshots: object = None
 ) -> AppSurveys:
     """Over a cluster, and what was heard for a minute."""
-    ears = Ears(tracks=lambda: followed, road=lambda _: Road.PASS, listening_s=lambda: 60.0)
-    return AppSurveys(Config(), upstream, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
+    questions = BridgeQuestions()
+    questions.attach(upstream)
+    access = ClusterAccess(upstream, ClusterSurvey(upstream), questions, lambda: MemberId("fresh"))
+    ears = Ears(
+        tracks=lambda: followed,
+        road=lambda _: Road.PASS,
+        listening_s=lambda: 60.0,
+        addresses=lambda: (Address("127.0.0.1", 1),),
+    )
+    return AppSurveys(Config(), access, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
 
 
 async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:
@@ -163,3 +175,25 @@ async def test_abilities_are_those_that_brokers_tell() -> None:
     known = await surveys(cluster({}), {}).abilities()
     unknown = await surveys(cluster({}, Entrance.LOGIN), {}).abilities()
     assert (known.takeover, unknown.takeover) == (TakeOver.IMPOSSIBLE, TakeOver.UNKNOWN)
+
+
+async def test_bridge_is_examined_with_its_cluster() -> None:
+    """What clients are told is tried from here."""
+    examined = await surveys(cluster(told()), {}).examine()
+    assert (examined.abilities.takeover, examined.abilities.login, examined.probe_fault) == (
+        TakeOver.IMPOSSIBLE,
+        Login.OPEN,
+        "",
+    )
+    assert [one.node_id for one in examined.brokers] == [1]
+    assert examined.bridge.is_running
+    assert [address.partition(": ")[0] for address in examined.bridge.unreachable] == ["127.0.0.1:1"]
+
+
+async def test_members_of_a_group_that_passes_by_a_rule_are_those_that_were_heard() -> None:
+    """The bridge lists such a group, and does not coordinate it."""
+    passing = replace(ORDERS.summary, group_id=GROUP, road="pass", type="consumer")
+    views = [replace(ORDERS, summary=passing, members=())]
+    census = await surveys(cluster({}, Entrance.LOGIN), tracks(), StillSnapshots(views=views)).census()
+    (one,) = census.groups
+    assert [member.member_id for member in one.group.members] == [MEMBER]

@@ -1,9 +1,11 @@
 """Time."""
 
+import time
+
 import trio
 import trio.testing
 
-from bridge.net.clock import deadline_in, now_ms, now_ns
+from bridge.net.clock import deadline_in, now_ms, now_ns, wall_ms
 
 
 async def test_clock_follows_the_event_loop(autojump_clock: trio.testing.MockClock) -> None:
@@ -18,3 +20,10 @@ def test_fine_clock_never_goes_back() -> None:
     """Work is measured with it."""
     times = [now_ns() for _ in range(100)]
     assert times == sorted(times)
+
+
+def test_wall_clock_is_that_of_the_machine() -> None:
+    """Whatever the loop's clock says."""
+    before_s = time.time()
+    told_ms = wall_ms()
+    assert int(before_s * 1000) <= told_ms <= int(time.time() * 1000)

@@ -116,7 +116,7 @@ async def test_broker_tells_of_itself_or_why_it_does_not() -> None:
     versions = {int(ApiKey.API_VERSIONS): VersionRange(0, 4), int(ApiKey.METADATA): KNOWN[ApiKey.METADATA]}
     survey = ClusterSurvey(MemoryCluster(answers, versions).upstream())
     (found,) = await survey.describe_brokers([1])
-    assert (found.versions, found.settings.error, found.controller_time_ms, found.fault) == (
+    assert (found.versions, found.settings.error, found.skew_ms, found.fault) == (
         versions,
         ErrorCode.UNSUPPORTED_VERSION,
         None,

@@ -1,0 +1,70 @@
+"""The doctor for the command line: a running bridge is asked, or a cluster is looked at without any bridge running."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+import trio
+
+from bridge.admin.client import NoAnswer, ask_doctor, parse
+from bridge.admin.doctor_page import examination_document
+from bridge.app.composition import AppError, fresh_member_id
+from bridge.app.examination import ClusterAccess, bridge_facts, examine_cluster
+from bridge.app.settings import proxy_settings
+from bridge.config.configuration import Config
+from bridge.migration.diagnosis import Examined
+from bridge.net.bridge_questions import BridgeQuestions
+from bridge.net.cluster import UpstreamCluster
+from bridge.net.cluster_survey import ClusterSurvey
+from bridge.net.listener import CannotListen, listen
+from bridge.net.settings import ProxySettings
+from bridge.session.directory import Address, Advertised, Directory
+
+EXAMINATION_TIMEOUT_S = 120.0
+
+
+def ask_bridge(admin: str) -> Mapping[str, object]:
+    """What a running bridge finds; raises AppError where none answers."""
+    try:
+        return parse(ask_doctor(admin), admin)
+    except NoAnswer as problem:
+        raise AppError(str(problem)) from None
+
+
+def look_from_here(config: Config) -> Mapping[str, object]:
+    """What can be found without a running bridge, for one with this configuration; raises ConfigError and AppError."""
+    return examination_document(trio.run(partial(_examine, config)))
+
+
+async def _examine(config: Config) -> Examined:
+    settings = proxy_settings(config)
+    directory = Directory(Advertised(host="", first_port=0, ports={}))
+    cluster = UpstreamCluster(settings, directory, lambda _: False)
+    questions = BridgeQuestions()
+    questions.attach(cluster)
+    access = ClusterAccess(cluster, ClusterSurvey(cluster), questions, fresh_member_id)
+    try:
+        with trio.fail_after(EXAMINATION_TIMEOUT_S):
+            examined = await examine_cluster(access, config)
+    except trio.TooSlowError:
+        raise AppError(
+            f"EB-DOCTOR-011: the cluster was not looked at to the end within {EXAMINATION_TIMEOUT_S:.0f} s; a broker"
+            " may hang: see which one answers"
+        ) from None
+    taken = tuple(sorted(_taken_ports(settings, tuple(directory.brokers))))
+    return replace(examined, bridge=replace(bridge_facts(config), taken_ports=taken))
+
+
+def _taken_ports(settings: ProxySettings, node_ids: tuple[int, ...]) -> Iterator[int]:
+    """Ports that a bridge would listen at and can't: its own, and one for each broker."""
+    own = settings.listen.port
+    counted = Directory(
+        Advertised(host="", first_port=settings.first_broker_port or own + 1, ports=settings.broker_ports)
+    )
+    for port in (own, *(counted.port_to_try(node_id) for node_id in sorted(node_ids))):
+        if not port:
+            continue
+        try:
+            listen(Address(settings.listen.host, port)).close()
+        except CannotListen:
+            yield port

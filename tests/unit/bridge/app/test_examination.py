@@ -1,0 +1,137 @@
+"""A cluster looked at, and a probe played against answers in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, probe_takeover
+from bridge.config.configuration import load
+from bridge.migration.abilities import Known, Login, TakeOver
+from bridge.migration.diagnosis import BridgeFacts
+from bridge.migration.probe import Probe
+from bridge.net.cluster_memory import Entrance
+from bridge.net.cluster_survey import BrokerFound, ClusterSurvey
+from bridge.ports import BrokerUnreachable
+from bridge.wire.api_versions import (
+    ApiVersionsAnswer,
+    Features,
+    FinalizedFeature,
+    SupportedFeature,
+    api_versions_reply,
+)
+from bridge.wire.apis import ApiKey
+from bridge.wire.describe_configs import BrokerSettings
+from bridge.wire.versions import KNOWN
+from tests.support.memory_cluster import MemoryCluster
+from translators.dialects.classic import JoinGroupReply, LeaveGroup, SyncGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.messages import GroupReply, GroupRequest
+
+MEMBER = MemberId("m-1")
+PROBE = Probe(GroupId("__epochbridge-probe-x"), MemberId("x"))
+TAKEN: Sequence[GroupReply] = (
+    JoinGroupReply(error=ErrorCode.MEMBER_ID_REQUIRED, member_id=MEMBER),
+    JoinGroupReply(error=ErrorCode.NONE, member_id=MEMBER, generation=1, protocol_name="range", leader=MEMBER),
+    SyncGroupReply(error=ErrorCode.NONE),
+    ConsumerGroupHeartbeatReply(error=ErrorCode.NONE),
+)
+ON = Features(
+    supported=(SupportedFeature("metadata.version", 7, 30),),
+    finalized=(FinalizedFeature("group.version", 1, 1),),
+    finalized_epoch=1,
+)
+
+
+@dataclass
+class ScriptedBroker:
+    """A coordinator that gives its answers one after the other, and then none: it hangs, or is gone."""
+
+    answers: list[GroupReply]
+    is_gone: bool = False
+    asked: list[GroupRequest] = field(default_factory=list)
+
+    async def ask_coordinator(self, request: GroupRequest) -> GroupReply:
+        """The next answer."""
+        self.asked.append(request)
+        await trio.lowlevel.checkpoint()
+        if self.answers:
+            return self.answers.pop(0)
+        if self.is_gone:
+            raise BrokerUnreachable("EB-NET-036: gone")
+        await trio.sleep_forever()
+        raise AssertionError("never")
+
+
+def access(broker: ScriptedBroker, entrance: Entrance = Entrance.OPEN) -> ClusterAccess:
+    """A cluster of one broker that has the consumer protocol on."""
+    versions = {int(key): KNOWN[key] for key in (ApiKey.API_VERSIONS, ApiKey.CONSUMER_GROUP_HEARTBEAT)}
+    answers = {
+        int(ApiKey.API_VERSIONS): lambda version, number: api_versions_reply(
+            version, number, ApiVersionsAnswer(features=ON)
+        )
+    }
+    cluster = MemoryCluster(answers, versions).upstream()
+    cluster.entrance = entrance
+    return ClusterAccess(cluster, ClusterSurvey(cluster), broker, lambda: MemberId("x"))  # type: ignore[arg-type]  # one method of it is called
+
+
+async def test_probe_ends_with_what_it_found_and_leaves() -> None:
+    """The last request takes the member away."""
+    broker = ScriptedBroker([*TAKEN, ConsumerGroupHeartbeatReply(error=ErrorCode.NONE)])
+    assert (await probe_takeover(broker, PROBE)).takeover is TakeOver.IN_PLACE  # type: ignore[arg-type]  # see above
+    assert isinstance(broker.asked[-1], LeaveGroup)
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_probe_that_gets_no_answer_says_so_and_leaves(*, is_gone: bool, autojump_clock: MockClock) -> None:
+    """A broker that is gone, and one that hangs: the farewell is tried, within its bound."""
+    broker = ScriptedBroker(list(TAKEN[:2]), is_gone=is_gone)
+    found = await probe_takeover(broker, PROBE)  # type: ignore[arg-type]  # see above
+    assert (found.takeover, found.fault) == (TakeOver.UNKNOWN, "EB-NET-036: gone" if is_gone else "no end within 30 s")
+    assert isinstance(broker.asked[-1], LeaveGroup)
+
+
+async def test_probe_counts_more_than_what_is_read() -> None:
+    """Where it finds nothing, what was read stays, with the reason."""
+    probed = await examine_cluster(access(ScriptedBroker(list(TAKEN))), load(None, {}))
+    assert (probed.abilities.takeover, probed.abilities.known, probed.probe_fault) == (
+        *(TakeOver.IN_PLACE, Known.PROBED),
+        "",
+    )
+    refused = JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId(""))
+    read = await examine_cluster(access(ScriptedBroker([refused])), load(None, {}))
+    assert (read.abilities.takeover, read.abilities.known) == (TakeOver.IN_PLACE, Known.READ)
+    assert read.probe_fault == "the bridge's login has no READ on groups __epochbridge-probe-*"
+
+
+async def test_cluster_that_wants_a_login_is_not_looked_at() -> None:
+    """Nothing is asked that would be refused."""
+    broker = ScriptedBroker([])
+    examined = await examine_cluster(access(broker, Entrance.LOGIN), load(None, {}))
+    assert (examined.brokers, examined.abilities.login, broker.asked) == ((), Login.NONE, [])
+
+
+def test_settings_are_told_as_they_are() -> None:
+    """By name, as the configuration has them."""
+    assert bridge_facts(load(None, {})) == BridgeFacts(admin="127.0.0.1:9190")
+    changed = load(None, {}, ["journal=memory", "metrics.rebalances=false", "admin.listen=0.0.0.0:9190"])
+    assert bridge_facts(changed) == BridgeFacts(
+        journal="memory", is_followed=False, admin="0.0.0.0:9190", is_admin_beyond_loopback=True
+    )
+    assert not bridge_facts(load(None, {}, ["admin.listen=off"])).is_admin_beyond_loopback
+
+
+def test_refused_settings_are_named() -> None:
+    """By the error's name."""
+    refused = BrokerSettings(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, {})
+    facts = broker_facts(BrokerFound(node_id=1, settings=refused, features=ON))
+    assert (facts.hides_settings, facts.features, facts.supported) == (
+        "CLUSTER_AUTHORIZATION_FAILED",
+        {"group.version": 1},
+        {"metadata.version": 30},
+    )
