@@ -14,13 +14,13 @@ from bridge.cli.main import cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
-from bridge.migration.moves import adopt, release, round_values
+from bridge.migration.moves import adopt, giveback, release, round_values, takeover
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.otel import names
 from deploy.error_codes import error_pages
 from deploy.event_pages import event_pages
-from deploy.machine_diagram import draw
+from deploy.machine_diagram import draw, draw_stages
 from deploy.table_pages import table_pages
 from translators.classic_member.states import TRANSITIONS, Absent
 from translators.machine import Transitions
@@ -34,6 +34,16 @@ END = "<!-- end of generated: {name} -->"
 def diagram(transitions: Transitions, first: type) -> str:
     """A machine as mermaid, from this state on."""
     return f"```mermaid\n{draw(transitions, first)}```"
+
+
+def take_over_diagram() -> str:
+    """One member of a take-over as mermaid."""
+    return f"```mermaid\n{draw_stages(takeover.TRANSITIONS, takeover.Stage.WAITING)}```"
+
+
+def give_back_diagram() -> str:
+    """One member of a give-back as mermaid."""
+    return f"```mermaid\n{draw_stages(giveback.TRANSITIONS, giveback.Stage.WAITING)}```"
 
 
 def configuration_table() -> str:
@@ -102,6 +112,8 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "tasks": (DOCS / "explanation" / "failures.md", tasks_table),
     "move round": (MOVES / "round.md", partial(diagram, round_values.TRANSITIONS, round_values.AskingIds)),
     "move adopt": (MOVES / "adopt.md", partial(diagram, adopt.TRANSITIONS, adopt.Gathering)),
+    "move take over": (MOVES / "take-over.md", take_over_diagram),
+    "move give back": (MOVES / "give-back.md", give_back_diagram),
     "move release": (MOVES / "release.md", partial(diagram, release.TRANSITIONS, release.ComingToRest)),
     "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }

@@ -1,6 +1,7 @@
 """A table of transitions as a state diagram."""
 
-from deploy.machine_diagram import draw
+from bridge.migration.moves.giveback import CameToRest, Stage, Stopped
+from deploy.machine_diagram import draw, draw_stages
 from translators.classic_member.events import HeartbeatReceived, JoinReceived, SyncReceived
 from translators.classic_member.states import TRANSITIONS, Absent, PreparingRebalance
 from translators.machine import Transitions
@@ -18,6 +19,21 @@ def test_arrow_shares_its_label() -> None:
         "    [*] --> Absent\n"
         "    Absent --> Absent: HeartbeatReceived, JoinReceived, SyncReceived\n"
         "    Absent --> PreparingRebalance: JoinReceived\n"
+    )
+
+
+def test_stages_are_drawn_by_their_names() -> None:
+    """Where a table's states are no classes."""
+    table = {
+        (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
+        (Stage.WAITING, CameToRest): frozenset({Stage.JOINING}),
+    }
+    assert draw_stages(table, Stage.WAITING) == (
+        "stateDiagram-v2\n"
+        "    [*] --> waiting\n"
+        "    waiting --> joining: CameToRest\n"
+        "    waiting --> stays: Stopped\n"
+        "    waiting --> waiting: Stopped\n"
     )
 
 
