@@ -3,8 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 from translators.machine import Transitions
+
+StageT = TypeVar("StageT", bound=StrEnum)
 
 
 def draw(transitions: Transitions, first: type) -> str:
@@ -19,7 +22,7 @@ def draw(transitions: Transitions, first: type) -> str:
     )
 
 
-def draw_stages(transitions: Mapping[tuple[StrEnum, type], Iterable[StrEnum]], first: StrEnum) -> str:
+def draw_stages(transitions: Mapping[tuple[StageT, type], Iterable[StageT]], first: StageT) -> str:
     """The same of a table whose states are stages, which nothing is known of but their names."""
     return _drawn(
         first.value,

@@ -1,5 +1,7 @@
 """Laws of a take-over, whatever gets lost, comes late, leaves, or is stopped, on every release of the broker."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +50,22 @@ def test_disturbed_take_over_ends_with_everybody_where_the_broker_has_it(
 ) -> None:
     """Lost heartbeats and answers, a coordinator that moves, members that leave, an operator who stops it."""
     trip = TakeOverTrip.of(group_of(count, release, refusal, short))
+    for accident, number in accidents:
+        happen(trip, accident, number)
+    trip.settle()
+    trip.check_end()
+
+
+@given(count=st.integers(1, 4), release=RELEASES, accidents=ACCIDENTS, switched=st.integers(0, 4))
+def test_move_that_was_cut_off_goes_on(
+    count: int, release: Release, accidents: list[tuple[int, int]], switched: int
+) -> None:
+    """The bridge was started again: which members the broker has switched is not known, whatever happens now."""
+    broker = group_of(count, release)
+    broker.is_consumer_group = switched > 0
+    for name in list(broker.members)[:switched]:
+        broker.members[name] = replace(broker.members[name], is_classic=False)
+    trip = TakeOverTrip.of(broker)
     for accident, number in accidents:
         happen(trip, accident, number)
     trip.settle()

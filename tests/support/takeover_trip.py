@@ -46,8 +46,9 @@ class TakeOverTrip:
 
     @classmethod
     def of(cls, broker: SwitchingBroker) -> "TakeOverTrip":
-        """All members of a broker's group are to be taken over."""
-        return cls(broker, begin({one: member.assigned for one, member in broker.members.items()}))
+        """All members of a broker's group are to be taken over; where it is a consumer group they may have been."""
+        unsure = frozenset(broker.members) if broker.is_consumer_group else frozenset[MemberId]()
+        return cls(broker, begin({one: member.assigned for one, member in broker.members.items()}, unsure))
 
     # ------------------------------------------------------------------ what happens
 

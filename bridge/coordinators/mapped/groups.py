@@ -43,6 +43,10 @@ class MappedGroups:
         """End the mapping of a member; gives what it was."""
         return self._seats.pop(MemberRef(group_id, member_id), None)
 
+    def seat(self, group_id: GroupId, member_id: MemberId) -> MappedSeat | None:
+        """The seat of a mapped member."""
+        return self._seats.get(MemberRef(group_id, member_id))
+
     def seats_of(self, group_id: GroupId) -> Mapping[MemberId, MappedSeat]:
         """The mapped members of a group; costs all of them, so it is for moves and admins."""
         return {key.member_id: seat for key, seat in self._seats.items() if key.group_id == group_id}

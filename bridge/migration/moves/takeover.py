@@ -5,7 +5,7 @@ before 4.2 a scout that wants nothing); every other classic member then switches
 and partitions. Measured on Apache Kafka 4.0 to 4.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
@@ -231,9 +231,13 @@ class _Step:
     """What is done behind everything else."""
 
 
-def begin(members: Mapping[MemberId, frozenset[TopicPartition]]) -> TakeOver:
-    """A move of these members, who own what is said."""
-    return TakeOver(members={one: Member(assigned=assigned) for one, assigned in members.items()})
+def begin(
+    members: Mapping[MemberId, frozenset[TopicPartition]], unsure: Collection[MemberId] = frozenset()
+) -> TakeOver:
+    """A move of these members, who own what is said; for the `unsure` an earlier move asked that was cut off."""
+    return TakeOver(
+        members={one: Member(assigned=assigned, may_be_switched=one in unsure) for one, assigned in members.items()}
+    )
 
 
 def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:

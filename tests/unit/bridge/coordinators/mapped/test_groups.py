@@ -110,6 +110,8 @@ def test_member_without_a_seat_is_passed_on() -> None:
     mapped = Mapped()
     assert mapped.groups.take_out(GROUP, ONE.member_id) == ONE
     assert mapped.groups.take_out(GROUP, ONE.member_id) is None
+    assert mapped.groups.seat(GROUP, ONE.member_id) is None
+    assert mapped.groups.seat(GROUP, TWO.member_id) == TWO
     assert mapped.ask(beat("one", 3), HeartbeatReply(ErrorCode.NONE)) == beat("one", 3)
     assert mapped.forgotten == []
 

@@ -268,6 +268,20 @@ def test_connection_of_an_ended_member_serves_the_scout() -> None:
     assert step(away, Heard(ONE, 9)) == (of(taken, Path.OPEN, Scout.LEAVING), ())
 
 
+def test_members_of_a_move_that_was_cut_off_are_asked_for_one_and_all() -> None:
+    """Under their own epoch, which tells for certain; then the pilot is sent as ever."""
+    state = begin(HAS, unsure={ONE})
+    assert state.members == {ONE: Member(assigned=HAS[ONE], may_be_switched=True), TWO: Member(assigned=HAS[TWO])}
+    state, effects = step(state, Stopped(STOP))
+    assert effects == (Keep(TWO),)
+    state, effects = step(begin(HAS, unsure=set(HAS)), Heard(ONE, 5))
+    state, more = step(state, Heard(TWO, 5))
+    assert (effects, more) == ((AskMember(ONE, 5),), (AskMember(TWO, 5),))
+    state, effects = step(state, Answered(TWO, CLASSIC))
+    assert (effects, state.path) == ((), Path.JOINING)
+    assert step(state, Answered(ONE, CLASSIC))[1] == (AskMember(ONE, 0),)
+
+
 def test_strangers_and_late_answers_change_nothing() -> None:
     """A member that is not moved is nobody's business here."""
     state = begin(HAS)
