@@ -184,7 +184,7 @@ async def _serve_groups(
                 commands=watch.over_commands(AppCommands(Operators(groups))),
                 events_path=events_folder(config),
                 reloading=configured,
-                surveys=AppSurveys(config, _access(proxy.cluster, questions), snapshots, _ears(watch, router, proxy)),
+                surveys=AppSurveys(configured, _access(proxy, questions), snapshots, _ears(watch, router, proxy)),
             )
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
@@ -238,8 +238,8 @@ def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGro
         return journals.pop_all()
 
 
-def _access(cluster: UpstreamCluster, questions: BridgeQuestions) -> ClusterAccess:
-    return ClusterAccess(cluster, ClusterSurvey(cluster), questions, fresh_member_id)
+def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:
+    return ClusterAccess(proxy.cluster, ClusterSurvey(proxy.cluster), questions, fresh_member_id)
 
 
 def _ears(watch: Watch, router: Router, proxy: Proxy) -> Ears:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import trio
 
@@ -20,7 +21,7 @@ from bridge.net.cluster_survey import BrokerFound, GroupsFound
 from bridge.ports import BrokerUnreachable
 from bridge.session.directory import Address
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.schema.terms import Protocol
+from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
@@ -59,17 +60,22 @@ class Ears:
     addresses: Callable[[], Iterable[Address]]
 
 
+class Configured(Protocol):
+    """Holds the configuration that counts at the moment: it may be read again."""
+
+    config: Config
+
+
 class AppSurveys:
     """Looks at the cluster and at the groups heard here (`admin.contracts.Surveys`)."""
 
-    def __init__(self, config: Config, access: ClusterAccess, snapshots: Snapshots, ears: Ears) -> None:
-        self._config = config
+    def __init__(self, configured: Configured, access: ClusterAccess, snapshots: Snapshots, ears: Ears) -> None:
+        self._configured = configured
         self._access = access
         self._cluster = access.cluster
         self._survey = access.survey
         self._snapshots = snapshots
         self._ears = ears
-        self._trusts_clients = config.settings.embedded_trust_clients
 
     async def census(self) -> Census:
         """All groups, of the cluster and heard here."""
@@ -84,8 +90,10 @@ class AppSurveys:
 
     async def examine(self) -> Examined:
         """The cluster, also by a probe, and this bridge."""
-        examined = await examine_cluster(self._access, self._config)
-        bridge = replace(bridge_facts(self._config), is_running=True, unreachable=await self._find_unreachable())
+        examined = await examine_cluster(self._access, self._configured.config)
+        bridge = replace(
+            bridge_facts(self._configured.config), is_running=True, unreachable=await self._find_unreachable()
+        )
         return replace(examined, bridge=bridge)
 
     async def _find_unreachable(self) -> tuple[str, ...]:
@@ -104,19 +112,23 @@ class AppSurveys:
         """What the cluster can do by what its brokers tell."""
         login = login_of(self._cluster)
         if login not in (Login.OPEN, Login.OWN):
-            return read_abilities((), login, trusts_clients=self._trusts_clients)
+            return read_abilities((), login, trusts_clients=self._configured.config.settings.embedded_trust_clients)
         found = await self._survey.describe_brokers(await self._survey.find_brokers())
         return self._abilities(found)
 
     def _abilities(self, found: Iterable[BrokerFound]) -> BrokerAbilities:
         facts = [broker_facts(one) for one in found if not one.fault]
-        return read_abilities(facts, login_of(self._cluster), trusts_clients=self._trusts_clients)
+        return read_abilities(
+            facts, login_of(self._cluster), trusts_clients=self._configured.config.settings.embedded_trust_clients
+        )
 
     async def _ask(self, unseen: list[str]) -> tuple[Told, BrokerAbilities]:
         login = login_of(self._cluster)
         if login not in (Login.OPEN, Login.OWN):
             unseen.append(_NOT_ASKED if login is Login.NONE else _NOT_KNOWN)
-            return Told(), read_abilities((), login, trusts_clients=self._trusts_clients)
+            return Told(), read_abilities(
+                (), login, trusts_clients=self._configured.config.settings.embedded_trust_clients
+            )
         nodes = await self._survey.find_brokers()
         if not nodes:
             unseen.append(_NOT_KNOWN)
@@ -197,7 +209,7 @@ def _member(track: MemberTrack) -> ObservedMember:
         library=inputs.library,
         library_version=inputs.library_version,
         instance_id=track.instance_id,
-        protocol=MemberProtocol.CLASSIC if track.protocol is Protocol.CLASSIC else MemberProtocol.CONSUMER,
+        protocol=MemberProtocol.CLASSIC if track.protocol is SpokenProtocol.CLASSIC else MemberProtocol.CONSUMER,
         assignors=inputs.assignors,
         topics=inputs.topics,
         pattern=inputs.pattern,

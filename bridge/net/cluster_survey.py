@@ -32,7 +32,7 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
-BATCH_GROUPS = 50
+BATCH_GROUPS = 100
 """How many groups a question names: their answer is decoded in one go, while nobody else is served."""
 BATCH_PARTITIONS = 5_000
 BROKER_TIMEOUT_S = 15.0

@@ -17,6 +17,7 @@ import psutil
 from tests.benchmarks.assignors import measure_assignors, measure_grid
 from tests.benchmarks.big_group import measure_big_group
 from tests.benchmarks.broker import BenchBroker, bench_broker
+from tests.benchmarks.census import measure_census
 from tests.benchmarks.conversion import measure_conversion
 from tests.benchmarks.engine import measure_engine
 from tests.benchmarks.event_memory import measure_event_memory
@@ -64,6 +65,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "restarts": measure_restarts,
     "topic-stream": measure_topic_stream,
     "upstream": measure_upstream,
+    "census": measure_census,
 }
 
 

@@ -70,6 +70,13 @@ def told(error: ErrorCode = ErrorCode.NONE) -> Answers:
     }
 
 
+@dataclass(slots=True)
+class StillConfigured:
+    """The defaults."""
+
+    config: Config = Config()
+
+
 @dataclass(frozen=True, slots=True)
 class NoGroups:
     """A bridge that coordinates none."""
@@ -100,7 +107,7 @@ def surveys(
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
-    return AppSurveys(Config(), access, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
+    return AppSurveys(StillConfigured(), access, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
 
 
 async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:

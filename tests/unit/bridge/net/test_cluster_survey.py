@@ -66,7 +66,7 @@ async def test_what_came_before_a_broker_fell_silent_counts(autojump_clock: Mock
 
 
 async def test_groups_are_described_in_batches() -> None:
-    """A question for fifty groups, and one for the rest."""
+    """A question for a hundred groups, and one for the rest."""
     names = [GroupId(f"g-{number}") for number in range(BATCH_GROUPS + 1)]
     listed = tuple(ListedGroup(group_id=name, protocol_type="consumer") for name in names)
     asked: list[int] = []
