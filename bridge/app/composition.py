@@ -25,6 +25,7 @@ from bridge.app.journal import keep_journal
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
+from bridge.app.upstream_views import UpstreamViews
 from bridge.app.views import AppSnapshots
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
@@ -142,7 +143,7 @@ async def _serve_groups(
     questions = BridgeQuestions()
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
-    upstream = make_upstream(config, questions, clock, reply_routes, groups.supervised)
+    upstream = _watched_upstream(config, questions, reply_routes, groups.supervised, watch)
     router = Router(settings.rules, read_regex=read_regex)
     places = GroupPlaces(router, questions, partial(road_of_members, groups, upstream), groups.holds, clock.now_ms)
     groups.locate_coordinators(questions.coordinator_of)
@@ -177,7 +178,7 @@ async def _serve_groups(
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
             _introduce(config, proxy.cluster, groups, upstream, places)
-            snapshots = AppSnapshots(groups, proxy, places)
+            snapshots = AppSnapshots(groups, proxy, places, UpstreamViews(upstream))
             sources = AdminSources(
                 snapshots=snapshots,
                 metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
@@ -293,8 +294,18 @@ def make_owner(config: Config, now_ms: int) -> EmbeddedOwner:
     return EmbeddedOwner(shard, Catalog(), Machines(member_limits(config)), FRESH_IDS)
 
 
+def _watched_upstream(
+    config: Config, broker: BridgeQuestions, reply_routes: ReplyRoutes, failures: Failures, watch: Watch
+) -> UpstreamGroups:
+    """The groups that brokers coordinate, overheard."""
+    clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), watch.over_access(reply_routes.access))
+    upstream = make_upstream(config, broker, TrioClock(), clients, failures)
+    watch.name_clients(upstream.client_of)
+    return upstream
+
+
 def make_upstream(
-    config: Config, broker: BridgeQuestions, clock: TrioClock, reply_routes: ReplyRoutes, failures: Failures
+    config: Config, broker: BridgeQuestions, clock: TrioClock, clients: Clients, failures: Failures
 ) -> UpstreamGroups:
     """The groups that a broker coordinates; their machines are apart from those of embedded groups."""
     settings = config.settings
@@ -306,7 +317,6 @@ def make_upstream(
         commit_drain_ms=settings.commit_drain_ms,
         resume_ms=settings.group_consumer_session_timeout_ms,
     )
-    clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), reply_routes.access)
     return UpstreamGroups(broker, clock, clients, chosen, failures)
 
 

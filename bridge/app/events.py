@@ -17,8 +17,9 @@ from bridge.config.configuration import Config
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
-from bridge.session.contracts import Groups
+from bridge.session.contracts import Access, Groups
 from bridge.session.directory import Address
+from bridge.telemetry.broker_ears import BrokerEars, ClientOf
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
 from bridge.telemetry.event_log.files import find_unfinished
@@ -60,6 +61,13 @@ class Watch:
     def over_answers(self, deliver: Deliver) -> Deliver:
         """Who takes their answers."""
         return deliver
+
+    def over_access(self, access: Access) -> Access:
+        """The ways by which brokers are asked on behalf of members that they coordinate."""
+        return access
+
+    def name_clients(self, client_of: ClientOf) -> None:
+        """Learn who speaks for those members."""
 
     def over_commands(self, commands: Commands) -> Commands:
         """Who carries out what operators want."""
@@ -135,6 +143,7 @@ class EventWatch(Watch):
         topics = TopicBook()
         self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
         self._observer = Observer(self._follower, figures.times, self._guard, recorder.now_us)
+        self._broker_ears = BrokerEars(self._follower, self._guard, recorder.now_us)
         self._passing = ObservedPassing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
 
     def over_requests(self, groups: Groups) -> Groups:
@@ -166,6 +175,14 @@ class EventWatch(Watch):
         """See `Watch`."""
         return observe_answers(deliver, self._observer)
 
+    def over_access(self, access: Access) -> Access:
+        """See `Watch`."""
+        return self._broker_ears.over(access)
+
+    def name_clients(self, client_of: ClientOf) -> None:
+        """See `Watch`."""
+        self._broker_ears.client_of = client_of
+
     def begin(self) -> None:
         """See `Watch`."""
         is_revived = bool(self._owner.shard.groups or self._owner.shard.classic_groups)
@@ -192,7 +209,7 @@ class EventWatch(Watch):
             with trio.move_on_after(self._look_ms / 1000):
                 await self._is_wanted.wait()
             is_wanted, self._is_wanted = self._is_wanted.is_set(), trio.Event()
-            if is_wanted or any(group.road is Road.PASSING for group in self._follower.groups.values()):
+            if is_wanted or any(group.road is not Road.EMBEDDED for group in self._follower.groups.values()):
                 await self._look(look)
             self._passing.learned()
             self._guard.run(lambda: self._follower.expire(self._recorder.now_us()))

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.app.classic_views import by_topic, member_views
+from bridge.app.upstream_views import UpstreamViews
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.engine.commands import GroupType, Speaks
@@ -36,8 +37,11 @@ Standing = tuple[Phase, int, int, tuple[MemberId, ...]]
 class AppSnapshots:
     """What the bridge knows at this moment (`admin.contracts.Snapshots`)."""
 
-    def __init__(self, groups: EmbeddedGroups, proxy: Proxy, places: GroupPlaces) -> None:
+    def __init__(
+        self, groups: EmbeddedGroups, proxy: Proxy, places: GroupPlaces, upstream: UpstreamViews | None = None
+    ) -> None:
         self._groups = groups
+        self._upstream = upstream
         self._stays = places.stays
         self._owner = groups.owner
         self._proxy = proxy
@@ -49,6 +53,8 @@ class AppSnapshots:
         """
         known = [self._summary(snapshot) for snapshot in self._snapshots()]
         known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
+        if self._upstream is not None:
+            known += self._upstream.summaries()
         served = {summary.group_id for summary in known}
         bypassed = self._groups.join_checks.bypassed
         refused = [_refused(group_id, bypassed[group_id]) for group_id in bypassed if group_id not in served]
@@ -67,6 +73,9 @@ class AppSnapshots:
         if classic is not None:
             members = member_views(classic_snapshot(classic))
             return GroupView(summary=self._classic_summary(classic), members=members)
+        translated = None if self._upstream is None else self._upstream.view(group_id)
+        if translated is not None:
+            return translated
         reason, stay = self._groups.join_checks.bypassed.get(group_id), self._stays.get(group_id)
         if reason is not None:
             return GroupView(summary=_refused(group_id, reason), members=())
@@ -98,6 +107,8 @@ class AppSnapshots:
                 classic_members=len(group.members),
                 consumer_members=0,
             )
+        if self._upstream is not None:
+            yield from self._upstream.counts()
 
     def _snapshots(self) -> Iterator[GroupSnapshot]:
         for group_id in tuple(self._owner.shard.groups):

@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Never
@@ -28,7 +28,7 @@ from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import Profile, read_profile
-from translators.classic_member.states import Limits
+from translators.classic_member.states import Limits, State
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import TakenOver
@@ -150,6 +150,21 @@ class UpstreamGroups:
     def groups(self) -> frozenset[GroupId]:
         """The groups that have members with a machine here."""
         return self._machines.groups()
+
+    def members(self) -> Iterator[tuple[MemberRef, State]]:
+        """Every translated member, for those who show them."""
+        for key in self._machines:
+            state = self._machines.get(key)
+            if state is not None:
+                yield key, state
+
+    def members_of(self, group_id: GroupId) -> Mapping[MemberId, State]:
+        """The translated members of one group."""
+        return self._machines.members_of(group_id)
+
+    def client_of(self, member: MemberRef) -> ClientIdentity:
+        """Who speaks for a member."""
+        return self._machines.client_of(member)
 
     def translates(self, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether a member has a machine here."""

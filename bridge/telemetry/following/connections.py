@@ -60,7 +60,7 @@ class SilenceFollower:
         """The coordinator gives these to a member: a silent one that still had some is none any more, an away one won't
         find them again.
         """
-        if group.road is not Road.PASSING:
+        if group.road is Road.EMBEDDED:
             return
         for away in [one for one in group.away.values() if one.assigned & partitions]:
             self._writer.replace_away(group, away.member_id, at_us)
@@ -77,10 +77,10 @@ class SilenceFollower:
             since_us = None if member is None else member.unheard_since_us
             if group is None or member is None or since_us is None:
                 self._silent.discard(key)
-            elif group.road is Road.PASSING and at_us - since_us >= _session_us(member):
+            elif group.road is not Road.EMBEDDED and at_us - since_us >= _session_us(member):
                 self._close(key, group, member, at_us)
                 touched[group.group_id] = group
-        for group in [one for one in self._groups.values() if one.away and one.road is Road.PASSING]:
+        for group in [one for one in self._groups.values() if one.away and one.road is not Road.EMBEDDED]:
             for away in [one for one in group.away.values() if at_us - (one.unheard_since_us or 0) >= _session_us(one)]:
                 self._writer.replace_away(group, away.member_id, at_us)
                 touched[group.group_id] = group

@@ -149,7 +149,7 @@ class FactWriter:
 
     def convert(self, group: GroupTrack, kind: Protocol, conversion: Conversion, at_us: int) -> None:
         """A group that passes is of the other kind, as its members' requests and answers show (KIP-848)."""
-        if group.road is Road.PASSING and group.group_type is not kind:
+        if group.road is not Road.EMBEDDED and group.group_type is not kind:
             is_known, group.group_type = group.group_type is not None, kind
             if is_known:
                 self.tell(group, GroupConverted(**group_fields(group), group_type=kind, conversion=conversion), at_us)

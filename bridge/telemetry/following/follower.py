@@ -186,7 +186,7 @@ class Follower:
         at_us: int,
     ) -> None:
         """A member that was there before anybody listened: on road `pass` a restart of the bridge shows it so."""
-        if group.is_led or request.member_id in group.members or group.road is not Road.PASSING:
+        if group.is_led or request.member_id in group.members or group.road is Road.EMBEDDED:
             return
         is_classic = isinstance(request, Heartbeat)
         member = MemberTrack(
@@ -275,12 +275,15 @@ class Follower:
                 return None
             is_resumed = road is Road.PASSING and group_id in self.engine.interrupted
             known = self.groups[group_id] = GroupTrack(group_id=group_id, road=road, is_resumed=is_resumed)
+        elif road is Road.UPSTREAM and known.road is Road.PASSING:
+            # KIP-848 members of the same group pass, and one of them came first.
+            known.road = road
         return known
 
     def _tidy(self, group: GroupTrack) -> None:
         """Forget a group of road `pass` without members: nobody tells when it is deleted."""
         is_empty = not (group.members or group.joins or group.away or group.issued) and group.rebalance is None
-        if is_empty and group.road is Road.PASSING:
+        if is_empty and group.road is not Road.EMBEDDED:
             self.groups.pop(group.group_id, None)
 
     def _close(self, ref: RequestRef) -> Opened | None:
