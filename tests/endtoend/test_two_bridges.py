@@ -12,10 +12,10 @@ import pytest
 from bridge.admin.client import ask_group
 from bridge.app.bridges import OFF
 from bridge.wire.apis import ApiKey
-from tests.endtoend.test_one_name import talk
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.restarted_bridge import RestartedBridge
+from tests.support.talker import talk
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId

@@ -22,14 +22,16 @@ class RestartedBridge:
         self.journal = directory / "journal.db"
         kept = {**settings, "journal": "sqlite", "journal.path": str(self.journal)}
         self._command = [*PROGRAM, "--bootstrap", upstream, "--listen", self.bootstrap, "--admin", self.admin]
-        self._command += ["--embedded", glob]
+        self.rules: tuple[str, ...] = ("--embedded", glob)
+        """As the next life has them."""
         self._command += [word for name, value in kept.items() for word in ("--set", f"{name}={value}")]
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         """Begin a life; returns when clients may come. May block for seconds."""
         with self.log.open("ab") as log:
-            process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
+            command = [*self._command, *self.rules]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
         self._process = process
         assert process.stdout is not None
         readable, _, _ = select.select([process.stdout], [], [], READY_TIMEOUT_S)
