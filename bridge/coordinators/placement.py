@@ -95,6 +95,7 @@ class GroupPlaces:
         rule = self._router.road(group_id)
         if rule is not Road.PASS and self._lives(group_id) is None:
             self._stay(stay_for_kind(group_id, rule, kind))
+            self._joined_ms[group_id] = self._now_ms()
 
     async def place(self, group_id: GroupId) -> Refusal | None:
         """Find out where a group goes, and have the router know it; the refusal if that can't be found out now."""

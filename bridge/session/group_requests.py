@@ -69,6 +69,7 @@ ASKS_OF_MEMBERS = frozenset((*OF_CLASSIC_MEMBERS, ApiKey.CONSUMER_GROUP_HEARTBEA
 """Apis whose answer depends on where the group lives; what admins ask is answered by whoever has it."""
 
 
+_JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 UNPLACED_MAX = 100
 """How many groups of one request are looked up; further ones go by their rules."""
 
@@ -200,14 +201,16 @@ class GroupRequests:
     def _is_to_be_placed(
         self, header: RequestHeader, data: bytes | memoryview, group_id: GroupId, *, stays: bool
     ) -> bool:
-        """A group that stays where no rule sends it may be empty when somebody joins."""
+        """A group that stays where no rule sends it may be empty when somebody joins who could go by the rule."""
         key = header.api_key
         if not stays:
             return key in ASKS_OF_MEMBERS and not self._known_groups.is_known(group_id)
-        if key == ApiKey.CONSUMER_GROUP_HEARTBEAT:
-            request = self._decode(header, data)
-            return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
-        return key == ApiKey.JOIN_GROUP
+        if key not in _JOINS:
+            return False
+        request = self._decode(header, data)
+        if isinstance(request, JoinGroup):
+            return is_of_consumer_group(request)
+        return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
 
     def refusal(self, header: RequestHeader, data: bytes | memoryview, code: ErrorCode) -> bytes:
         """The answer that refuses a request as a whole. Raises MalformedFrame."""

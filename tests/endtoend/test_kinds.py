@@ -22,6 +22,7 @@ from tests.support.other_kinds import connect_command, running, share_command, s
 from tests.support.restarted_bridge import RestartedBridge
 from tests.support.scripted_broker import free_port
 from tests.support.talker import Talker, talk
+from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -149,12 +150,11 @@ def test_connect_workers_form_their_group(kafka_43: KafkaUnderTest, bridge: Rest
 
 def members_of(kafka: KafkaUnderTest, group: str) -> int:
     """How many members the broker itself has in a classic group that is stable, 0 in any other state."""
-    done = kafka.tools.run(
-        "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-        *("--bootstrap-server", kafka.bootstrap, "--describe", "--group", group, "--state"),
-    )
-    words = done.stdout.split()
-    return int(words[-1]) if "Stable" in words and words[-1].isdecimal() else 0
+    with talk(kafka.bootstrap) as direct:
+        reply = direct.ask(ApiKey.DESCRIBE_GROUPS, 5, DescribeGroups(group_ids=(GroupId(group),)))
+    assert isinstance(reply, DescribeGroupsReply)
+    (found,) = reply.groups
+    return len(found.members) if found.group_state == "Stable" else 0
 
 
 def test_any_other_protocol_type_is_the_brokers(kafka_43: KafkaUnderTest, bridge: RestartedBridge) -> None:

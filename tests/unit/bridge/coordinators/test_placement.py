@@ -91,6 +91,8 @@ async def test_kind_that_a_broker_let_in_is_remembered_unless_the_group_lives_he
     site = Site()
     site.places.report_kind(GROUP, "streams")
     assert site.router.road(GROUP) is Road.PASS
+    assert await site.place() is Road.PASS, "the broker may not show yet whom it just let in"
+    assert site.broker.asked == []
     lived = Site(lives=Road.EMBEDDED)
     lived.places.report_kind(GROUP, "streams")
     assert lived.router.road(GROUP) is Road.EMBEDDED

@@ -209,5 +209,7 @@ def test_group_that_stays_elsewhere_is_looked_up_when_somebody_joins() -> None:
         (ApiKey.HEARTBEAT, 3, beat(OURS)),
         (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=OURS, member_epoch=7)),
     )
+    worker = replace(join_request("w"), group_id=OURS, protocol_type="connect")
+    steady = (*steady, (ApiKey.JOIN_GROUP, 5, worker))
     for api_key, version, message in steady:
         assert reader.read(*framed(api_key, version, message)) == Passes((OURS,))
