@@ -22,6 +22,7 @@ from bridge.session.client_session import (
     ClientSession,
     Decision,
     Divided,
+    FindEnding,
     LoggingIn,
     Relayed,
     Rewritten,
@@ -29,17 +30,19 @@ from bridge.session.client_session import (
 )
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
+from bridge.session.endings import REMEDIES, Ended
 from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.large_messages import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
+from translators.dialects.errors import quote
 from translators.dialects.ids import RequestRef, via_of
 
 
@@ -196,6 +199,23 @@ class ClientConnection:
                 self._event = trio.Event()
             await self._event.wait()
 
+    def _watch_answer(self, find_ending: FindEnding, answer: bytes | memoryview) -> None:
+        self._report_ending(find_ending(answer))
+
+    def _report_ending(self, ended: Ended | None) -> None:
+        """Somebody has to start the client again, and may not know why it stopped."""
+        if ended is None:
+            return
+        self._shared.counters.count_ending(ended)
+        fields = connection_fields(self) | LogFields(road=ended.road.value, group_id=ended.group_id)
+        if ended.member_id:
+            fields["member_id"] = ended.member_id
+        client_id = quote(self.session.identity.client_id)
+        words = quote(ended.group_id), quote(ended.member_id or ""), client_id, api_name(ended.api_key), ended.code.name
+        told = "EB-NET-051: group %r: member %r of client %r was answered %s with %s, which ends it for good: %s"
+        line = Line(logging.WARNING, told, (*words, REMEDIES[ended.code]), fields)
+        self._shared.log.write(now_ms(), (ended.group_id, client_id, ended.api_key, ended.code), line)
+
     def change(self) -> None:
         """Say that something changed."""
         if self._event is not None:
@@ -344,6 +364,8 @@ class ClientConnection:
             if not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
+        elif isinstance(decision, Answered):
+            self._report_ending(decision.ended)
         elif isinstance(decision, Unplaced | Rejected):
             return Waiting(head, decision, came_ns)
         return None
@@ -374,7 +396,9 @@ class ClientConnection:
             expected = Expected(head.header.correlation_id, decision.slot, partial(self._take_rewritten, decision))
             data = decision.data or data
         elif decision.slot is not None:
-            expected = Expected(head.header.correlation_id, decision.slot)
+            find_ending = decision.find_ending
+            watch = None if find_ending is None else partial(self._watch_answer, find_ending)
+            expected = Expected(head.header.correlation_id, decision.slot, watch=watch)
         self._broker.send_request(expected, data, head.left)
         if head.header.api_key == ApiKey.SASL_HANDSHAKE:
             # What was asked before has gone before it; what is asked from now on waits.
@@ -484,6 +508,7 @@ class ClientConnection:
             merge = self._merges.get(slot.ref) if self._merges else None
             whole = reply if merge is None else merge.take(road, reply)
             if whole is not None:
+                self._report_ending(self.session.find_ending(slot, road, whole))
                 self._put(slot, whole)
         except Exception as problem:  # noqa: BLE001 - whoever answers serves everybody, and this concerns one
             self.fail(DELIVERY, problem)
@@ -517,6 +542,8 @@ class ClientConnection:
             frame = bytes(self._cluster.rewritten(slot.api_key, slot.api_version, frame))
         else:
             hear(frame)
+        if decision.find_ending is not None:
+            self._watch_answer(decision.find_ending, frame)
         self.session.outbox.fill(slot, frame)
         self.flush()
 
@@ -555,6 +582,7 @@ class ClientConnection:
                 self._submit_to(road, slot, part)
 
     def _submit_to(self, road: Road, slot: Slot, request: Request) -> None:
+        slot.asked = request
         self._shared.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
 
     def _take_part(self, slot: Slot, merge: Merge, road: Road, reply: Reply | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple
 
+from bridge.session.contracts import Watch
 from bridge.session.outbox import Slot
 
 _START = Struct(">ii")
@@ -19,6 +20,8 @@ class Expected(NamedTuple):
     correlation_id: int
     slot: Slot | None
     take: Callable[[bytes | None], None] | None = None
+    watch: Watch | None = None
+    """Sees the first piece of a streamed answer."""
 
 
 class Passing(NamedTuple):
@@ -125,6 +128,8 @@ class AnswerCutter:
             if wrong is not None:
                 return wrong
             self._left = size + 4
+            if expected.watch is not None:
+                expected.watch(view[position : position + self._left])
             return self._passing(view, position)
         return self._collect(view, position, expected)
 

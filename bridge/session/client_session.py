@@ -13,6 +13,7 @@ from bridge.session.answers import AnswerCutter
 from bridge.session.batches import Merge
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
+from bridge.session.endings import LIVED_THROUGH, Ended, ending_in, ending_in_frame, member_of
 from bridge.session.group_requests import (
     NOTHING_KNOWN,
     DividedRequest,
@@ -32,7 +33,7 @@ from bridge.session.remembered import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
-from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_reply
+from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_reply, group_ids
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import LENGTH_BYTES, RequestHeader
@@ -76,10 +77,15 @@ class Rules:
     report_kind: ReportKind = lambda _group_id, _kind: None
 
 
+FindEnding = Callable[[bytes | memoryview], Ended | None]
+"""Says of a broker's answer, as far as it is there, whether it ends its client."""
+
+
 class Relayed(NamedTuple):
     """The request goes to the broker and its answer comes back unread; no slot when there will be no answer."""
 
     slot: Slot | None
+    find_ending: FindEnding | None = None
 
 
 class LoggingIn(NamedTuple):
@@ -96,12 +102,14 @@ class Rewritten(NamedTuple):
     slot: Slot
     hear: Hear | None = None
     data: bytes | None = None
+    find_ending: FindEnding | None = None
 
 
 class Answered(NamedTuple):
-    """The answer is in its slot already."""
+    """The answer is in its slot already; `ended` says that it ends its client."""
 
     slot: Slot
+    ended: Ended | None = None
 
 
 class Submitted(NamedTuple):
@@ -339,10 +347,37 @@ class ClientSession:
             hear = self._let_pass(header, found.group_ids[0], found.untranslated, hear)
         if found.kind is not None:
             hear = self._hear_kind(header, found.group_ids[0], found.kind, hear)
+        find_ending = self._finds_ending(head, found.group_ids)
         if hear is not None:
-            return Rewritten(slot, hear)
+            return Rewritten(slot, hear, find_ending=find_ending)
         slot.streams = True
-        return Relayed(slot)
+        return Relayed(slot, find_ending)
+
+    def _finds_ending(self, head: Head, group_ids: tuple[GroupId, ...]) -> FindEnding | None:
+        """Whoever's client is ended by a broker is to be found in the log, too."""
+        header = head.header
+        if header.api_key not in LIVED_THROUGH or len(group_ids) != 1 or head.left:
+            return None
+        if header.frame_bytes >= LARGE_BODY_BYTES:
+            return None
+        return partial(self._find_ending, header, bytes(head.data), group_ids[0])
+
+    def _find_ending(
+        self, header: RequestHeader, request: bytes, group_id: GroupId, answer: bytes | memoryview
+    ) -> Ended | None:
+        code = ending_in_frame(header.api_key, header.api_version, answer)
+        if code is None:
+            return None
+        return Ended(Road.PASS, header.api_key, code, group_id, self._groups.member_of(header, request))
+
+    def find_ending(self, slot: Slot, road: Road, reply: Reply) -> Ended | None:
+        """The same of an answer that was made here, to a request of one member."""
+        asked = slot.asked
+        code = None if asked is None else ending_in(slot.api_key, slot.api_version, reply)
+        if asked is None or code is None:
+            return None
+        named = group_ids(asked)
+        return Ended(road, slot.api_key, code, named[0] if named else GroupId(""), member_of(asked))
 
     def _hear_kind(self, header: RequestHeader, group_id: GroupId, kind: str, hear: Hear | None) -> Hear:
         """A group is of a kind that nobody but the broker coordinates as soon as that lets somebody in."""
@@ -385,12 +420,14 @@ class ClientSession:
         except MalformedFrame as error:
             return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
         if not self._holds(group_id):
+            find_ending = self._finds_ending(head, (group_id,))
             if self._router.road(group_id) is Road.PASS:
-                return Relayed(self._reserve_stream(header))
-            return Rewritten(self._reserve(header), partial(self._hear_other_kind, header, group_id))
+                return Relayed(self._reserve_stream(header), find_ending)
+            hear = partial(self._hear_other_kind, header, group_id)
+            return Rewritten(self._reserve(header), hear, find_ending=find_ending)
         slot = self._reserve(header)
         self.outbox.fill(slot, refuse_other_kind(header, group_id))
-        return Answered(slot)
+        return Answered(slot, Ended(Road.EMBEDDED, header.api_key, ErrorCode.GROUP_ID_NOT_FOUND, group_id, None))
 
     def _hear_other_kind(self, header: RequestHeader, group_id: GroupId, frame: bytes) -> None:
         if is_let_in(header, frame):

@@ -17,6 +17,9 @@ OnAnswer = Callable[[Reply | None], None]
 Hear = Callable[[bytes], None]
 """Takes the broker's answer as one frame, length prefix included, before it goes to the client as it is."""
 
+Watch = Callable[[bytes | memoryview], None]
+"""Sees the first bytes of a broker's answer as they pass: all of it, unless it is large."""
+
 
 class BrokerAccess(Protocol):
     """A client connection's own authenticated way to the broker, looked up by a request's `Via`."""

@@ -6,8 +6,11 @@ It must not know who asks or how it is shown.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from bridge.migration.route import Road
 from bridge.session.close_reasons import CloseReason
+from bridge.session.endings import Ended
 from bridge.wire.apis import ApiKey
+from translators.dialects.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Statistics:
     bytes_held_peak: int
     closed: Mapping[CloseReason, int]
     apis: Mapping[int, ApiFigures] = field(default_factory=dict)
+    endings: Mapping[tuple[Road, int, ErrorCode], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -68,6 +72,8 @@ class Counters:
     bytes_held_peak: int = 0
     closed: dict[CloseReason, int] = field(default_factory=dict)
     apis: dict[int, ApiCount] = field(default_factory=dict)
+    endings: dict[tuple[Road, int, ErrorCode], int] = field(default_factory=dict)
+    """Answers that ended a client, by road, api and code."""
 
     def count_request(self, api_key: int) -> None:
         """A request came whose header was read."""
@@ -86,6 +92,11 @@ class Counters:
     def count_close(self, reason: CloseReason) -> None:
         """One connection was closed for `reason`."""
         self.closed[reason] = self.closed.get(reason, 0) + 1
+
+    def count_ending(self, ended: Ended) -> None:
+        """A client was told what it does not live through."""
+        key = ended.road, ended.api_key, ended.code
+        self.endings[key] = self.endings.get(key, 0) + 1
 
     def note_held(self, bytes_held: int) -> None:
         """A connection holds this much while it waits."""
@@ -106,6 +117,7 @@ class Counters:
             bytes_held_peak=self.bytes_held_peak,
             closed=dict(self.closed),
             apis=self._figures(),
+            endings=dict(self.endings),
         )
 
     def _figures(self) -> dict[int, ApiFigures]:

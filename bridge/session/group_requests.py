@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle, is_of_consumer_group
 from bridge.session.batches import Merge, split
+from bridge.session.endings import member_of
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import (
@@ -211,6 +212,13 @@ class GroupRequests:
         if isinstance(request, JoinGroup):
             return is_of_consumer_group(request)
         return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
+
+    def member_of(self, header: RequestHeader, data: bytes) -> MemberId | None:
+        """Who sent a request, as far as one that can be read says it."""
+        try:
+            return member_of(self._decode(header, data)) if header.api_key in SUPPORTED else None
+        except MalformedFrame:
+            return None
 
     def refusal(self, header: RequestHeader, data: bytes | memoryview, code: ErrorCode) -> bytes:
         """The answer that refuses a request as a whole. Raises MalformedFrame."""

@@ -5,6 +5,7 @@ It must not know what an answer says or how it is sent.
 
 from dataclasses import dataclass
 
+from bridge.wire.codec.registry import Request
 from translators.dialects.ids import RequestRef
 
 LARGE_REQUEST_BYTES = 65_536
@@ -27,6 +28,8 @@ class Slot:
     answer: bytes | None = None
     request_bytes: int = 0
     """How long a large request was whose values wait, decoded, for their answer."""
+    asked: Request | None = None
+    """What a member asked, if it is answered here."""
 
 
 class Outbox:

@@ -71,6 +71,12 @@ API_INSIDE = _counter(
     "api_inside_seconds", "Time that they took from the arrival of their header until they went on.", "api"
 )
 CLOSED = _counter("connections_closed", "Client connections that ended.", "reason", "code")
+ENDINGS = _counter(
+    "client_endings",
+    "Answers after which a client does not go on by itself, made here or by a broker; the log says who and what to do "
+    "(EB-NET-051).",
+    *("road", "api", "error"),
+)
 TASK_FAILURES = _counter("task_failures", "Tasks of the bridge that failed by a bug, by what they do.", "task")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")

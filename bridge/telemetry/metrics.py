@@ -145,6 +145,8 @@ class BridgeCollector(Collector):
         yield names.API_INSIDE, {api: one.inside_ns / SECOND_NS for api, one in apis.items()}
         closed = {(reason.name.lower(), reason.code): statistics.closed.get(reason, 0) for reason in CloseReason}
         yield names.CLOSED, dict(sorted(closed.items()))
+        endings = statistics.endings.items()
+        yield names.ENDINGS, {(road.value, api_name(api), code.name): count for (road, api, code), count in endings}
         yield names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()}
         yield names.OFFSETS_CHANGED, {(): readings.offsets_changed()}
         yield names.CONVERSIONS, _every_conversion(readings.conversions())

@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from bridge.migration.route import Road
 from bridge.net.shared import Shared
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
@@ -434,3 +435,20 @@ async def test_question_of_a_large_commit_is_answered_once_where_its_client_goes
         await until(lambda: bool(heard))
         await settle()
     assert heard == ([all_committed(commit)] if place else [None])
+
+
+async def test_client_that_is_ended_is_named_in_the_log_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """By the bridge or by the broker: with group, member, client and what to do."""
+    fenced = HeartbeatReply(ErrorCode.FENCED_INSTANCE_ID)
+    body = encode_reply(ApiKey.HEARTBEAT, 3, 0, fenced)[8:]
+    async with front_of(ScriptedBroker(bodies={ApiKey.HEARTBEAT: body})) as front:
+        client = await front.dial()
+        await client.send(heartbeat(OURS, 1), heartbeat(THEIRS, 2))
+        await settle()
+        front.reply_routes.deliver(front.groups.submitted[0][0], fenced)
+        assert await client.ids(2) == [1, 2]
+        endings = front.proxy.statistics().endings
+    assert endings == {(road, ApiKey.HEARTBEAT, ErrorCode.FENCED_INSTANCE_ID): 1 for road in (Road.EMBEDDED, Road.PASS)}
+    lines = [record.message for record in caplog.records if "EB-NET-051" in record.message]
+    assert sorted(group for group in (OURS, THEIRS) for line in lines if repr(group) in line) == sorted((OURS, THEIRS))
+    assert all("group.instance.id" in line and repr(MEMBER) in line for line in lines)
