@@ -73,8 +73,7 @@ API_INSIDE = _counter(
 CLOSED = _counter("connections_closed", "Client connections that ended.", "reason", "code")
 ENDINGS = _counter(
     "client_endings",
-    "Answers after which a client does not go on by itself, made here or by a broker; the log says who and what to do "
-    "(EB-NET-051).",
+    "Answers after which a client does not go on by itself, made here or by a broker; the log says who and what to do.",
     *("road", "api", "error"),
 )
 TASK_FAILURES = _counter("task_failures", "Tasks of the bridge that failed by a bug, by what they do.", "task")
@@ -153,7 +152,8 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
-        *(CLOSED, TASK_FAILURES, GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
+        *(CLOSED, ENDINGS, TASK_FAILURES),
+        *(GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS, MISSED),
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),

@@ -8,8 +8,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.parser import text_string_to_metric_families
 
+from bridge.migration.route import Road
 from bridge.session.close_reasons import CloseReason
 from bridge.session.counters import Counters, Statistics
+from bridge.session.endings import Ended
 from bridge.telemetry.metric_names import CONNECTION_COUNTERS, CONNECTION_GAUGES, METRICS, PREFIX
 from bridge.telemetry.metrics import (
     GROUPS_MAX,
@@ -24,7 +26,9 @@ from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.request_times import RequestTimes
+from bridge.wire.apis import ApiKey
 from tests.support.event_stories import cooperative_handover
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef
 
 # The library leaves it untyped.
@@ -143,7 +147,18 @@ def test_passing_requests_are_counted_by_group_and_api() -> None:
 def test_every_figure_has_a_metric() -> None:
     """What is counted is shown."""
     shown = {metric.name.removeprefix(PREFIX) for metric in (*CONNECTION_COUNTERS, *CONNECTION_GAUGES)}
-    assert {field.name for field in fields(Statistics)} == {*shown, "closed", "apis"}
+    assert {field.name for field in fields(Statistics)} == {*shown, "closed", "apis", "endings"}
+
+
+def test_clients_that_were_ended_are_counted_by_what_ended_them() -> None:
+    """The log names them."""
+    counters = Counters()
+    ended = Ended(Road.PASS, ApiKey.HEARTBEAT, ErrorCode.FENCED_INSTANCE_ID, GroupId("g"), None)
+    counters.count_ending(ended)
+    counters.count_ending(ended)
+    samples = scrape(readings(statistics=counters.picture(0)))
+    labels = ("api", "Heartbeat"), ("error", "FENCED_INSTANCE_ID"), ("road", "pass")
+    assert samples["epochbridge_client_endings_total", labels] == 2
 
 
 def test_groups_are_counted_as_kafka_counts_them() -> None:
