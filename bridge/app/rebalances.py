@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from bridge.config.configuration import Config
 from bridge.config.secrets import split_login, without_login
 from bridge.net.cluster import OWN_SOFTWARE
-from bridge.telemetry.event_log.sinks import SinkUnusable
+from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
+from bridge.telemetry.group_figures import GroupFigures
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
 from bridge.telemetry.request_times import RequestTimes
@@ -23,16 +24,19 @@ class Figures:
     """What is measured while the bridge runs."""
 
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
+    groups: GroupFigures = field(default_factory=GroupFigures)
     times: RequestTimes = field(default_factory=RequestTimes)
 
 
-def rebalance_sinks(config: Config, figures: Figures, now_us: Callable[[], int]) -> Iterator[RebalanceSink]:
-    """The place where events become rebalances, if anybody wants some; raises SinkUnusable."""
-    takers: list[Taker] = [figures.rebalances] if config.settings.metrics_rebalances else []
+def rebalance_sinks(config: Config, figures: Figures, now_us: Callable[[], int]) -> Iterator[Sink]:
+    """The places where events become rebalances and figures, if anybody wants some; raises SinkUnusable."""
+    takers: list[Taker] = [figures.rebalances, figures.groups] if config.settings.metrics_rebalances else []
     if config.settings.otel_endpoint:
         takers += _collectors(config)
     if takers:
         yield RebalanceSink(takers, now_us)
+    if config.settings.metrics_rebalances:
+        yield figures.groups
 
 
 def _collectors(config: Config) -> Sequence[Taker]:

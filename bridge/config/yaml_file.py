@@ -46,6 +46,16 @@ def read_text(text: str, source: str) -> WrittenFile:
     return _read_root(node, source)
 
 
+def load_plain(text: str, source: str) -> object:
+    """YAML text as lists, mappings and values, whatever it says; raises ConfigError for what is no YAML."""
+    try:
+        value: object = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as problem:
+        seen = " ".join(str(problem).split())
+        raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
+    return value
+
+
 def _read_root(node: yaml.Node, source: str) -> WrittenFile:
     entries: dict[str, Entry] = {}
     rules: list[tuple[int, Mapping[str, Entry]]] = []

@@ -14,7 +14,10 @@ AWAITED = (
     | {f"bridge.migration.moves.{name}" for name in ("giveback", "members", "takeover")}
     | {f"bridge.coordinators.mapped{name}" for name in ("", ".groups", ".seats")}
     | {"bridge.migration.roster"}
-    | {f"bridge.migration.plans.{name}" for name in ("conditions", "following", "judging", "step", "values")}
+    | {
+        f"bridge.migration.plans.{name}"
+        for name in ("conditions", "following", "journal", "judging", "reading", "step", "values")
+    }
 )
 """What the moves and their plans import, which are being written: to be empty again when they are there."""
 

@@ -1,0 +1,168 @@
+"""Plans as text for the journal, and back with every value checked."""
+
+import json
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import cast
+
+from bridge.migration.orders import MoveOrder
+from bridge.migration.patterns import Form as PatternForm
+from bridge.migration.patterns import Pattern
+from bridge.migration.plans.conditions import Conditions, Figures, Limit, Measure, Reading
+from bridge.migration.plans.values import (
+    Control,
+    Held,
+    Moving,
+    Observing,
+    Part,
+    PartStep,
+    Plan,
+    PlanState,
+    Progress,
+    Reaction,
+    Ready,
+    Returned,
+    Returning,
+    Ruling,
+    Settled,
+    Stage,
+    Verdict,
+    Watching,
+)
+from bridge.migration.route import Road
+from translators.dialects.plain import FLAG, NUMBER, TEXT, Form, MalformedPlain, Plain, optional, row_of, structure
+
+VERSION = 1
+
+
+def encode_plans(states: Mapping[str, PlanState]) -> str:
+    """All plans by their names; the same plans have the same text."""
+    plans = [_encode(state) for _, state in sorted(states.items())]
+    return json.dumps([VERSION, plans], separators=(",", ":"))
+
+
+def decode_plans(text: str) -> dict[str, PlanState]:
+    """The plans of a text; raises MalformedPlain for what no version of ours has written."""
+    try:
+        written: object = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise MalformedPlain(f"the plans are no JSON: {problem}") from None
+    match written:
+        case [1, [*plans]]:
+            states = [_decode(plan) for plan in plans]
+            return {state.progress.plan.name: state for state in states}
+        case _:
+            raise MalformedPlain(f"plans of version {VERSION} expected, {text!r:.80} seen")
+
+
+def _choice_of(enumeration: type[StrEnum]) -> Form:
+    def from_plain(plain: object) -> object:
+        try:
+            return enumeration(cast("str", plain))
+        except ValueError:
+            raise MalformedPlain(f"no {enumeration.__name__}: {plain!r:.80}") from None
+
+    return Form(lambda value: str(cast("StrEnum", value)), from_plain)
+
+
+def _decimal(plain: object) -> object:
+    """A number as text: JSON's own are read back as what they are not."""
+    try:
+        return float(cast("str", TEXT.from_plain(plain)))
+    except ValueError:
+        raise MalformedPlain(f"a number expected, {plain!r:.80} seen") from None
+
+
+_DECIMAL = Form(repr, _decimal)
+_ROAD = _choice_of(Road)
+_PATTERN = structure(Pattern, text=TEXT, form=_choice_of(PatternForm))
+_LIMIT = structure(Limit, measure=_choice_of(Measure), most=NUMBER)
+_READING = structure(
+    Reading,
+    measure=_choice_of(Measure),
+    value=_DECIMAL,
+    limit=NUMBER,
+    history=optional(_DECIMAL),
+    others=optional(_DECIMAL),
+    most=_DECIMAL,
+)
+_FIGURES = structure(
+    Figures,
+    at_ms=NUMBER,
+    rebalances=NUMBER,
+    disturbed=NUMBER,
+    stall_ms=NUMBER,
+    failed_commits=NUMBER,
+    lost=NUMBER,
+    errors=NUMBER,
+    lag=optional(NUMBER),
+)
+_PLAN = structure(
+    Plan,
+    name=TEXT,
+    destination=_ROAD,
+    groups=row_of(_PATTERN),
+    exceptions=row_of(_PATTERN),
+    stages=row_of(structure(Stage, groups_percent=NUMBER, members_percent=NUMBER, watch_ms=NUMBER)),
+    observe_ms=NUMBER,
+    conditions=structure(Conditions, limits=row_of(_LIMIT), tolerance_percent=NUMBER),
+    reaction=_choice_of(Reaction),
+    groups_max=NUMBER,
+    allow_rebalance=FLAG,
+)
+_ORDER = structure(MoveOrder, group_id=TEXT, destination=_ROAD, members=row_of(TEXT), allow_rebalance=FLAG)
+_PART = structure(
+    Part,
+    group_id=TEXT,
+    step=_choice_of(PartStep),
+    order=optional(_ORDER),
+    ordered_ms=NUMBER,
+    percent=NUMBER,
+    percent_ordered=NUMBER,
+    origin=optional(_ROAD),
+    observed=optional(_FIGURES),
+    began=optional(_FIGURES),
+    refusals=NUMBER,
+    reason=TEXT,
+)
+_VERDICT = structure(
+    Verdict,
+    at_ms=NUMBER,
+    stage=NUMBER,
+    ruling=_choice_of(Ruling),
+    sentence=TEXT,
+    group_id=TEXT,
+    readings=row_of(_READING),
+)
+_PROGRESS = structure(
+    Progress,
+    plan=_PLAN,
+    parts=row_of(_PART),
+    verdicts=row_of(_VERDICT),
+    controls=row_of(structure(Control, group_id=TEXT, began=_FIGURES)),
+)
+_PHASES: Mapping[type[PlanState], Form] = {
+    Observing: structure(Observing, progress=_PROGRESS, until_ms=NUMBER),
+    Ready: structure(Ready, progress=_PROGRESS),
+    Moving: structure(Moving, progress=_PROGRESS, stage=NUMBER),
+    Watching: structure(Watching, progress=_PROGRESS, stage=NUMBER, until_ms=NUMBER),
+    Settled: structure(Settled, progress=_PROGRESS),
+    Returning: structure(Returning, progress=_PROGRESS),
+    Returned: structure(Returned, progress=_PROGRESS),
+    Held: structure(Held, progress=_PROGRESS, stage=NUMBER, reason=TEXT, is_watched=FLAG),
+}
+_BY_NAME: Mapping[str, Callable[[object], object]] = {
+    phase.__name__: form.from_plain for phase, form in _PHASES.items()
+}
+
+
+def _encode(state: PlanState) -> Plain:
+    return [type(state).__name__, _PHASES[type(state)].to_plain(state)]
+
+
+def _decode(plain: object) -> PlanState:
+    match plain:
+        case [str() as name, fields] if name in _BY_NAME:
+            return cast(PlanState, _BY_NAME[name](fields))
+        case _:
+            raise MalformedPlain(f"a plan in one of its phases expected, {plain!r:.80} seen")

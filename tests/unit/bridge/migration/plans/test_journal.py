@@ -1,0 +1,68 @@
+"""Plans as text: what is written is read, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from bridge.migration.patterns import Form, Pattern
+from bridge.migration.plans.conditions import Conditions, Figures, Limit, Measure
+from bridge.migration.plans.journal import decode_plans, encode_plans
+from bridge.migration.plans.values import Plan, PlanState, Reaction, ResumeOrdered, Stage
+from bridge.migration.route import Road
+from tests.support.planned_world import PlannedWorld
+from translators.dialects.plain import MalformedPlain
+
+PLAN = Plan(
+    name="p",
+    destination=Road.UPSTREAM,
+    groups=(Pattern("g-*"), Pattern("x+", Form.REGEX)),
+    exceptions=(Pattern("g-old", Form.EXACT),),
+    stages=(Stage(groups_percent=30, members_percent=50, watch_ms=4_000), Stage(groups_percent=100)),
+    observe_ms=3_000,
+    conditions=Conditions((Limit(Measure.LAG, 3), Limit(Measure.REBALANCES, 0)), 120),
+    groups_max=2,
+)
+
+
+def states(plan: Plan, *, is_spoilt: bool) -> Iterator[PlanState]:
+    """What a plan goes through."""
+    world = PlannedWorld(plan, [f"g-{number}" for number in range(4)])
+    yield world.state
+    for look in range(40):
+        world.look()
+        yield world.state
+        world.end_all()
+        if is_spoilt and world.orders:
+            world.figures[world.orders[0].group_id] = Figures(at_ms=0, rebalances=look, lag=7)
+    world.tell(ResumeOrdered())
+    yield world.state
+
+
+def test_every_state_is_read_as_it_was_written() -> None:
+    """All phases with all that is in them."""
+    seen: set[type] = set()
+    for plan in (PLAN, replace(PLAN, reaction=Reaction.RETURN)):
+        for is_spoilt in (False, True):
+            for state in states(plan, is_spoilt=is_spoilt):
+                seen.add(type(state))
+                assert decode_plans(encode_plans({"p": state})) == {"p": state}
+    assert seen == set(PlanState.__args__)
+
+
+def test_several_plans_are_kept_by_name() -> None:
+    """The same plans have the same text."""
+    one, two = (next(states(replace(PLAN, name=name), is_spoilt=False)) for name in ("a", "b"))
+    assert encode_plans({"b": two, "a": one}) == encode_plans({"a": one, "b": two})
+    assert decode_plans(encode_plans({"b": two, "a": one})) == {"a": one, "b": two}
+    assert decode_plans(encode_plans({})) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "[0,[]]", "[1]", "[1,[3]]", '[1,[["Held",[]]]]', '[1,[["Driving",[1]]]]', '[1,[["Ready",[[1]]]]]'],
+)
+def test_what_nobody_wrote_is_refused(text: str) -> None:
+    """A damaged journal, or that of a later version."""
+    with pytest.raises(MalformedPlain):
+        decode_plans(text)
