@@ -103,6 +103,9 @@ async def _probe(broker: Broker, read: BrokerAbilities, fresh_id: MemberId) -> t
     found = await probe_takeover(broker, probe)
     if found.takeover is TakeOver.UNKNOWN:
         return read, found.fault
+    if found.takeover is TakeOver.BY_SCOUT and read.takeover is TakeOver.WHOLE_GROUP:
+        # Kafka 4.0 moves the group epoch only where members subscribe to topics, and a probe subscribes to none.
+        return replace(read, known=Known.PROBED), ""
     return replace(read, takeover=found.takeover, known=Known.PROBED), ""
 
 

@@ -83,8 +83,8 @@ class AppSurveys:
         tracks = self._ears.tracks()
         if tracks is None:
             unseen.append(_NOT_FOLLOWED)
-        heard = await self._hear(tracks or {})
         told, abilities = await self._ask(unseen)
+        heard = await self._hear(tracks or {}, told.listed)
         # What was asked and heard are values by now: a thread puts thousands of groups together.
         return await trio.to_thread.run_sync(lambda: take_census(told, heard, abilities, unseen))
 
@@ -142,16 +142,25 @@ class AppSurveys:
         told = Told(listed=listed, classic=classic, consumer=consumer, offsets=offsets, ends=ends)
         return told, self._abilities(brokers)
 
-    async def _hear(self, tracks: Mapping[GroupId, GroupTrack]) -> dict[GroupId, Heard]:
+    async def _hear(self, tracks: Mapping[GroupId, GroupTrack], listed: Iterable[ListedGroup]) -> dict[GroupId, Heard]:
         is_long_enough = bool(tracks) and self._ears.listening_s() >= LISTENING_MIN_S
-        heard: dict[GroupId, Heard] = {}
+        heard = {one.group_id: self._unheard(one.group_id, is_long_enough=is_long_enough) for one in listed}
         for number, (group_id, track) in enumerate(tuple(tracks.items())):
             members = {one.member_id: _member(one) for one in track.members.values()}
-            road = self._ears.road(group_id)
-            heard[group_id] = Heard(road=road, members=members, is_long_enough=is_long_enough, assignor=track.assignor)
+            known = self._unheard(group_id, is_long_enough=is_long_enough)
+            heard[group_id] = replace(known, members=members, assignor=track.assignor)
             if number % TRACKS_BETWEEN_BREATHS == 0:
                 await trio.lowlevel.checkpoint()
         return heard | dict(self._coordinated(heard))
+
+    def _unheard(self, group_id: GroupId, *, is_long_enough: bool) -> Heard:
+        """A group of which nobody spoke here; one that its rule sends to embedded is its broker's until it comes.
+
+        Members that are translated speak to the bridge alone: of those nobody can say by listening who is here.
+        """
+        is_upstream = self._ears.road(group_id) is Road.UPSTREAM
+        road = Road.UPSTREAM if is_upstream else Road.PASS
+        return Heard(road=road, is_long_enough=is_long_enough and not is_upstream)
 
     def _coordinated(self, heard: Mapping[GroupId, Heard]) -> Iterator[tuple[GroupId, Heard]]:
         """The groups that the bridge coordinates itself: it knows who is in, heard or not."""

@@ -145,11 +145,12 @@ def _check_takeover(seen: Examined) -> Iterator[Diagnosis]:
             TakeOver.WHOLE_GROUP: "whole groups: members that are not taken over at once are called to join",
         }
         yield Diagnosis("EB-DOCTOR-112", f"the brokers take over {words[takeover]} ({how})")
-        if seen.probe_fault:
+        if seen.probe_fault and (seen.abilities.policy is None or seen.abilities.policy.upgrades):
             yield Diagnosis(
                 "EB-DOCTOR-113",
                 f"a take-over could not be probed: {seen.probe_fault}",
-                f"give the bridge's login READ on groups {PROBE_GROUP_PREFIX}*",
+                f"mend what is named, so that nothing is concluded from versions; a login needs READ on groups"
+                f" {PROBE_GROUP_PREFIX}*",
                 Severity.WARNS,
             )
 

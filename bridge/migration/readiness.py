@@ -41,7 +41,9 @@ def assess(group: ObservedGroup, abilities: BrokerAbilities, destination: Road) 
         return Assessment(destination)
     checks = _ALWAYS
     if group.is_of_consumers:
-        by_way = () if Road.PASS in (group.road, destination) else _CHECKS[Road.PASS]
+        # In the middle of a move, and where ids are mapped, it is the broker that coordinates.
+        is_passing = group.road not in (Road.EMBEDDED, Road.UPSTREAM)
+        by_way = () if is_passing or destination is Road.PASS else _CHECKS[Road.PASS]
         checks = (*_ALWAYS, *_BEFORE_ANY, *by_way, *_CHECKS[destination])
     return Assessment(destination, tuple(reason for check in checks for reason in check(Seen(group, abilities))))
 

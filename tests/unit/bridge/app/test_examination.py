@@ -1,7 +1,7 @@
 """A cluster looked at, and a probe played against answers in memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 import trio
@@ -26,7 +26,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.describe_configs import BrokerSettings
 from bridge.wire.versions import KNOWN
 from tests.support.memory_cluster import MemoryCluster
-from translators.dialects.classic import JoinGroupReply, LeaveGroup, SyncGroupReply
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -67,12 +67,13 @@ class ScriptedBroker:
         raise AssertionError("never")
 
 
-def access(broker: ScriptedBroker, entrance: Entrance = Entrance.OPEN) -> ClusterAccess:
-    """A cluster of one broker that has the consumer protocol on."""
+def access(broker: ScriptedBroker, entrance: Entrance = Entrance.OPEN, highest: int = 30) -> ClusterAccess:
+    """A cluster of one broker that has the consumer protocol on, and supports metadata up to this level."""
+    features = replace(ON, supported=(SupportedFeature("metadata.version", 7, highest),))
     versions = {int(key): KNOWN[key] for key in (ApiKey.API_VERSIONS, ApiKey.CONSUMER_GROUP_HEARTBEAT)}
     answers = {
         int(ApiKey.API_VERSIONS): lambda version, number: api_versions_reply(
-            version, number, ApiVersionsAnswer(features=ON)
+            version, number, ApiVersionsAnswer(features=features)
         )
     }
     cluster = MemoryCluster(answers, versions).upstream()
@@ -107,6 +108,15 @@ async def test_probe_counts_more_than_what_is_read() -> None:
     read = await examine_cluster(access(ScriptedBroker([refused])), load(None, {}))
     assert (read.abilities.takeover, read.abilities.known) == (TakeOver.IN_PLACE, Known.READ)
     assert read.probe_fault == "the bridge's login has no READ on groups __epochbridge-probe-*"
+
+
+async def test_probe_of_kafka_4_0_does_not_see_that_others_are_called() -> None:
+    """It subscribes to no topic, so what the brokers say of themselves counts more."""
+    fenced = ConsumerGroupHeartbeatReply(error=ErrorCode.FENCED_MEMBER_EPOCH)
+    alive = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE)
+    answers = [*TAKEN[:3], fenced, alive, HeartbeatReply(ErrorCode.NONE), alive]
+    examined = await examine_cluster(access(ScriptedBroker(answers), highest=25), load(None, {}))
+    assert (examined.abilities.takeover, examined.abilities.known) == (TakeOver.WHOLE_GROUP, Known.PROBED)
 
 
 async def test_cluster_that_wants_a_login_is_not_looked_at() -> None:

@@ -95,7 +95,10 @@ class NoGroups:
 
 
 def surveys(
-    upstream: UpstreamCluster, followed: Mapping[GroupId, GroupTrack] | None, snapshots: object = None
+    upstream: UpstreamCluster,
+    followed: Mapping[GroupId, GroupTrack] | None,
+    snapshots: object = None,
+    road: Road = Road.PASS,
 ) -> AppSurveys:
     """Over a cluster, and what was heard for a minute."""
     questions = BridgeQuestions()
@@ -103,7 +106,7 @@ def surveys(
     access = ClusterAccess(upstream, ClusterSurvey(upstream), questions, lambda: MemberId("fresh"))
     ears = Ears(
         tracks=lambda: followed,
-        road=lambda _: Road.PASS,
+        road=lambda _: road,
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
@@ -204,3 +207,12 @@ async def test_members_of_a_group_that_passes_by_a_rule_are_those_that_were_hear
     census = await surveys(cluster({}, Entrance.LOGIN), tracks(), StillSnapshots(views=views)).census()
     (one,) = census.groups
     assert [member.member_id for member in one.group.members] == [MEMBER]
+
+
+@pytest.mark.parametrize(
+    ("rule", "road"), [(Road.PASS, Road.PASS), (Road.EMBEDDED, Road.PASS), (Road.UPSTREAM, Road.UPSTREAM)]
+)
+async def test_listed_group_is_the_brokers_until_it_comes(rule: Road, road: Road) -> None:
+    """A rule says where a group begins, and this one has not come; on upstream the broker has it anyway."""
+    (one,) = (await surveys(cluster(told()), {}, road=rule).census()).groups
+    assert one.group.road is road

@@ -103,6 +103,12 @@ def test_one_thing_that_is_wrong_is_one_finding(
     assert [bool(one.remedy) for one in diagnose(examined) if one.code == code] == [severity is not Severity.INFORMS]
 
 
+def test_probe_that_the_policy_refuses_is_no_finding_of_its_own() -> None:
+    """The policy is one."""
+    refused = replace(with_abilities(policy=MigrationPolicy.DISABLED), probe_fault="brokers refuse (69)")
+    assert "EB-DOCTOR-113" not in found(refused)
+
+
 def test_skew_within_what_can_be_told_is_none() -> None:
     """A slow answer tells less."""
     assert "EB-DOCTOR-152" in found(replace(WELL, skew_ms=1_500, skew_error_ms=600))
