@@ -37,6 +37,21 @@ def ask_move(admin: str, name: str) -> bytes:
     return _ask(admin, "/moves?group=" + quote(name, safe=""))
 
 
+def ask_plans(admin: str) -> bytes:
+    """The JSON of all plans; raises NoAnswer."""
+    return _ask(admin, "/plans")
+
+
+def ask_plan(admin: str, name: str) -> bytes:
+    """The JSON of one plan; raises NoAnswer, also for one that there is not."""
+    return _ask(admin, plan_path(name))
+
+
+def plan_path(name: str) -> str:
+    """The path of a plan's page."""
+    return "/plans/" + quote(name, safe="").replace(".", "%2E")
+
+
 def group_path(name: str) -> str:
     """The path of a group's page."""
     # Dots too: a group may be called `..`.

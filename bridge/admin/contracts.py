@@ -7,6 +7,8 @@ from typing import Protocol
 from bridge.migration.census import Census
 from bridge.migration.diagnosis import Examined
 from bridge.migration.orders import MoveOrder, MoveProgress
+from bridge.migration.plans.reading import PlanFault
+from bridge.migration.plans.values import PlanEvent, PlanState
 from translators.dialects.ids import GroupId
 
 
@@ -198,6 +200,30 @@ class Surveys(Protocol):
         ...
 
 
+class Plans(Protocol):
+    """Plans that move groups in stages; they outlive a restart."""
+
+    def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+        """The plan of a YAML text as it would begin, or all that is wrong with it; `source` names the text."""
+        ...
+
+    def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+        """Begin a plan; all that is wrong with it if it can't be."""
+        ...
+
+    def tell(self, name: str, word: PlanEvent) -> PlanState | None:
+        """Tell a plan what an operator wants, and what it does then; None if there is none of that name."""
+        ...
+
+    def plan(self, name: str) -> PlanState | None:
+        """One plan; None if there is none of that name."""
+        ...
+
+    def all(self) -> Sequence[PlanState]:
+        """Every plan that is remembered, the one begun last first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload:
     """What became of reading the configuration again: `error` says what is wrong with it, "" if nothing is.
@@ -230,8 +256,8 @@ class Metrics(Protocol):
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
-    none; `moves` is None where groups can't be moved, `surveys` where nobody looks at the cluster, `reloading` where
-    the configuration can't be read again.
+    none; `moves` and `plans` are None where groups can't be moved, `surveys` where nobody looks at the cluster,
+    `reloading` where the configuration can't be read again.
     """
 
     snapshots: Snapshots
@@ -239,6 +265,7 @@ class AdminSources:
     commands: Commands
     events_path: str = ""
     moves: Moves | None = None
+    plans: Plans | None = None
     reloading: Reloading | None = None
     surveys: Surveys | None = None
 

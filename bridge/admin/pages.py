@@ -34,10 +34,11 @@ from bridge.admin.documents import (
 )
 from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
+from bridge.admin.plan_pages import PlanPage, PlansPage, PlanStartPage, PlanWordPage
 
 PAGES = (
-    "/livez, /readyz, /groups, /groups/NAME, /moves, /census, /doctor, /events and /metrics; by POST /convert, "
-    "/remove-members and /groups/NAME/move, which DELETE ends"
+    "/livez, /readyz, /groups, /groups/NAME, /moves, /plans, /plans/NAME, /census, /doctor, /events and /metrics; by "
+    "POST /config, /convert, /remove-members, /plans, /plans/NAME and /groups/NAME/move, which DELETE ends"
 )
 Page = Callable[[Request], Awaitable[Response]]
 
@@ -54,6 +55,8 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/groups": GroupList(sources),
         "/groups/{name:path}": GroupPage(sources),
         "/moves": MovesPage(sources.moves),
+        "/plans": PlansPage(sources.plans),
+        "/plans/{name}": PlanPage(sources.plans),
         "/census": CensusPage(sources.surveys),
         "/doctor": DoctorPage(sources.surveys),
         "/events": EventsPage(sources),
@@ -65,6 +68,8 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/convert": ConversionPage(sources.commands),
         "/groups/{name:path}/move": MovePage(sources.moves),
         "/config": ReloadPage(sources.reloading),
+        "/plans": PlanStartPage(sources.plans),
+        "/plans/{name}": PlanWordPage(sources.plans),
     }
     ends: dict[str, Page] = {"/groups/{name:path}/move": MoveEndPage(sources.moves)}
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]

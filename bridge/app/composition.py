@@ -22,6 +22,7 @@ from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
+from bridge.app.plans import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
@@ -187,6 +188,7 @@ async def _serve_groups(
                 reloading=configured,
                 surveys=AppSurveys(configured, _access(proxy, questions), snapshots, _ears(watch, router, proxy)),
             )
+            sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
             await _wait_for_stop(signals, configured)

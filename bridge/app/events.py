@@ -305,6 +305,11 @@ def file_limits(config: Config) -> FileLimits:
     )
 
 
+def wall_ms() -> int:
+    """The time of day, in milliseconds since 1970: what has to be understood after a restart is told in it."""
+    return time.time_ns() // 1_000_000
+
+
 def _clocks() -> Clocks:
     return Clocks(mono_us=_us(time.monotonic_ns), wall_us=_us(time.time_ns))
 

@@ -19,7 +19,7 @@ from translators.dialects.ids import GroupId
 
 LOG = logging.getLogger("epochbridge.app")
 LEVELS = ("debug", "info", "warning", "error")
-RELOADABLE: frozenset[str] = frozenset()
+RELOADABLE = frozenset({"migration.groups.max"})
 """The keys that count anew as soon as they are read; rules and what rules set for their groups do, too."""
 RULES = "groups"
 

@@ -200,6 +200,14 @@ class Settings(KafkaSettings):
         within(1000),
     )
 
+    # ------------------------------------------------------------------ plans
+    migration_groups_max: int = key(
+        "migration.groups.max",
+        5,
+        "Most groups that plans move at a time, all plans together; moves that operators ordered count, too.",
+        within(1, 1_000),
+    )
+
     # ------------------------------------------------------------------ what survives a restart
     journal: str = key(
         "journal",

@@ -10,14 +10,10 @@ STARTED = {"bridge.__main__"}
 """What `python -m bridge` starts."""
 AWAITED = (
     {f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")}
-    | {"bridge.coordinators.rounds", "bridge.migration.plans"}
+    | {"bridge.coordinators.rounds"}
     | {f"bridge.migration.moves.{name}" for name in ("giveback", "members", "takeover")}
     | {f"bridge.coordinators.mapped{name}" for name in ("", ".groups", ".seats")}
     | {"bridge.migration.roster"}
-    | {
-        f"bridge.migration.plans.{name}"
-        for name in ("conditions", "following", "journal", "judging", "reading", "step", "values")
-    }
 )
 """What the moves and their plans import, which are being written: to be empty again when they are there."""
 

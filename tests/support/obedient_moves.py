@@ -20,10 +20,10 @@ def member(name: str, stage: MemberStage, detail: str = "") -> MemberProgress:
     return MemberProgress(MemberId(name), f"client of {name}", "/10.0.0.1", stage, detail)
 
 
-def begun(order: MoveOrder) -> MoveProgress:
+def begun(order: MoveOrder, at_ms: int = BEGAN_MS) -> MoveProgress:
     """A move that has just begun."""
     members = (member("m-1", MemberStage.WAITING), member("m-2", MemberStage.WAITING))
-    return MoveProgress(order, Road.PASS, MoveStage.PREPARING, BEGAN_MS, members=members, verdict="asking the broker")
+    return MoveProgress(order, Road.PASS, MoveStage.PREPARING, at_ms, members=members, verdict="asking the broker")
 
 
 def done(move: MoveProgress) -> MoveProgress:
@@ -55,6 +55,7 @@ class ObedientMoves:
     checked: list[MoveOrder] = field(default_factory=list)
     moves: dict[GroupId, MoveProgress] = field(default_factory=dict)
     looks: int = 0
+    now_ms: Callable[[], int] = lambda: BEGAN_MS
 
     async def check(self, order: MoveOrder) -> MoveProgress:
         """What would become of it."""
@@ -64,7 +65,8 @@ class ObedientMoves:
     def start(self, order: MoveOrder) -> MoveProgress:
         """Begin."""
         self.orders.append(order)
-        self.moves[order.group_id] = refused(begun(order)) if order.group_id == STUCK else begun(order)
+        move = begun(order, self.now_ms())
+        self.moves[order.group_id] = refused(move) if order.group_id == STUCK else move
         return self.moves[order.group_id]
 
     def stop(self, group_id: GroupId) -> MoveProgress | None:

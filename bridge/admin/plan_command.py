@@ -1,0 +1,131 @@
+"""The command `plan`: moves many groups in stages, watched, and stopped or brought back when a condition is broken."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from bridge.admin.client import NoAnswer, ask_plan, ask_plans, give_order, parse, plan_path
+from bridge.admin.command import admin_option, json_option, print_as_is, show_used
+from bridge.admin.contracts import Screen
+from bridge.admin.plan_rows import PART_COLUMNS, PLAN_COLUMNS, part_rows, plan_lines, plan_rows
+
+FILE_BYTES_MAX = 262_144
+BROKEN = 1
+ENDED_BADLY = frozenset({"held", "returning", "returned"})
+"""Phases that a script that asks for the status has to hear of."""
+
+file_argument = click.argument("path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+name_argument = click.argument("name", metavar="NAME")
+
+
+@click.group("plan")
+def plan() -> None:
+    """Move many groups in stages, under conditions, and back when one is broken."""
+
+
+@plan.command("check")
+@file_argument
+@json_option
+@admin_option
+@click.pass_obj
+def check(screen: Screen, path: Path, *, as_json: bool, admin: str) -> None:
+    """Say what is wrong with a plan, or which groups it would move in which stage; nothing begins.
+
+    Status 1 if it can't begin, with every reason.
+    """
+    _show(screen, _order(admin, "/plans", {**_written(path), "dry_run": True}), admin, as_json=as_json)
+
+
+@plan.command("start")
+@file_argument
+@json_option
+@admin_option
+@click.pass_obj
+def start(screen: Screen, path: Path, *, as_json: bool, admin: str) -> None:
+    """Begin a plan. It goes on when this command has ended, also over restarts of the bridge.
+
+    Status 1 if it can't begin, with every reason.
+    """
+    _show(screen, _order(admin, "/plans", _written(path)), admin, as_json=as_json)
+
+
+@plan.command("status")
+@click.argument("name", metavar="NAME", required=False)
+@json_option
+@admin_option
+@click.pass_context
+def status(context: click.Context, name: str | None, *, as_json: bool, admin: str) -> None:
+    """Show how far a plan is, with its groups and verdicts; without NAME all plans.
+
+    With NAME status 1 if the plan is held, or brings its groups back, or has.
+    """
+    screen: Screen = context.obj
+    try:
+        raw = ask_plans(admin) if name is None else ask_plan(admin, name)
+        answer = parse(raw, admin)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+    if name is not None:
+        _show(screen, raw, admin, as_json=as_json)
+        if answer.get("phase") in ENDED_BADLY:
+            context.exit(BROKEN)
+    elif as_json:
+        print_as_is(raw)
+    elif rows := plan_rows(answer):
+        show_used(screen, PLAN_COLUMNS, rows)
+    else:
+        click.echo("There is no plan: `epochbridge plan check FILE` judges one, `plan start FILE` begins it.")
+
+
+def _word(word: str, meaning: str) -> None:
+    """Register a command that tells a plan one word."""
+
+    @plan.command(word, help=meaning)
+    @name_argument
+    @json_option
+    @admin_option
+    @click.pass_obj
+    def tell(screen: Screen, name: str, *, as_json: bool, admin: str) -> None:
+        _show(screen, _order(admin, plan_path(name), {"word": word}), admin, as_json=as_json)
+
+
+_word("pause", "Do nothing more until the plan is resumed; moves that go on come to their end.")
+_word("resume", "Go on where the plan was held or paused; figures are counted afresh.")
+_word("promote", "Begin the next stage now, whatever the plan waits for.")
+_word("return", "Bring every group back to where it was.")
+
+
+def _written(path: Path) -> Mapping[str, object]:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(FILE_BYTES_MAX + 1)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise click.ClickException(
+            f"EB-PLAN-017: {path} can't be read ({problem}); name a UTF-8 file with a plan"
+        ) from None
+    if len(text) > FILE_BYTES_MAX:
+        raise click.ClickException(f"EB-PLAN-017: {path} is longer than {FILE_BYTES_MAX} characters, which is no plan")
+    return {"text": text, "source": str(path)}
+
+
+def _order(admin: str, path: str, order: Mapping[str, object]) -> bytes:
+    try:
+        return give_order(admin, path, order)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+def _show(screen: Screen, raw: bytes, admin: str, *, as_json: bool) -> None:
+    if as_json:
+        print_as_is(raw)
+        return
+    try:
+        answer = parse(raw, admin)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+    for line in plan_lines(answer):
+        screen.show_line(line)
+    rows = part_rows(answer)
+    if rows:
+        show_used(screen, PART_COLUMNS, rows)

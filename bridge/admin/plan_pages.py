@@ -1,0 +1,94 @@
+"""The pages of the admin API by which plans are judged, begun, looked at and told what an operator wants."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bridge.admin.contracts import Plans
+from bridge.admin.documents import NAME_CHARS_SHOWN, error_document, show
+from bridge.admin.orders import OrderRefused, read_flag, read_order, read_text
+from bridge.admin.plan_documents import faults_document, plan_document
+from bridge.migration.plans.values import PauseOrdered, PlanEvent, PromoteOrdered, ResumeOrdered, ReturnOrdered
+
+WORDS: Mapping[str, PlanEvent] = {
+    "pause": PauseOrdered(),
+    "resume": ResumeOrdered(),
+    "promote": PromoteOrdered(),
+    "return": ReturnOrdered(),
+}
+"""What an operator may want of a plan."""
+
+
+class PlanStartPage:
+    """A plan is judged and begun, or with `dry_run` only judged; 400 with every mistake if it can't be."""
+
+    def __init__(self, plans: Plans | None) -> None:
+        self._plans = plans
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        order = await read_order(request)
+        text, source = read_text(order, "text"), read_text(order, "source")
+        if self._plans is None:
+            return await _unable()
+        take = self._plans.check if read_flag(order, "dry_run") else self._plans.start
+        taken = take(text, source)
+        if isinstance(taken, tuple):
+            return await show(faults_document(taken), 400)
+        return await show(plan_document(taken))
+
+
+class PlanWordPage:
+    """A plan hears what an operator wants."""
+
+    def __init__(self, plans: Plans | None) -> None:
+        self._plans = plans
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request; 404 if there is no such plan."""
+        name, word = str(request.path_params["name"]), read_text(await read_order(request), "word")
+        if word not in WORDS:
+            raise OrderRefused(f"'word' has to be {' or '.join(WORDS)}, and is {word!r:.100}")
+        if self._plans is None:
+            return await _unable()
+        state = self._plans.tell(name, WORDS[word])
+        return await _unknown(name) if state is None else await show(plan_document(state))
+
+
+class PlansPage:
+    """All plans."""
+
+    def __init__(self, plans: Plans | None) -> None:
+        self._plans = plans
+
+    async def __call__(self, _request: Request) -> Response:
+        """Answer one request."""
+        if self._plans is None:
+            return await _unable()
+        return await show({"plans": [plan_document(state) for state in self._plans.all()]})
+
+
+class PlanPage:
+    """One plan, 404 if there is none of that name."""
+
+    def __init__(self, plans: Plans | None) -> None:
+        self._plans = plans
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        if self._plans is None:
+            return await _unable()
+        name = str(request.path_params["name"])
+        state = self._plans.plan(name)
+        return await _unknown(name) if state is None else await show(plan_document(state))
+
+
+async def _unknown(name: str) -> Response:
+    sentence = f"there is no plan {name[:NAME_CHARS_SHOWN]!r}; `epochbridge plan status` lists those there are"
+    return await show(error_document("EB-PLAN-015", sentence), 404)
+
+
+async def _unable() -> Response:
+    sentence = "this bridge drives no plans: it runs without what makes the moves; ask a bridge that `serve` runs"
+    return await show(error_document("EB-PLAN-016", sentence), 501)

@@ -1,0 +1,278 @@
+"""Plans driven: looked at every few seconds, kept in the journal, their moves ordered from whoever makes moves."""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import assert_never
+
+import trio
+
+from bridge.admin.contracts import AdminSources, Moves
+from bridge.app.events import Watch, wall_ms
+from bridge.app.reloading import Configured
+from bridge.config.faults import ConfigError
+from bridge.config.yaml_file import load_plain
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.regular_expressions import read_regex
+from bridge.migration.plans.conditions import Figures, Measure
+from bridge.migration.plans.journal import decode_plans, encode_plans
+from bridge.migration.plans.reading import NOT_A_PLAN, PlanFault, names_group, read_plan
+from bridge.migration.plans.step import begin, is_over, step
+from bridge.migration.plans.values import (
+    Looked,
+    OrderMove,
+    Plan,
+    PlanEffect,
+    PlanEvent,
+    PlanState,
+    Seen,
+    StopMove,
+)
+from bridge.supervision import PLANS, start_job
+from bridge.telemetry.following.tracks import GroupTrack
+from bridge.telemetry.group_figures import GroupCounts
+from translators.dialects.errors import quote
+from translators.dialects.ids import GroupId
+from translators.dialects.plain import MalformedPlain
+
+LOG = logging.getLogger("epochbridge.app")
+FACT = "plans"
+"""Under this name the journal keeps the plans."""
+LOOK_S = 2.0
+LAG_LOOK_MS = 30_000
+"""How often the cluster is asked how far groups are behind, if a plan has a limit for it."""
+PLANS_MAX = 50
+"""How many plans are remembered; beyond it those that are over go, the oldest first."""
+GROUPS_MAX = 1_000
+OTHERS_MAX = 20
+NO_GROUP = "EB-PLAN-008"
+"""No group that was heard here is meant by the plan."""
+TOO_MUCH = "EB-PLAN-009"
+"""A plan has more groups than can be looked after, or there are too many plans."""
+GOES_ON = "EB-PLAN-010"
+"""A plan of this name goes on: return it, or let it come to its end, before it is begun anew."""
+TAKEN = "EB-PLAN-011"
+"""A group of the plan belongs to another plan that goes on."""
+NOT_FOLLOWED = "EB-PLAN-012"
+"""Groups are not followed, so that nobody could tell what a move did to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What plans are driven by: who makes moves, what is known of groups, where plans are kept, what time it is.
+
+    `lags` asks the cluster how many records groups are behind.
+    """
+
+    moves: Moves
+    counts: Callable[[str], GroupCounts]
+    tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
+    lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
+    kept: str | None
+    keep: Callable[[str], None]
+    groups_max: Callable[[], int]
+    wall_ms: Callable[[], int]
+
+
+def begin_plans(
+    nursery: trio.Nursery, sources: AdminSources, groups: EmbeddedGroups, watch: Watch, configured: Configured
+) -> AdminSources:
+    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them."""
+    if sources.moves is None:
+        return sources
+
+    async def lags() -> Mapping[GroupId, int]:
+        if sources.surveys is None:
+            return {}
+        census = await sources.surveys.census()
+        return {one.group.group_id: one.lag for one in census.groups if one.lag is not None}
+
+    grounds = Grounds(
+        moves=sources.moves,
+        counts=watch.figures.groups.of,
+        tracks=watch.tracks,
+        lags=lags,
+        kept=groups.fact(FACT),
+        keep=partial(groups.keep_fact, FACT),
+        groups_max=lambda: configured.config.settings.migration_groups_max,
+        wall_ms=wall_ms,
+    )
+    plans = DrivenPlans(grounds)
+    start_job(nursery, groups.supervised, PLANS, plans.run)
+    return replace(sources, plans=plans)
+
+
+class DrivenPlans:
+    """The plans of a running bridge (`admin.contracts.Plans`)."""
+
+    def __init__(self, grounds: Grounds) -> None:
+        self._grounds = grounds
+        self._states = self._recalled()
+        self._kept = grounds.kept or ""
+        self._lags: Mapping[GroupId, int] = {}
+        self._lags_ms = -LAG_LOOK_MS
+
+    def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+        """The plan as it would begin, or all that is wrong with it."""
+        try:
+            read = read_plan(load_plain(text, source), read_regex)
+        except ConfigError as problem:
+            return tuple(PlanFault(NOT_A_PLAN, "plan", one.seen, one.allowed) for one in problem.faults)
+        if read.faults:
+            return read.faults
+        plan, tracks = read.plan, self._grounds.tracks()
+        if tracks is None:
+            wanted = "metrics.rebalances: true in the configuration of the bridge"
+            return (PlanFault(NOT_FOLLOWED, "groups", "groups are not followed", wanted),)
+        is_meant = names_group(plan, read_regex)
+        groups = {name: self._seen(name, track) for name, track in tracks.items() if is_meant(name) and track.members}
+        faults = tuple(self._find_faults(plan, groups))
+        return faults or begin(plan, groups, self._grounds.wall_ms())
+
+    def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+        """Begin a plan; all that is wrong with it if it can't be."""
+        state = self.check(text, source)
+        if isinstance(state, tuple):
+            return state
+        self._take(state)
+        return state
+
+    def tell(self, name: str, word: PlanEvent) -> PlanState | None:
+        """An operator's word about a plan; None: there is none of that name."""
+        state = self._states.get(name)
+        if state is None:
+            return None
+        self._step(state, word)
+        return self._states[name]
+
+    def plan(self, name: str) -> PlanState | None:
+        """One plan by its name."""
+        return self._states.get(name)
+
+    def all(self) -> Sequence[PlanState]:
+        """Every plan, the one begun last first."""
+        return tuple(reversed(self._states.values()))
+
+    async def run(self) -> None:
+        """Look at the plans until cancelled."""
+        while True:
+            await trio.sleep(LOOK_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Have every plan that is not over see its groups as they are now."""
+        going_on = [state for state in self._states.values() if not is_over(state)]
+        await self._look_at_lags(going_on)
+        for state in going_on:
+            tracks = self._grounds.tracks() or {}
+            own = {part.group_id for part in state.progress.parts}
+            groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
+            self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room()))
+
+    def _others(
+        self, tracks: Mapping[GroupId, GroupTrack], own: Collection[GroupId]
+    ) -> Iterator[tuple[GroupId, Figures]]:
+        """Groups that no plan moves, to compare with; always the same as long as they are there."""
+        planned = {part.group_id for state in self._states.values() for part in state.progress.parts} | set(own)
+        found = sorted(name for name, track in tracks.items() if track.members and name not in planned)
+        return ((name, self._figures(name)) for name in found[:OTHERS_MAX])
+
+    def _step(self, state: PlanState, event: PlanEvent) -> None:
+        taken = step(state, event, self._grounds.wall_ms())
+        self._log_news(state, taken.state)
+        self._states[state.progress.plan.name] = taken.state
+        # Written down before it is done: an order that is lost with the process is given again.
+        self._write()
+        for effect in taken.effects:
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: PlanEffect) -> None:
+        match effect:
+            case OrderMove(order):
+                self._grounds.moves.start(order)
+            case StopMove(group_id):
+                self._grounds.moves.stop(group_id)
+            case _:
+                assert_never(effect)
+
+    def _take(self, state: PlanState) -> None:
+        name = state.progress.plan.name
+        self._states.pop(name, None)
+        over = [known for known, one in self._states.items() if is_over(one)]
+        for known in over[: max(0, len(self._states) + 1 - PLANS_MAX)]:
+            del self._states[known]
+        self._states[name] = state
+        LOG.info("EB-PLAN-013: plan %r: %s", quote(name), quote(state.progress.verdicts[-1].sentence))
+        self._write()
+
+    def _find_faults(self, plan: Plan, groups: Collection[GroupId]) -> Iterator[PlanFault]:
+        known = self._states.get(plan.name)
+        if known is not None and not is_over(known):
+            yield PlanFault(GOES_ON, "plan", f"{plan.name!r} goes on", "another name, or the end of that plan")
+        if not groups:
+            wanted = "groups with members that are heard here, as `epochbridge census` lists them"
+            yield PlanFault(NO_GROUP, "groups", "no group is meant", wanted)
+        going_on = [one for name, one in self._states.items() if name != plan.name and not is_over(one)]
+        if len(groups) > GROUPS_MAX or len(going_on) >= PLANS_MAX:
+            seen = f"{len(groups)} groups, {len(going_on)} plans that go on"
+            yield PlanFault(TOO_MUCH, "groups", seen, f"at most {GROUPS_MAX} groups and {PLANS_MAX} plans")
+        for other in going_on:
+            shared = sorted({part.group_id for part in other.progress.parts} & set(groups))
+            if shared:
+                seen = f"{len(shared)} groups, such as {shared[0]!r}, belong to plan {other.progress.plan.name!r}"
+                yield PlanFault(TAKEN, "groups", seen, "groups of no other plan that goes on (`except`)")
+
+    def _seen(self, group_id: GroupId, track: GroupTrack) -> Seen:
+        return Seen(self._figures(group_id), tuple(track.members), self._grounds.moves.progress(group_id))
+
+    def _figures(self, group_id: GroupId) -> Figures:
+        counts = self._grounds.counts(group_id)
+        return Figures(
+            at_ms=self._grounds.wall_ms(),
+            rebalances=counts.rebalances,
+            disturbed=counts.disturbed,
+            stall_ms=counts.stall_us // 1000,
+            failed_commits=counts.failed_commits,
+            lost=counts.lost,
+            errors=counts.errors,
+            lag=self._lags.get(group_id),
+        )
+
+    def _room(self) -> int:
+        running = sum(not move.stage.has_ended for move in self._grounds.moves.all())
+        return max(0, self._grounds.groups_max() - running)
+
+    async def _look_at_lags(self, going_on: Sequence[PlanState]) -> None:
+        is_wanted = any(
+            limit.measure is Measure.LAG for state in going_on for limit in state.progress.plan.conditions.limits
+        )
+        now_ms = self._grounds.wall_ms()
+        if is_wanted and now_ms - self._lags_ms >= LAG_LOOK_MS:
+            self._lags_ms = now_ms
+            self._lags = await self._grounds.lags()
+
+    def _recalled(self) -> dict[str, PlanState]:
+        try:
+            return decode_plans(self._grounds.kept) if self._grounds.kept else {}
+        except MalformedPlain as problem:
+            LOG.warning(
+                "EB-PLAN-014: the plans in the journal can't be read (%s), and nobody drives them; groups stay where "
+                "their moves put them; start the plans again",
+                problem,
+            )
+            return {}
+
+    def _write(self) -> None:
+        text = encode_plans(self._states)
+        if text != self._kept:
+            self._kept = text
+            self._grounds.keep(text)
+
+    def _log_news(self, before: PlanState, after: PlanState) -> None:
+        """Every verdict is in the log as well."""
+        known = set(before.progress.verdicts)
+        for verdict in after.progress.verdicts:
+            if verdict not in known:
+                name = quote(after.progress.plan.name)
+                LOG.info("EB-PLAN-013: plan %r: %s", name, quote(verdict.sentence))

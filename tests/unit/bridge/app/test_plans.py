@@ -1,0 +1,217 @@
+"""Plans driven in a bridge: begun, kept, taken up again, and what is wrong with them."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from bridge.app import plans
+from bridge.app.plans import DrivenPlans, Grounds
+from bridge.migration.plans.values import Held, Moving, PlanState, PromoteOrdered, Returned, ReturnOrdered, Settled
+from bridge.migration.route import Road
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.group_figures import GroupCounts
+from bridge.telemetry.schema.terms import Protocol
+from bridge.telemetry.schema.terms import Road as TrackRoad
+from tests.support.obedient_moves import ObedientMoves
+from translators.dialects.ids import GroupId, MemberId
+
+TEXT = "plan: p\nto: upstream\ngroups: [pay-*]\nstages: [{groups: 50%}, {groups: 100%}]\ngroups.max: 2\n"
+
+
+def track(name: str) -> GroupTrack:
+    """A group with two members that passes."""
+    members = {
+        MemberId(f"{name}-{n}"): MemberTrack(member_id=MemberId(f"{name}-{n}"), protocol=Protocol.CLASSIC)
+        for n in range(2)
+    }
+    return GroupTrack(group_id=GroupId(name), road=TrackRoad.PASSING, members=members)
+
+
+@dataclass
+class Bridge:
+    """What plans are driven by, in a test."""
+
+    kept: str | None = None
+    room: int = 5
+    now_ms: int = 1_700_000_000_000
+    followed: bool = True
+    names: tuple[str, ...] = ("pay-1", "pay-2", "pay-3", "pay-4", "orders")
+    moves: ObedientMoves = field(default_factory=ObedientMoves)
+    counts: dict[str, GroupCounts] = field(default_factory=dict)
+    lag: dict[GroupId, int] = field(default_factory=dict)
+    lag_looks: int = 0
+    plans: DrivenPlans = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moves.now_ms = lambda: self.now_ms
+        self.restart()
+
+    def restart(self) -> None:
+        """The process is another one; the journal is the same."""
+        self.plans = DrivenPlans(
+            Grounds(
+                moves=self.moves,
+                counts=lambda name: self.counts.get(name) or GroupCounts(),
+                tracks=self.tracks,
+                lags=self.lags,
+                kept=self.kept,
+                keep=self.keep,
+                groups_max=lambda: self.room,
+                wall_ms=lambda: self.now_ms,
+            )
+        )
+
+    def tracks(self) -> Mapping[GroupId, GroupTrack] | None:
+        """The groups that are heard."""
+        return {GroupId(name): track(name) for name in self.names} if self.followed else None
+
+    async def lags(self) -> Mapping[GroupId, int]:
+        """How far groups are behind."""
+        self.lag_looks += 1
+        return self.lag
+
+    def keep(self, text: str) -> None:
+        """Write it down."""
+        self.kept = text
+
+    async def look(self, times: int = 1) -> None:
+        """Time passes."""
+        for _ in range(times):
+            self.now_ms += 2_000
+            await self.plans.look()
+
+    def begin(self, text: str = TEXT) -> PlanState:
+        """Start a plan that is right."""
+        state = self.plans.start(text, "plan.yaml")
+        assert not isinstance(state, tuple), state
+        return state
+
+    def codes(self, text: str) -> list[str]:
+        """What is wrong with a plan."""
+        faults = self.plans.check(text, "plan.yaml")
+        assert isinstance(faults, tuple)
+        return [fault.code for fault in faults]
+
+    def phase(self) -> type[PlanState]:
+        """What the only plan is doing."""
+        (state,) = self.plans.all()
+        return type(state)
+
+
+async def test_plan_moves_its_groups_and_settles() -> None:
+    """Half of them, then all; no other group; every verdict is in the log."""
+    bridge = Bridge()
+    bridge.begin()
+    await bridge.look(20)
+    assert bridge.phase() is Settled
+    assert sorted(order.group_id for order in bridge.moves.orders) == ["pay-1", "pay-2", "pay-3", "pay-4"]
+    assert {order.destination for order in bridge.moves.orders} == {Road.UPSTREAM}
+
+
+async def test_plan_outlives_a_restart() -> None:
+    """At every step; nothing is moved twice, and nothing is forgotten."""
+    bridge = Bridge()
+    bridge.begin()
+    for _ in range(20):
+        await bridge.look()
+        bridge.restart()
+    assert bridge.phase() is Settled
+    assert len(bridge.moves.orders) == 4
+
+
+async def test_group_that_broke_a_condition_holds_the_plan(caplog: pytest.LogCaptureFixture) -> None:
+    """By its own figures, not by those of others."""
+    caplog.set_level(logging.INFO)
+    bridge = Bridge()
+    bridge.begin(TEXT.replace("50%", "50%, watch.ms: 60000"))
+    await bridge.look(6)
+    first = bridge.moves.orders[0].group_id
+    bridge.counts[first] = GroupCounts(failed_commits=1)
+    await bridge.look(2)
+    assert bridge.phase() is Held
+    assert f"{first} broke a condition: failed.commits.per.hour 1 (at most 0" in caplog.text
+    bridge.plans.tell("p", ReturnOrdered())
+    await bridge.look(10)
+    assert bridge.phase() is Returned
+    assert bridge.plans.tell("nobody", ReturnOrdered()) is None
+
+
+async def test_lag_is_asked_for_only_by_plans_that_limit_it() -> None:
+    """Not at every look, and a group that falls behind holds the plan."""
+    bridge = Bridge()
+    bridge.lag = {GroupId(name): 10 for name in bridge.names}
+    bridge.begin()
+    await bridge.look(3)
+    assert bridge.lag_looks == 0
+    other = Bridge(lag=bridge.lag)
+    other.begin(TEXT.replace("50%", "50%, watch.ms: 600000") + "conditions: {lag.growth: 100}\n")
+    await other.look(10)
+    assert other.lag_looks == 1
+    other.lag = {**other.lag, other.moves.orders[0].group_id: 500}
+    await other.look(10)
+    assert (other.lag_looks, other.phase()) == (2, Held)
+
+
+async def test_only_so_many_groups_are_moved_at_once() -> None:
+    """What operators ordered counts, too."""
+    bridge = Bridge(room=1, moves=ObedientMoves(turns=(lambda move: move,)))
+    bridge.begin()
+    await bridge.look(5)
+    assert len(bridge.moves.orders) == 1
+    bridge.room = 2
+    await bridge.look(2)
+    assert len(bridge.moves.orders) == 2
+
+
+def test_what_is_wrong_is_told_and_nothing_begins() -> None:
+    """In the text, or with the groups."""
+    bridge = Bridge()
+    assert bridge.codes("plan: [") == ["EB-PLAN-001"]
+    assert bridge.codes("plan: p\nto: pass\ngroups: x-*\n") == ["EB-PLAN-008"]
+    assert bridge.codes("members: x") == ["EB-PLAN-002", *["EB-PLAN-003"] * 3]
+    assert isinstance(bridge.plans.start("plan: 3", "x"), tuple)
+    bridge.followed = False
+    assert bridge.codes(TEXT) == ["EB-PLAN-012"]
+    assert (bridge.plans.all(), bridge.kept) == ((), None)
+
+
+async def test_groups_belong_to_one_plan_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a plan to one name; when it is over both are free."""
+    bridge = Bridge()
+    bridge.begin()
+    assert bridge.codes(TEXT) == ["EB-PLAN-010"]
+    assert bridge.codes(TEXT.replace("plan: p", "plan: q")) == ["EB-PLAN-011"]
+    await bridge.look(20)
+    assert isinstance(bridge.begin(TEXT), type(bridge.plans.plan("p")))
+    monkeypatch.setattr(plans, "GROUPS_MAX", 3)
+    assert "EB-PLAN-009" in bridge.codes(TEXT.replace("plan: p", "plan: q"))
+
+
+async def test_only_so_many_plans_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are over make room."""
+    monkeypatch.setattr(plans, "PLANS_MAX", 2)
+    bridge = Bridge()
+    for name in ("a", "b", "c"):
+        bridge.begin(TEXT.replace("plan: p", f"plan: {name}"))
+        await bridge.look(20)
+    assert [state.progress.plan.name for state in bridge.plans.all()] == ["c", "b"]
+
+
+def test_plans_that_can_not_be_read_again_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """The bridge starts all the same."""
+    bridge = Bridge(kept="[7]")
+    assert bridge.plans.all() == ()
+    assert "EB-PLAN-014" in caplog.text
+
+
+async def test_word_of_an_operator_counts_at_once() -> None:
+    """The next look goes on from there."""
+    bridge = Bridge()
+    bridge.begin(TEXT + "observe.ms: 600000\n")
+    await bridge.look(5)
+    assert not bridge.moves.orders
+    assert bridge.plans.tell("p", PromoteOrdered()) is not None
+    await bridge.look(2)
+    assert bridge.phase() is Moving
