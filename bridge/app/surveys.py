@@ -24,6 +24,7 @@ from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.offsets import FetchedGroup
@@ -148,7 +149,9 @@ class AppSurveys:
         for number, (group_id, track) in enumerate(tuple(tracks.items())):
             members = {one.member_id: _member(one) for one in track.members.values()}
             known = self._unheard(group_id, is_long_enough=is_long_enough)
-            heard[group_id] = replace(known, members=members, assignor=track.assignor)
+            heard[group_id] = replace(
+                known, protocol_type=_protocol_type(track), members=members, assignor=track.assignor
+            )
             if number % TRACKS_BETWEEN_BREATHS == 0:
                 await trio.lowlevel.checkpoint()
         return heard | dict(self._coordinated(heard))
@@ -163,9 +166,9 @@ class AppSurveys:
         return Heard(road=road, is_long_enough=is_long_enough and not is_upstream)
 
     def _coordinated(self, heard: Mapping[GroupId, Heard]) -> Iterator[tuple[GroupId, Heard]]:
-        """The groups that the bridge coordinates itself: it knows who is in, heard or not."""
+        """The groups of which the bridge has the members: it knows who is in, heard or not."""
         for summary in self._snapshots.groups():
-            if summary.road != Road.EMBEDDED.value:
+            if summary.road not in (Road.EMBEDDED.value, Road.UPSTREAM.value):
                 continue
             group_id = GroupId(summary.group_id)
             view = self._snapshots.group(summary.group_id)
@@ -209,6 +212,12 @@ def _refusals(
             yield f"EB-CENSUS-006: {len(names)} groups were not {what} ({error.name}), {names[0]!r:.100} among them"
 
 
+def _protocol_type(track: GroupTrack) -> str:
+    """What its members share out, as one that was heard to join says."""
+    said = (one.inputs.protocol_type for one in track.members.values() if one.inputs.assignors)
+    return next(said, CONSUMER)
+
+
 def _member(track: MemberTrack) -> ObservedMember:
     inputs = track.inputs
     return ObservedMember(
@@ -224,6 +233,7 @@ def _member(track: MemberTrack) -> ObservedMember:
         pattern=inputs.pattern,
         session_timeout_ms=inputs.session_timeout_ms if inputs.session_timeout_ms > 0 else None,
         rebalance_timeout_ms=inputs.rebalance_timeout_ms if inputs.rebalance_timeout_ms > 0 else None,
+        subscription_data=UserData(inputs.user_data.value),
         is_behind_bridge=True,
         partition_count=len(track.assigned),
     )

@@ -26,6 +26,8 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
 from translators.dialects.offsets import FetchedGroup
 
+MOVED = (Road.EMBEDDED, Road.UPSTREAM)
+"""What these groups were to gain they have."""
 GROUPS_MAX = 10_000
 """How many groups a census holds; further ones are counted and left out."""
 
@@ -107,7 +109,7 @@ def _count(group: ObservedGroup, told: Told, abilities: BrokerAbilities) -> Grou
         committed=None if committed is None else len(committed),
         lag=None if committed is None else _lag(committed, told.ends),
         assessments=assess_all(group, abilities),
-        gains=gains_of(group) if group.is_of_consumers else (),
+        gains=gains_of(group) if group.is_of_consumers and group.road not in MOVED else (),
     )
 
 

@@ -34,6 +34,7 @@ class Heard:
     """
 
     road: Road = Road.PASS
+    protocol_type: str = CONSUMER
     state: str = ""
     assignor: str = ""
     members: Mapping[MemberId, ObservedMember] = field(default_factory=dict)
@@ -57,6 +58,7 @@ def observe_heard(group_id: GroupId, heard: Heard) -> ObservedGroup:
         group_id=group_id,
         road=heard.road,
         kind=kind,
+        protocol_type=heard.protocol_type,
         state=heard.state,
         assignor=heard.assignor,
         members=_ordered(members),
@@ -153,12 +155,16 @@ def _read_subscription(blob: bytes) -> Subscription | None:
 
 def _consumer_member(found: DescribedConsumerMember, heard: Heard) -> ObservedMember:
     known = heard.members.get(found.member_id)
+    protocol = MemberProtocol.CLASSIC if found.member_type == CLASSIC_MEMBER else MemberProtocol.CONSUMER
+    if known is not None and heard.road is Road.UPSTREAM:
+        # To its broker the bridge speaks for it; what its client speaks was heard.
+        protocol = known.protocol
     return replace(
         known or ObservedMember(member_id=found.member_id),
         client_id=found.client_id,
         client_host=found.client_host.removeprefix("/"),
         instance_id=found.instance_id,
-        protocol=MemberProtocol.CLASSIC if found.member_type == CLASSIC_MEMBER else MemberProtocol.CONSUMER,
+        protocol=protocol,
         topics=tuple(sorted(found.subscribed_topic_names)),
         pattern=found.subscribed_topic_regex or None,
         is_behind_bridge=_is_behind(known, heard),

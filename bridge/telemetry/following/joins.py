@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from enum import StrEnum, auto
 
 from bridge.telemetry.schema.facts import unguarded
 from bridge.telemetry.schema.terms import Protocol
+from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId, TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -13,9 +15,21 @@ UNTOLD_MS = -1
 """A timeout that nobody named: consumer members are told theirs by the coordinator."""
 
 
+class UserDataForm(StrEnum):
+    """What an assignor put beside a subscription: nothing, what a sticky assignor remembers, or what it alone reads."""
+
+    NONE = auto()
+    STICKY = auto()
+    OPAQUE = auto()
+    UNKNOWN = auto()
+
+
 @unguarded(kw_only=True)
 class Inputs:
-    """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say."""
+    """What a member told about itself, in the words of `facts.MemberInputs`; `owned` None if it did not say.
+
+    `protocol_type` and `user_data` (whether its subscription carries some, and of what form) are for the census alone.
+    """
 
     client_id: str = ""
     client_host: str = ""
@@ -28,6 +42,8 @@ class Inputs:
     rebalance_timeout_ms: int = UNTOLD_MS
     rack_id: str | None = None
     owned: Partitions | None = None
+    protocol_type: str = CONSUMER
+    user_data: UserDataForm = UserDataForm.UNKNOWN
 
     def differs_from(self, other: "Inputs") -> bool:
         """Whether a coordinator would have to think again: what it owns and from where it speaks count for nothing."""

@@ -1,12 +1,16 @@
 """What requests say of a member, read out of them: never payloads, user data or anything secret."""
 
-from bridge.telemetry.following.joins import Inputs, Partitions
+from bridge.telemetry.following.joins import Inputs, Partitions, UserDataForm
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import MalformedBlob, Subscription, decode_assignment
+from translators.dialects.consumer_protocol import (
+    CONSUMER,
+    MalformedBlob,
+    Subscription,
+    decode_assignment,
+    decode_sticky_user_data,
+)
 from translators.dialects.ids import ClientIdentity
-
-PROTOCOL_TYPE = "consumer"
 
 
 def read_client(client: ClientIdentity) -> Inputs:
@@ -33,6 +37,8 @@ def read_join(request: JoinGroup, client: ClientIdentity) -> Inputs:
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         rack_id=None if subscription is None else subscription.rack_id,
         owned=None if subscription is None else subscription.owned,
+        protocol_type=request.protocol_type,
+        user_data=UserDataForm.UNKNOWN if subscription is None else _form(subscription.user_data),
     )
 
 
@@ -65,8 +71,15 @@ def read_assignment(blob: bytes) -> Partitions | None:
         return None
 
 
+def _form(user_data: bytes | None) -> UserDataForm:
+    """Of what form it is: none of it is kept."""
+    if not user_data:
+        return UserDataForm.NONE
+    return UserDataForm.OPAQUE if decode_sticky_user_data(user_data) is None else UserDataForm.STICKY
+
+
 def _subscription(request: JoinGroup) -> Subscription | None:
-    if request.protocol_type != PROTOCOL_TYPE or not request.protocols:
+    if request.protocol_type != CONSUMER or not request.protocols:
         return None
     try:
         return request.subscription(request.protocols[0])

@@ -85,6 +85,7 @@ def test_group_that_is_coordinated_here_is_not_what_its_broker_says() -> None:
     heard = {ORDERS: Heard(road=Road.EMBEDDED, state="Stable", members={EAGER.member_id: EAGER})}
     (one,) = take_census(told, heard, ABILITIES).groups
     assert (one.group.state, len(one.group.members), one.group.road) == ("Stable", 1, Road.EMBEDDED)
+    assert one.gains == ()
 
 
 def test_groups_are_bounded_and_the_rest_is_counted() -> None:

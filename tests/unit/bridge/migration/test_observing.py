@@ -157,6 +157,11 @@ def test_consumer_group_has_members_of_both_protocols() -> None:
         (MemberProtocol.CLASSIC, None, 0, None),
         (MemberProtocol.CONSUMER, "o.*", 2, "seat"),
     ]
+    translated = observe_consumer(LISTED, found, Heard(road=Road.UPSTREAM, members={B: replace(HEARD_A, member_id=B)}))
+    assert [(one.protocol, one.is_behind_bridge) for one in translated.members] == [
+        (MemberProtocol.CLASSIC, None),
+        (MemberProtocol.CLASSIC, True),
+    ]
     refused = observe_consumer(LISTED, replace(found, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     assert refused == observe_listed(LISTED)
 
@@ -174,3 +179,8 @@ def test_consumer_group_has_members_of_both_protocols() -> None:
 def test_user_data_is_what_can_be_read_of_it(blob: bytes | None, told: UserData) -> None:
     """Four bytes are taken for a generation, as Java's cooperative-sticky sends it."""
     assert user_data_of(blob) is told
+
+
+def test_protocol_type_is_what_was_heard_where_nobody_else_tells() -> None:
+    """Workers of Connect join by the same requests."""
+    assert not observe_heard(GROUP, Heard(protocol_type="connect", members={A: HEARD_A})).is_of_consumers

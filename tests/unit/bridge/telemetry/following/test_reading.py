@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
-from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs
+import pytest
+
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, UserDataForm
 from bridge.telemetry.following.reading import read_assignment, read_client, read_join, read_report
 from tests.support.owned_group import CLIENT
 from tests.support.passing_words import SECRET, join, named, report
-from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.ids import GroupId, MemberId, TopicName
 
 
 def test_join_is_read_without_user_data() -> None:
@@ -20,6 +24,7 @@ def test_join_is_read_without_user_data() -> None:
         session_timeout_ms=10_000,
         rebalance_timeout_ms=60_000,
         owned=named(1),
+        user_data=UserDataForm.OPAQUE,
     )
     assert SECRET.decode() not in repr(inputs)
 
@@ -49,3 +54,22 @@ def test_assignment_is_read_or_not() -> None:
 def test_connection_says_who_speaks() -> None:
     """All that is known of a member that was there before."""
     assert read_client(CLIENT) == Inputs(client_id=CLIENT.client_id, client_host=CLIENT.client_host)
+
+
+@pytest.mark.parametrize(
+    ("user_data", "form"),
+    [(None, UserDataForm.NONE), (b"", UserDataForm.NONE), (bytes(4), UserDataForm.STICKY), (b"x", UserDataForm.OPAQUE)],
+)
+def test_user_data_is_told_by_its_form_alone(user_data: bytes | None, form: UserDataForm) -> None:
+    """Four bytes are a generation, as Java's cooperative-sticky sends it."""
+    blob = encode_subscription(Subscription(version=0, topics=(TopicName("t"),), user_data=user_data))
+    request = JoinGroup(
+        group_id=GroupId("g"),
+        member_id=MemberId("m"),
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", blob),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+    )
+    assert read_join(request, CLIENT).user_data is form
