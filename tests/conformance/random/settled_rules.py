@@ -16,6 +16,7 @@ NO_MATCH = {"six"}
 """Patterns that are good and match no whole name."""
 DEALT = ("settled.owned", "settled.shares")
 LEAVES = {-1, -2}
+FAILED = "UNKNOWN_SERVER_ERROR"
 
 
 def both(scene: Scene) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
@@ -139,10 +140,32 @@ def no_common_protocol(scene: Scene, one: Found) -> bool:
     return both(scene)[1]["kind"] == "consumer" and not set.intersection(*lists)
 
 
+def newcomer_lacks_protocol(scene: Scene, one: Found) -> bool:
+    """K3.13: Kafka fails inside when it converts a group in which somebody waits who does not offer its protocol; the
+    KIP-848 member that was refused so may be missing from then on.
+    """
+    kafka, ours = both(scene)
+    codes = [its.get("ended") for its in (kafka, ours)]
+    failed = [FAILED in its.values() if isinstance(its, Mapping) else False for its in codes]
+    dealt = one.path.startswith(DEALT) or (one.path, one.kafka, one.ours) == ("settled.kind", "classic", "consumer")
+    ended = one.path.startswith("settled.ended.") and (one.kafka, one.ours) == (FAILED, "")
+    if failed != [True, False] or not (dealt or ended) or not is_sound(ours):
+        return False
+    joins = list(scene.calls("JoinGroup"))
+    chosen = {at: scene.answer(scene.kafka, at).get("protocol_name") for at, _ in joins}
+    offered = {at: {str(row["name"]) for row in parts_of(call.fields.get("protocols"))} for at, call in joins}
+    return any(chosen[at] and chosen[at] not in offered[later] for at in chosen for later in offered if at < later)
+
+
 SETTLED_RULES: tuple[Rule, ...] = (
     Rule(
         title="A group that empties before it turned classic stays a consumer group (K3.20)",
         applies=emptied_before_it_turned,
+        parts=True,
+    ),
+    Rule(
+        title="A newcomer waits that lacks the protocol of a group that is converted (K3.13)",
+        applies=newcomer_lacks_protocol,
         parts=True,
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),

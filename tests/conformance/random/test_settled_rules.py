@@ -1,6 +1,7 @@
 """Rules about groups at rest: each forgives what it is about, and not when what it rests on is not so."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -205,3 +206,29 @@ def test_emptied_before_it_turned(
     its = rest(kafka, ours, join("a"), chb("b", epoch))
     assert rules.emptied_before_it_turned(its, found("settled.kind", *codes, step=3)) is forgiven
     assert not rules.emptied_before_it_turned(its, found("settled.state", *codes, step=3))
+
+
+def converted_in_a_join(chosen: str | None, *names: str, code: str = "UNKNOWN_SERVER_ERROR", ours: str = "") -> Scene:
+    """A group that was told `chosen`, a newcomer that offers `names`, and how the KIP-848 member fared that came."""
+    before, after = {**SOUND, "ended": {"n": code}}, {**SOUND, "ended": {"n": ours}}
+    scene = rest(before, after, join("a", protocols=offer("roundrobin", "range")), join("b", protocols=offer(*names)))
+    told = [seen(answered(1, error="NONE", protocol_name=chosen)), seen(answered(2, error="NONE"))]
+    return replace(scene, kafka=[*told, *scene.kafka[2:]])
+
+
+@pytest.mark.parametrize(
+    ("scene", "path", "kafka", "forgiven"),
+    [
+        (converted_in_a_join("roundrobin", "range"), "settled.ended.n", "UNKNOWN_SERVER_ERROR", True),
+        (converted_in_a_join("roundrobin", "range"), "settled.kind", "classic", False),
+        (converted_in_a_join("roundrobin", "range"), "settled.shares.n", 1, True),
+        (converted_in_a_join("roundrobin", "range"), "settled.told otherwise[0]", "UNKNOWN_SERVER_ERROR", False),
+        (converted_in_a_join("roundrobin", "range", "roundrobin"), "settled.ended.n", "UNKNOWN_SERVER_ERROR", False),
+        (converted_in_a_join(None, "range"), "settled.ended.n", "UNKNOWN_SERVER_ERROR", False),
+        (converted_in_a_join("roundrobin", "range", ours="UNKNOWN_SERVER_ERROR"), "settled.shares.n", 1, False),
+        (converted_in_a_join("roundrobin", "range", code="UNKNOWN_MEMBER_ID"), "settled.shares.n", 1, False),
+    ],
+)
+def test_newcomer_lacks_protocol(scene: Scene, path: str, kafka: Value, forgiven: bool) -> None:
+    """Kafka failed, we did not, and somebody had come who does not offer what the group was told."""
+    assert rules.newcomer_lacks_protocol(scene, found(path, kafka, "")) is forgiven

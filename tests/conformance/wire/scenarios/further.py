@@ -6,6 +6,7 @@ from tests.conformance.wire.scenarios.joining import OTHER, classic
 from tests.conformance.wire.scenarios.mixed import mixed
 from tests.conformance.wire.scenarios.seats import A
 from tests.support.conformance.calls import (
+    ALL_SIX,
     SIX,
     alone,
     beat,
@@ -14,6 +15,7 @@ from tests.support.conformance.calls import (
     committed_topics,
     describe_consumer,
     enter,
+    enter_parked,
     join,
     leave,
     offer,
@@ -82,5 +84,15 @@ SCENARIOS: tuple[Scenario, ...] = (
         "K4.21",
         *(chb("n", 0), *enter("b"), chb("m", 0), sync("b"), beat("b")),
         tests="testClassicGroupSyncToConsumerGroupRebalanceInProgress",
+    ),
+    mixed(
+        "a KIP-848 member joins while one waits that lacks the group's protocol",
+        "K3.13 K3.6",
+        *(
+            *enter("a", protocols=offer("roundrobin", "range")),
+            sync("a", assign={"@a": ALL_SIX}, protocol_name="roundrobin"),
+        ),
+        *enter_parked("b", protocols=offer("range")),
+        *(chb("n", 0), Await(who="b"), beat("a")),
     ),
 )
