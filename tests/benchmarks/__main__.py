@@ -32,6 +32,7 @@ from tests.benchmarks.migration import measure_migration
 from tests.benchmarks.pairs import main as compare_trees
 from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
+from tests.benchmarks.proxied_joins import measure_proxied_joins
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.restarts import measure_restarts
 from tests.benchmarks.small_frames import measure_small_frames
@@ -65,6 +66,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "restarts": measure_restarts,
     "topic-stream": measure_topic_stream,
     "upstream": measure_upstream,
+    "proxied-joins": measure_proxied_joins,
     "census": measure_census,
 }
 

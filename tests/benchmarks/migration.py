@@ -20,7 +20,6 @@ from translators.dialects.ids import InstanceId
 
 MEMBERS = 10
 PARTITIONS = 40
-TOPIC = f"bench-migration-{PARTITIONS}"
 INTERVAL_S = 0.5
 AWAY_S = 1.0
 TIMEOUT_S = 120.0
@@ -31,6 +30,11 @@ BRIDGE_SETTINGS = (
     "group.consumer.heartbeat.interval.ms=500",
 )
 UNDISTURBED = Target(bound=0)
+
+
+def topic_of(partitions: int) -> str:
+    """The topic of groups that share so many partitions."""
+    return f"bench-migration-{partitions}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +66,14 @@ NOTHING = Cost(bystanders=0, rejoined=0, joins=0, disturbed=0, unowned_s=0.0)
 class Stage:
     """One group of a fleet, moved step by step."""
 
-    def __init__(self, address: str, group: str, *, cooperative: bool) -> None:
+    def __init__(self, address: str, group: str, *, cooperative: bool, partitions: int = PARTITIONS) -> None:
         host, _, port = address.rpartition(":")
+        self.settled_after_s = 0.0
+        """How long the last step took until nobody had news any more."""
+        self.quiet_s = 4 * INTERVAL_S
+        """How long nobody may have news until that is taken for the end of it."""
+        self._partitions = partitions
+        self._topic = topic_of(partitions)
         self.fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
         self._group = group
         self._is_cooperative = cooperative
@@ -71,13 +81,15 @@ class Stage:
 
     def classic(self, name: str, instance: str | None = None) -> ClassicClient:
         """A classic member of this group."""
-        client = ClassicClient(self._group, TOPIC, name, cooperative=self._is_cooperative, partitions=PARTITIONS)
+        client = ClassicClient(
+            self._group, self._topic, name, cooperative=self._is_cooperative, partitions=self._partitions
+        )
         client.instance_id = None if instance is None else InstanceId(instance)
         return client
 
     def native(self, name: str) -> NativeClient:
         """A KIP-848 member of this group."""
-        return NativeClient(self._group, TOPIC, name)
+        return NativeClient(self._group, self._topic, name)
 
     def form(self, *clients: ClassicClient) -> None:
         """Begin the group."""
@@ -86,21 +98,22 @@ class Stage:
 
     def settle(self) -> None:
         """Until every partition has an owner and nobody has news; what is unowned meanwhile is counted."""
-        last = time.monotonic()
+        begin = last = time.monotonic()
         quiet_since, calls = last, -1
 
         def is_done() -> bool:
             nonlocal last, quiet_since, calls
             now = time.monotonic()
             owned = self.fleet.owned()
-            self._unowned_s += (PARTITIONS - owned) * (now - last)
+            self._unowned_s += (self._partitions - owned) * (now - last)
             last = now
             called = sum(client.times_called + client.joins for client in self.fleet.clients)
-            if called != calls or owned < PARTITIONS or not self.fleet.is_settled():
+            if called != calls or owned < self._partitions or not self.fleet.is_settled():
                 quiet_since, calls = now, called
-            return now - quiet_since > 4 * INTERVAL_S
+            return now - quiet_since > self.quiet_s
 
         self.fleet.run_until(is_done, TIMEOUT_S)
+        self.settled_after_s = quiet_since - begin
 
     @contextmanager
     def step(self, costs: list[Cost], *moved: str) -> Iterator[None]:
@@ -137,7 +150,7 @@ class Stage:
         def is_over() -> bool:
             nonlocal last
             now = time.monotonic()
-            self._unowned_s += (PARTITIONS - self.fleet.owned()) * (now - last)
+            self._unowned_s += (self._partitions - self.fleet.owned()) * (now - last)
             last = now
             return now >= end
 
@@ -214,7 +227,7 @@ def measure_migration(broker: BenchBroker, directory: Path) -> list[Figure]:
     """Every step with eager and cooperative classic members, at Kafka and at the bridge in turn. Raises
     BenchmarkError.
     """
-    make_topics(broker, TOPIC)
+    make_topics(broker, topic_of(PARTITIONS))
     figures: list[Figure] = []
     with bridge_child(broker.bootstrap, directory, BRIDGE_SETTINGS) as (address, _):
         for number, (name, play) in enumerate(STEPS.items()):

@@ -38,18 +38,24 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "what-if": ("whatif", "measure_whatif"),
     "pipeline": ("pipeline", "measure_pipeline"),
     "topic-stream": ("topic_stream", "measure_topic_stream"),
+    "upstream": ("upstream", "measure_upstream"),
+    "proxied-joins": ("proxied_joins", "measure_proxied_joins"),
+    "census": ("census", "measure_census"),
 }
 """Where each benchmark is, so that a run imports no more than its own; those that take long last."""
 NEED_BROKER = frozenset(
     (
         *("startup", "idle", "relay", "small-frames", "heartbeats", "events"),
-        *("group", "migration", "restarts", "topic-stream"),
+        *("group", "migration", "restarts", "topic-stream", "upstream", "proxied-joins", "census"),
     )
 )
-NEED_OWN_BROKER = frozenset({"group", "migration", "restarts", "topic-stream"})
+NEED_OWN_BROKER = frozenset(
+    {"group", "migration", "restarts", "topic-stream", "upstream", "proxied-joins", "census"},
+)
 """They leave members or topics behind, which the next run would find."""
 SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "restarts": {"SIZES": 1, "KINDS": 2},
+    "upstream": {"MEMBERS": 300, "ROUNDS": 2},
     "engine": {"ROUNDS": 3, "TIMES": 8, "MEMBERS": 1_000},
     "journal": {"ROUNDS": 2, "SECONDS": 0.7},
     "giant": {"MEMBERS": 1_500, "PARTITIONS": 15_000, "FILES": 3_000, "DELAY_MS": 1_000, "INTERVAL_S": 1.0},
