@@ -188,7 +188,7 @@ def _nearest(name: str) -> str:
 
 _FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
 """How a rule names its groups."""
-_CLIENTS: tuple[str, ...] = ()
+_CLIENTS = ("client.id", "principal")
 """How a rule names the client that joins first."""
 
 
@@ -198,7 +198,7 @@ def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[F
         seen = f"road is {road!r}"
         faults.append(replace(_fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS)), line=road_line))
     match, form = _read_names(line, rule, source, faults)
-    client_id, principal = (_read_client(key, rule, source, faults) for key in ("client.id", "principal"))
+    client_id, principal = (_read_client(key, rule, source, faults) for key in _CLIENTS)
     values: dict[str, Value] = {}
     for written_name, entry in rule.items():
         if written_name in ("road", *_FORMS, *_CLIENTS):

@@ -17,6 +17,8 @@ MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
 PLACED_GROUPS_MAX = 100_000
 """How many groups may have a place of their own; further ones go by the rules."""
+CLAIMED_GROUPS_MAX = 100_000
+"""For how many groups it is remembered who joined first, where rules ask for that; further ones go by their names."""
 STAYING_GROUPS_MAX = 100_000
 """How many groups may live where no rule sends them; further ones go by the rules."""
 UNTRANSLATED_MEMBERS_MAX = 20_000
@@ -88,6 +90,7 @@ class Router:
         self._read_regex = read_regex
         self._remembered: OrderedDict[GroupId, Road] = OrderedDict()
         self._looked_up: OrderedDict[GroupId, None] = OrderedDict()
+        self._claimed: dict[GroupId, Road] = {}
         self.change_rules(rules)
         self._remembered_max = remembered_groups_max
         self.moved: dict[GroupId, dict[MemberId, Road]] = {}
@@ -103,11 +106,36 @@ class Router:
 
         All other groups are looked up again before they follow them. Raises PatternUnreadable, and changes nothing.
         """
-        by_name = [(make_matcher(one.names, self._read_regex), one.road) for one in rules if not one.is_of_clients]
+        names = [make_matcher(one.names, self._read_regex) for one in rules]
+        clients = [make_matcher(Pattern(one.client_id or "*")) for one in rules]
         self.rules = tuple(rules)
-        self._by_name = by_name
+        self._by_client = list(zip(rules, names, clients, strict=True))
+        self._by_name = [(matches, one.road) for one, matches, _ in self._by_client if not one.is_of_clients]
+        self.asks_for_clients = len(self._by_name) < len(rules)
+        """Whether it may matter who is the first to join a group."""
         self._remembered.clear()
         self._looked_up.clear()
+        self._claimed.clear()
+
+    def claim(self, group_id: GroupId, client_id: str, principal: str) -> bool:
+        """Such a client is the first to join a group that has no members here: the rules that ask for clients count,
+        too, and decide once. Whether the group begins elsewhere now; then it has to be looked up again.
+        """
+        if group_id in self._claimed or len(self._claimed) >= CLAIMED_GROUPS_MAX:
+            return False
+        road = next(
+            (
+                rule.road
+                for rule, is_meant, is_clients in self._by_client
+                if is_meant(group_id) and is_clients(client_id) and rule.principal in ("", principal)
+            ),
+            Road.PASS,
+        )
+        is_elsewhere = road is not self.road_by_rule(group_id)
+        self._claimed[group_id] = road
+        if is_elsewhere:
+            self._looked_up.pop(group_id, None)
+        return is_elsewhere
 
     def takes_groups(self) -> bool:
         """Whether any group or member takes another road than `pass`."""
@@ -209,6 +237,8 @@ class Router:
 
     def road_by_rule(self, group_id: GroupId) -> Road:
         """Where the rules say that a group begins."""
+        if self._claimed and (claimed := self._claimed.get(group_id)) is not None:
+            return claimed
         known = self._remembered.get(group_id)
         if known is not None:
             return known

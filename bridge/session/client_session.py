@@ -39,6 +39,7 @@ from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import LENGTH_BYTES, RequestHeader
 from bridge.wire.heartbeat import heartbeat_reply
 from bridge.wire.rewrite import carries_addresses
+from bridge.wire.sasl import read_username
 from bridge.wire.share_and_streams import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply
@@ -137,6 +138,7 @@ class ClientSession:
         "_groups",
         "_holds",
         "_passing",
+        "_principal",
         "_report_kind",
         "_router",
         "answers",
@@ -162,6 +164,7 @@ class ClientSession:
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
         self._router = rules.router
+        self._principal = ""
         limits = rules.limits
         self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.known_groups)
         self._report_kind = rules.report_kind
@@ -227,7 +230,7 @@ class ClientSession:
         if refused is not None:
             return refused
         if treatment(header.api_key) is Treatment.ANSWERED:
-            return self._group_request(head, offered, found or self.read(head))
+            return self._group_request(head, offered, found)
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
             return Relayed(None)
         if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
@@ -238,6 +241,7 @@ class ClientSession:
             return self._from_memory(head, offered.remembered) or self._rewritten(head)
         if header.api_key in OF_LOGIN:
             self.says_it_authenticates = True
+            self._note_principal(head)
             return LoggingIn(self._reserve(header))
         return Relayed(self._reserve_stream(header))
 
@@ -288,6 +292,20 @@ class ClientSession:
     def _reserve_stream(self, header: RequestHeader) -> Slot:
         return self.outbox.reserve_stream(header.api_key, header.api_version, header.correlation_id)
 
+    def _if_unclaimed(self, head: Head, found: GroupRequest | None) -> GroupRequest | None:
+        """What was read already, unless it matters who joins first and this client does so: then it is read again."""
+        if self._router.asks_for_clients and self._groups.claim(head.header, head.data, self._principal):
+            return None
+        return found
+
+    def _note_principal(self, head: Head) -> None:
+        """Remember the name of a login; whether it is true the broker says, and ends the connection if it is not."""
+        if self._router.asks_for_clients and head.header.api_key == ApiKey.SASL_AUTHENTICATE and not head.left:
+            try:
+                self._principal = read_username(head.header, head.data) or self._principal
+            except MalformedFrame:
+                return
+
     def _introduce(self, client_id: str) -> None:
         known = self.identity
         self.identity = ClientIdentity(
@@ -317,7 +335,10 @@ class ClientSession:
         self.outbox.fill(slot, api_versions_reply(header.api_version, header.correlation_id, answer))
         return Answered(slot)
 
-    def _group_request(self, head: Head, offered: Offered, found: GroupRequest) -> Decision:
+    def _group_request(self, head: Head, offered: Offered, found: GroupRequest | None) -> Decision:
+        if self._router.asks_for_clients:
+            found = self._if_unclaimed(head, found)
+        found = found or self.read(head)
         header = head.header
         if isinstance(found, Misread):
             reason = CloseReason.TOO_MANY_ELEMENTS if found.is_too_much else CloseReason.MALFORMED_REQUEST

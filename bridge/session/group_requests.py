@@ -71,6 +71,9 @@ ASKS_OF_MEMBERS = frozenset((*OF_CLASSIC_MEMBERS, ApiKey.CONSUMER_GROUP_HEARTBEA
 
 
 _JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
+JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
+"""Apis by which somebody may be the first of a group."""
+
 UNPLACED_MAX = 100
 """How many groups of one request are looked up; further ones go by their rules."""
 
@@ -198,6 +201,18 @@ class GroupRequests:
             return Misread(str(error), is_too_much=True)
         except MalformedFrame as error:
             return Misread(str(error))
+
+    def claim(self, header: RequestHeader, data: bytes | memoryview, principal: str) -> bool:
+        """Where it matters who joins a group first, somebody may do so now; whether the group begins elsewhere then."""
+        if header.api_key not in JOINS:
+            return False
+        try:
+            group_id = peek_group_id(header.api_key, header.api_version, data[header.body_offset :], header.body_offset)
+        except MalformedFrame:
+            return False
+        if group_id is None or self._router.place(group_id) is not None or self._known_groups.has_members(group_id):
+            return False
+        return self._router.claim(group_id, header.client_id or "", principal)
 
     def _is_to_be_placed(
         self, header: RequestHeader, data: bytes | memoryview, group_id: GroupId, *, stays: bool

@@ -1,5 +1,6 @@
 """How the bridge says who it is: the two SASL requests and their answers (KIP-152), and what PLAIN puts into them."""
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -95,6 +96,28 @@ def read_lifetime_ms(frame: FrameBytes, version: int) -> int:
     cursor.nullable_string("error_message")
     cursor.skip_bytes("auth_bytes")
     return 0 if error is not ErrorCode.NONE else cursor.int64("session_lifetime_ms")
+
+
+_SCRAM_FIRST = re.compile(rb"[ny](?:=[^,]*)?,[^,]*,n=([^,]*),r=")
+"""What a client says first in SCRAM (RFC 5802): flags of channel binding, an authorization id, its name, a nonce."""
+
+
+def read_username(header: RequestHeader, frame: FrameBytes) -> str | None:
+    """The name that a client logs in with, of a whole SaslAuthenticate request: by PLAIN, or the first step of SCRAM.
+
+    None where the token tells none: other mechanisms, later steps. Raises MalformedFrame.
+    """
+    version = header.api_version
+    is_flexible = version >= FIRST_FLEXIBLE
+    name = api_name(ApiKey.SASL_AUTHENTICATE)
+    cursor = Cursor(frame, header.body_offset, name, version, flexible=is_flexible)
+    size = cursor.uvarint("auth_bytes") - 1 if is_flexible else cursor.int32("auth_bytes")
+    token = cursor.take(max(0, size), "auth_bytes")
+    scram = _SCRAM_FIRST.match(token)
+    if scram is not None:
+        return scram.group(1).decode(errors="replace").replace("=2C", ",").replace("=3D", "=")
+    parts = token.split(b"\0")
+    return parts[1].decode(errors="replace") if len(parts) == 3 else None
 
 
 def plain_token(credentials: Credentials) -> bytes:

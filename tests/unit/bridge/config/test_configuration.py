@@ -67,12 +67,21 @@ def test_rule_names_its_groups_in_one_of_three_ways(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", ["match: a\n    group: a", "match: a\n    regex: a", "group:", "regex: 3", "group: [a]", "client.id: x"]
+    "names", ["match: a\n    group: a", "match: a\n    regex: a", "group:", "regex: 3", "group: [a]", "client.id: []"]
 )
 def test_rule_that_does_not_say_which_groups_is_a_fault(tmp_path: Path, names: str) -> None:
     """Not at all, in two ways, or as something that is no text."""
     found = _faults(_write(tmp_path, f"groups:\n  - {names}\n    road: pass\n"))
     assert FaultCode.WRONG_RULE in {code for code, _, _ in found}
+
+
+def test_rule_may_ask_who_joins_first(tmp_path: Path) -> None:
+    """For all groups where it names none; what belongs to groups has no place in it."""
+    text = "groups:\n  - {client.id: 'app-*', principal: alice, road: embedded}\n"
+    (rule,) = load(_write(tmp_path, text), {}).rules
+    assert rule == GroupRule("*", Road.EMBEDDED, client_id="app-*", principal="alice")
+    text += "  - {match: a, client.id: b, road: embedded, replacement.grace.ms: 5}\n"
+    assert _faults(_write(tmp_path, text)) == [(FaultCode.WRONG_RULE, 3, "replacement.grace.ms")]
 
 
 def test_every_fault_is_told_with_its_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.migration.patterns import Form, PatternUnreadable
 from bridge.migration.route import Road, Router, Rule
 from translators.dialects.ids import GroupId, MemberId
 
@@ -137,3 +138,63 @@ def test_staying_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not router.let_stay(GroupId("b"), Road.EMBEDDED)
     assert router.let_stay(GroupId("a"), Road.UPSTREAM)
     assert router.takes_groups()
+
+
+CLIENTS = (
+    Rule("g-*", Road.UPSTREAM, client_id="new-*"),
+    Rule("g-*", Road.EMBEDDED, principal="alice"),
+    Rule("g-up", Road.UPSTREAM),
+)
+
+
+@pytest.mark.parametrize(
+    ("client_id", "principal", "road"),
+    [
+        ("new-1", "", Road.UPSTREAM),
+        ("new-1", "alice", Road.UPSTREAM),
+        ("old", "alice", Road.EMBEDDED),
+        ("old", "bob", Road.PASS),
+        ("", "", Road.PASS),
+    ],
+)
+def test_rules_of_clients_count_for_who_joins_first(client_id: str, principal: str, road: Road) -> None:
+    """Until somebody joins, and for groups that nobody of them joins first, only names count."""
+    router, group = Router(CLIENTS), GroupId("g-1")
+    assert router.asks_for_clients
+    assert router.road(group) is Road.PASS
+    assert router.claim(group, client_id, principal) is (road is not Road.PASS)
+    assert router.road(group) is road
+
+
+def test_who_joins_later_changes_nothing() -> None:
+    """One group has one road, whoever else is in it; until the rules change."""
+    router, group = Router(CLIENTS), GroupId("g-1")
+    router.note_looked_up(group)
+    assert router.claim(group, "new-1", "")
+    assert not router.is_looked_up(group)
+    assert not router.claim(group, "old", "alice")
+    assert router.road(group) is Road.UPSTREAM
+    router.change_rules(CLIENTS)
+    assert router.road(group) is Road.PASS
+    assert router.claim(group, "old", "alice")
+    assert not Router(RULES).asks_for_clients
+
+
+def test_only_so_many_groups_are_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further ones go by their names, also later."""
+    monkeypatch.setattr("bridge.migration.route.CLAIMED_GROUPS_MAX", 1)
+    router = Router(CLIENTS)
+    assert [router.claim(GroupId(name), "new-1", "") for name in ("g-1", "g-2")] == [True, False]
+    assert router.road(GroupId("g-2")) is Road.PASS
+
+
+def test_changed_rules_count_from_then_on() -> None:
+    """What was remembered of the old ones is forgotten, and a rule that can't be read changes nothing."""
+    router, group = Router(RULES), GroupId("orders-1")
+    assert router.road(group) is Road.EMBEDDED
+    router.note_looked_up(group)
+    with pytest.raises(PatternUnreadable):
+        router.change_rules((Rule("(", Road.PASS, Form.REGEX),))
+    assert (router.road(group), router.is_looked_up(group)) == (Road.EMBEDDED, True)
+    router.change_rules((Rule("orders-1", Road.UPSTREAM, Form.EXACT),))
+    assert (router.road(group), router.is_looked_up(group)) == (Road.UPSTREAM, False)

@@ -29,6 +29,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header, response_frame
 from bridge.wire.packing import INT32
+from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, plain_token
 from bridge.wire.share_and_streams import refuse_other_kind
 from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.embedded_world import join_request
@@ -371,3 +372,16 @@ def test_request_of_a_group_that_is_to_be_looked_up_takes_no_place_before() -> N
     _, reply = decode_reply(ApiKey.JOIN_GROUP, 5, memoryview(refused.slot.answer)[4:])
     assert isinstance(reply, JoinGroupReply)
     assert reply.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(("name", "road"), [("alice", Road.EMBEDDED), ("bob", Road.PASS)])
+def test_login_decides_where_a_group_begins(name: str, road: Road) -> None:
+    """Where a rule asks for the principal; a token that can't be read tells none."""
+    router = Router((Rule("*", Road.EMBEDDED, principal="alice"),))
+    one = ClientSession(replace(RULES, router=router), 1, "10.0.0.9", SeenGroups())
+    credentials = Credentials(mechanism=Mechanism.PLAIN, username=name, password="word")
+    decide(one, authenticate_request(plain_token(credentials), "me"))
+    decide(one, authenticate_request(b"", "me")[:-2])
+    join = encode_request(ApiKey.JOIN_GROUP, 5, 5, "client", join_request("a"))
+    assert isinstance(decide(one, join), Submitted if road is Road.EMBEDDED else Relayed)
+    assert router.road(join_request("a").group_id) is road

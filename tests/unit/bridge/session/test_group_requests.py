@@ -213,3 +213,26 @@ def test_group_that_stays_elsewhere_is_looked_up_when_somebody_joins() -> None:
     steady = (*steady, (ApiKey.JOIN_GROUP, 5, worker))
     for api_key, version, message in steady:
         assert reader.read(*framed(api_key, version, message)) == Passes((OURS,))
+
+
+def test_first_client_of_a_group_claims_its_road() -> None:
+    """By joining, and only where nobody of it is here and nobody moved it; what can't be read claims nothing."""
+    router = Router((Rule("*", Road.EMBEDDED, client_id="cli*"),))
+    joins: tuple[tuple[ApiKey, int, Request], ...] = (
+        (ApiKey.JOIN_GROUP, 5, replace(join_request("a"), group_id=GroupId("a"))),
+        (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=GroupId("b"))),
+    )
+    reader = GroupRequests(router, known_groups=KnownGroups(is_known=lambda _: False))
+    for api_key, version, message in joins:
+        header, frame = framed(api_key, version, message)
+        assert reader.claim(header, frame, "")
+        assert isinstance(reader.read(header, frame), Unplaced)
+        assert isinstance(reader.read(header, frame, is_placed=True), Taken)
+        assert not reader.claim(header, frame, "")
+    assert not reader.claim(*framed(ApiKey.HEARTBEAT, 3, beat(THEIRS)), "")
+    header, frame = framed(ApiKey.JOIN_GROUP, 5, join_request("a"))
+    assert not reader.claim(header, frame[: header.body_offset], "")
+    living = GroupRequests(router, known_groups=KnownGroups(has_members=lambda _: True))
+    assert not living.claim(header, frame, "")
+    router.place_group(join_request("a").group_id, Road.PASS)
+    assert not reader.claim(header, frame, "")

@@ -1,10 +1,12 @@
 """The two SASL requests and their answers, byte by byte."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import read_request_header, response_frame
+from bridge.wire.frames import RequestHeader, read_request_header, request_frame, response_frame
 from bridge.wire.sasl import (
     AuthenticateAnswer,
     Credentials,
@@ -15,6 +17,7 @@ from bridge.wire.sasl import (
     plain_token,
     read_authenticate,
     read_handshake,
+    read_username,
 )
 from translators.dialects.errors import ErrorCode
 
@@ -68,3 +71,39 @@ def test_password_is_not_shown() -> None:
     """Whatever logs a value shows its repr."""
     assert "word" not in repr(BRIDGE)
     assert "secret" not in repr(AuthenticateAnswer(ErrorCode.NONE, "", b"secret"))
+
+
+def flexible(token: bytes) -> bytes:
+    """A request of version 2, whose bytes have a length of their own kind."""
+    header = RequestHeader(0, ApiKey.SASL_AUTHENTICATE, 2, 7, "me", 0)
+    return request_frame(header, bytes([len(token) + 1]) + token + b"\x00")
+
+
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        (b"\0alice\0secret", "alice"),
+        (b"admin\0alice\0secret", "alice"),
+        (b"n,,n=alice,r=nonce", "alice"),
+        (b"y,a=x,n=a=2Cb=3Dc,r=nonce", "a,b=c"),
+        (b"c=biws,r=nonce,p=proof", None),
+        (b"n,,\x01auth=Bearer x\x01\x01", None),
+        (b"", None),
+    ],
+)
+@pytest.mark.parametrize("write", [lambda token: authenticate_request(token, "me"), flexible])
+def test_name_of_a_login_is_read(token: bytes, name: str | None, write: Callable[[bytes], bytes]) -> None:
+    """Of PLAIN and of the first step of SCRAM; a token of OAuth and later steps tell none."""
+    frame = write(token)
+    header = read_request_header(frame)
+    assert header is not None
+    assert read_username(header, frame) == name
+
+
+def test_login_that_ends_early_is_malformed() -> None:
+    """It says that more comes than does."""
+    frame = authenticate_request(b"abc", "me")
+    header = read_request_header(frame)
+    assert header is not None
+    with pytest.raises(MalformedFrame):
+        read_username(header, frame[:-1])
