@@ -61,6 +61,11 @@ def read_committed(bootstrap: str, group: str, partitions: Collection[Partition]
 MOCK_BROKERS = 3
 TIDY_TIMEOUT_S = 10.0
 KAFKA_VERSIONS = {"4.3": "4.3.1", "3.9": "3.9.1"}
+KAFKA_PROPERTIES = {
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "1000",
+}
+"""With Kafka's 5 s between two heartbeats of a KIP-848 member every change would be long to look at."""
 
 
 @asynccontextmanager
@@ -82,7 +87,7 @@ def run_kafka(series: str, directory: Path) -> Iterator[str]:
 
     Raises KafkaLaunchError. Whatever interrupts the start ends the process too.
     """
-    settings = BrokerSettings(version=KAFKA_VERSIONS[series])
+    settings = BrokerSettings(version=KAFKA_VERSIONS[series], properties=KAFKA_PROPERTIES)
     tools = find_tools(settings.version, directory=directory)
     client_port, controller_port = free_ports(2)
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)

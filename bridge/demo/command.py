@@ -22,8 +22,9 @@ Run = Callable[[DemoOptions, TextIO | None], int]
 
 
 class StoryOptions(TypedDict):
-    """How much, and under which name."""
+    """Which story, how much of it, and under which name."""
 
+    is_move: bool
     members: int
     partitions: int
     seconds: float
@@ -50,6 +51,12 @@ def check_name(_: click.Context, __: click.Parameter, value: str) -> str:
 
 
 @click.command()
+@click.option(
+    "--move",
+    "is_move",
+    is_flag=True,
+    help="Take a live group of a real Kafka over, roll it to KIP-848 consumers there, and let the bridge leave.",
+)
 @click.option(
     "--members", type=click.IntRange(2, 24), default=MEMBERS, show_default=True, help="Consumers, one process each."
 )
@@ -87,8 +94,11 @@ def demo(  # the options are the parameters
     """Roll a fleet of real consumers to the new group protocol and back, and measure what they notice.
 
     Needs no Kafka and no Java: a mock cluster, the bridge, a producer and the consumers run as child processes.
-    Exit status 0 only if no record was lost and no partition was ever owned twice.
+    With --move it starts an Apache Kafka 4.3, unless --bootstrap names one that speaks KIP-848. Exit status 0 only if
+    no record was lost, no partition was ever owned twice and nobody noticed a move.
     """
+    if more["is_move"] and kafka == "3.9":
+        raise click.UsageError("EB-DEMO-012: with --move the broker coordinates KIP-848 members; take --kafka 4.3.")
     if bootstrap is not None and kafka is not None:
         raise click.UsageError("EB-DEMO-008: --bootstrap and --kafka name two clusters; give one of them.")
     missing = [library for library, package in LIBRARIES.items() if find_spec(package) is None]
@@ -102,10 +112,11 @@ def demo(  # the options are the parameters
         partitions=more["partitions"],
         seconds=more["seconds"],
         bootstrap=bootstrap,
-        kafka=kafka,
+        kafka="4.3" if more["is_move"] and bootstrap is None else kafka,
         tui=not no_tui,
         events=events,
         group=more["group"],
+        is_move=more["is_move"],
     )
     run: Run = import_module("bridge.demo.run").run_demo
     click.get_current_context().exit(run(options, json_file))

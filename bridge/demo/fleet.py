@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -100,18 +101,20 @@ class Fleet:
         self._producers: list[ClientProcess] = []
         self._steps: list[Step] = []
 
-    async def start(self, spec: MemberSpec) -> ClientProcess:
-        """Start a member process; it joins in the background, `wait_settled` waits for it."""
+    async def start(self, spec: MemberSpec, bootstrap: str | None = None) -> ClientProcess:
+        """Start a member process, at another address than the others if one is given; it joins in the background,
+        `wait_settled` waits for it.
+        """
         member = self._new(spec.seat)
         self._members.append(member)
-        await self._nursery.start(member.run, member_command(spec, self.target))
+        await self._nursery.start(member.run, member_command(spec, self._target_at(bootstrap)))
         return member
 
-    async def start_producer(self, spec: ProducerSpec) -> ClientProcess:
-        """Start a producer process."""
+    async def start_producer(self, spec: ProducerSpec, bootstrap: str | None = None) -> ClientProcess:
+        """Start a producer process, at another address if one is given."""
         producer = self._new(spec.seat)
         self._producers.append(producer)
-        await self._nursery.start(producer.run, producer_command(spec, self.target))
+        await self._nursery.start(producer.run, producer_command(spec, self._target_at(bootstrap)))
         return producer
 
     async def stop(self, seat: str) -> None:
@@ -140,11 +143,14 @@ class Fleet:
         return await self.start(spec)
 
     @asynccontextmanager
-    async def step(self, name: str) -> AsyncIterator[None]:
-        """Mark a step of the story; inside, change something and wait until the fleet is settled again."""
+    async def step(self, name: str, *, is_unnoticed: bool = False) -> AsyncIterator[None]:
+        """Mark a step of the story; inside, change something and wait until the fleet is settled again.
+
+        With `is_unnoticed` the judge counts every callback in it.
+        """
         began_ns = now_ns()
         yield
-        self._steps.append(Step(name=name, began_ns=began_ns, ended_ns=now_ns()))
+        self._steps.append(Step(name=name, began_ns=began_ns, ended_ns=now_ns(), is_unnoticed=is_unnoticed))
 
     async def wait_settled(self, stable_ms: int = 1500, timeout_s: float = 60.0) -> None:
         """Wait until every partition has one live owner, every live member takes part, and nothing moves any more."""
@@ -189,6 +195,9 @@ class Fleet:
         return Evidence(
             producers=self._logs(self._producers), members=self.logs(), steps=tuple(self._steps), offsets=offsets
         )
+
+    def _target_at(self, bootstrap: str | None) -> Target:
+        return self.target if bootstrap is None else replace(self.target, bootstrap=bootstrap)
 
     def _live(self) -> list[ClientLog]:
         return [member.log() for member in self._members if member.alive and not member.frozen]

@@ -12,7 +12,10 @@ from bridge.demo.judge_records import CommitMismatch, commit_mismatches, count_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disturbance:
-    """A member that lived through a step with the same assignment before and after, yet had `callbacks` taking away."""
+    """A member that had `callbacks` for nothing: what it has was taken, and it has the same before and after the step.
+
+    Of a step that promised none, every callback counts.
+    """
 
     who: str
     step: str
@@ -42,6 +45,17 @@ def _disturbance(log: ClientLog, step: Step) -> Disturbance | None:
         not isinstance(event, Assigned) and step.began_ns < event.at_ns <= step.ended_ns for event in log.rebalances()
     )
     return Disturbance(who=log.who, step=step.name, callbacks=callbacks) if callbacks else None
+
+
+def noticed_in(logs: Iterable[ClientLog], steps: Sequence[Step]) -> tuple[Disturbance, ...]:
+    """Who had any callback at all in a step that promised none, whatever came of it."""
+    promised = [step for step in steps if step.is_unnoticed]
+    counted = ((log, step, _callbacks(log, step)) for log in logs for step in promised)
+    return tuple(Disturbance(who=log.who, step=step.name, callbacks=count) for log, step, count in counted if count)
+
+
+def _callbacks(log: ClientLog, step: Step) -> int:
+    return sum(step.began_ns < event.at_ns <= step.ended_ns for event in log.rebalances())
 
 
 def rebalances_in(log: ClientLog) -> int:
@@ -79,7 +93,8 @@ class Verdict:
     """What the clients saw. Members are named `seat#number`, the number counting client processes in start order.
 
     `rebalances` counts, over all members, a taking callback together with the assigned one that follows it as one.
-    `protocols_seen` holds the group protocols of members that owned something.
+    `protocols_seen` holds the group protocols of members that owned something. `quiet_steps` are those that nobody was
+    to notice, `noticed` is who did.
     """
 
     records_produced: int
@@ -93,6 +108,8 @@ class Verdict:
     protocols_seen: tuple[str, ...]
     commit_mismatches: tuple[CommitMismatch, ...]
     silent_clients: tuple[str, ...]
+    quiet_steps: tuple[str, ...] = ()
+    noticed: tuple[Disturbance, ...] = ()
 
     @property
     def members_rolled(self) -> int:
@@ -116,8 +133,11 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Nothing lost, nothing owned twice, no silent client; a run in which nothing was produced proves nothing."""
-        return not (self.records_lost or self.double_ownership or self.silent_clients) and self.records_produced > 0
+        """Nothing lost, nothing owned twice, no silent client, nobody called by what was not to be noticed; a run in
+        which nothing was produced proves nothing.
+        """
+        wrong = self.records_lost or self.double_ownership or self.silent_clients or self.noticed
+        return not wrong and self.records_produced > 0
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -140,6 +160,8 @@ def judge(evidence: Evidence) -> Verdict:
         protocols_seen=tuple(sorted({protocol for log in members if (protocol := _protocol_of_owner(log))})),
         commit_mismatches=commit_mismatches(members, evidence.offsets),
         silent_clients=tuple(log.who for log in (*evidence.producers, *members) if log.started is None),
+        quiet_steps=tuple(step.name for step in evidence.steps if step.is_unnoticed),
+        noticed=noticed_in(members, evidence.steps),
     )
 
 

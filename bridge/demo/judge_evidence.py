@@ -40,11 +40,15 @@ class ClientLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of the story, such as a member's roll; the fleet is settled at both ends."""
+    """One step of the story, such as a member's roll; the fleet is settled at both ends.
+
+    With `is_unnoticed` it promises that no client's rebalance callback is called.
+    """
 
     name: str
     began_ns: int
     ended_ns: int
+    is_unnoticed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

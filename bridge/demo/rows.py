@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from bridge.demo.events import (
     Lost,
     Partition,
     Produced,
+    Protocol,
     RebalanceEvent,
     Started,
 )
@@ -42,28 +43,65 @@ Views = Mapping[tuple[str, str], MemberView]
 
 def ask_views(admin: str, group: str) -> Views:
     """Ask the admin API at HOST:PORT; empty while it can't answer. Blocks up to 2 s."""
+    return parse_views(_ask(admin, f"/groups/{quote(group, safe='')}"))
+
+
+def ask_roads(admin: str, group: str) -> Views:
+    """The same of a group that is moved: for its state each member has the road on which the last move has it."""
+    roads = parse_roads(_ask(admin, f"/moves?group={quote(group, safe='')}"))
+    known = ask_views(admin, group) if roads else {}
+    return {key: replace(known.get(key, view), state=view.state) for key, view in roads.items()}
+
+
+def unmoved_views(seats: Iterable[str]) -> Views:
+    """The same of whom no move has touched: its classic clients pass, its KIP-848 clients have the broker's address."""
+    states = {Protocol.CLASSIC.value: "pass", Protocol.CONSUMER.value: "direct"}
+    return {
+        (seat, protocol): MemberView(client_id=seat, protocol=protocol, state=state, generation=None, member_epoch=None)
+        for seat in seats
+        for protocol, state in states.items()
+    }
+
+
+def _ask(admin: str, path: str) -> str:
     host, _, port = admin.rpartition(":")
     connection = HTTPConnection(host, int(port), timeout=ADMIN_TIMEOUT_S)
     try:
-        connection.request("GET", f"/groups/{quote(group, safe='')}")
+        connection.request("GET", path)
         answer = connection.getresponse()
         text = answer.read(ANSWER_BYTES_MAX).decode(errors="replace")
-        return parse_views(text) if answer.status == 200 else {}
+        return text if answer.status == 200 else ""
     except (OSError, HTTPException):
-        return {}
+        return ""
     finally:
         connection.close()
 
 
 def parse_views(text: str) -> Views:
     """The members in an answer; what is no group's JSON has none, for the table only adds what the bridge knows."""
+    _, rows = _parse(text)
+    return {(view.client_id, view.protocol): view for view in map(_member, rows)}
+
+
+def parse_roads(text: str) -> Views:
+    """The classic members in a move's JSON, each with its road, or `moving` while it is between two, for its state."""
+    move, rows = _parse(text)
+    roads = {"moved": move.get("to"), "waiting": move.get("from"), "stays": move.get("from"), "moving": "moving"}
+    states = [str(roads.get(str(row.get("stage")), "-")) for row in rows]
+    classic = Protocol.CLASSIC.value
+    views = [replace(_member(row), protocol=classic, state=state) for row, state in zip(rows, states, strict=True)]
+    return {(view.client_id, view.protocol): view for view in views}
+
+
+def _parse(text: str) -> tuple[Mapping[str, object], Sequence[Mapping[str, object]]]:
     try:
         answer: object = json.loads(text)
     except json.JSONDecodeError:
-        return {}
-    members = answer.get("members") if isinstance(answer, dict) else None
-    rows = [_member(row) for row in members if isinstance(row, dict)] if isinstance(members, list) else []
-    return {(view.client_id, view.protocol): view for view in rows}
+        return {}, ()
+    if not isinstance(answer, dict):
+        return {}, ()
+    members = answer.get("members")
+    return answer, [row for row in members if isinstance(row, dict)] if isinstance(members, list) else ()
 
 
 def _member(row: Mapping[str, object]) -> MemberView:

@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, assert_never
 
 import trio
 from rich.console import Console
@@ -21,19 +22,27 @@ from bridge.demo.events import now_ns
 from bridge.demo.fleet import Fleet, FleetError
 from bridge.demo.fleet_specs import ProducerSpec, Target
 from bridge.demo.judge import Verdict, judge
-from bridge.demo.rows import Views, ask_views, rows_of, totals_of
+from bridge.demo.rows import Views, ask_roads, ask_views, rows_of, totals_of, unmoved_views
 from bridge.demo.screen import Report, Screen, Snapshot, conclusion, draw_report, make_screen, verdict_report
 from bridge.demo.services import BridgePlace, Service, free_place, run_service, serve_command
-from bridge.demo.story import Chapter, DemoOptions, Kill, Start, Stop, plan_story
+from bridge.demo.story import Action, Chapter, DemoOptions, Depart, Kill, Move, Start, Stop, plan
 
 GROUP_PREFIX = "epochbridge-demo"
 INTRODUCTION = (
     "A group of Kafka consumers moves to the new group protocol (KIP-848) and back, one member at a time, while records"
     " flow. In the end the clients' own logs are searched for lost records and for partitions with two owners at once."
 )
+MOVE_INTRODUCTION = (
+    "A live group of Kafka consumers is taken over: while records flow its broker makes KIP-848 members of them, and"
+    " none of them hears of it. Then they are upgraded one by one, and the bridge leaves. In the end the clients' own"
+    " logs are searched for callbacks during the move, for lost records and for partitions with two owners at once."
+)
 RATE = 400.0
 STABLE_MS = 1000
+UNNOTICED_S = 4.0
+"""How long after it nobody may hear of a move: longer than any client's interval of heartbeats, and the broker's."""
 SETTLE_TIMEOUT_S = 60.0
+MOVE_TIMEOUT_S = 120.0
 LOOK_S = 0.4
 
 
@@ -65,7 +74,7 @@ async def _perform(options: DemoOptions, upstream: str | None, screen: Screen, d
 
 async def _with_bridge(options: DemoOptions, upstream: str | None, screen: Screen, directory: Path) -> Verdict:
     name = options.group or f"{GROUP_PREFIX}-{os.getpid()}"
-    screen.say(INTRODUCTION)
+    screen.say(MOVE_INTRODUCTION if options.is_move else INTRODUCTION)
     async with AsyncExitStack() as stack:
         if upstream is None:
             upstream = await stack.enter_async_context(run_mock(name, options.partitions, directory))
@@ -73,44 +82,95 @@ async def _with_bridge(options: DemoOptions, upstream: str | None, screen: Scree
         else:
             await stack.enter_async_context(borrow_topic(upstream, name, options.partitions))
             screen.say(f"Kafka is at {upstream}.")
-        place = await stack.enter_async_context(run_bridge(upstream, name, directory, options.events))
-        screen.say(
-            f"The bridge runs in front of it at {place.listen}, where all clients connect; it coordinates the group "
-            f"{name!r} itself, all else goes through to Kafka. Its view: http://{place.admin}/groups/{name}"
+        nursery = await stack.enter_async_context(trio.open_nursery())
+        embedded = None if options.is_move else name
+        bridge = Bridge(run_bridge(upstream, embedded, directory, options.events))
+        await nursery.start(bridge.host)
+        screen.say(_describe(bridge.place, name, options))
+        verdict = await StoryRun(options, name, upstream, bridge, screen).play(directory)
+        await bridge.depart()
+    return verdict
+
+
+def _describe(place: BridgePlace, group: str, options: DemoOptions) -> str:
+    if options.is_move:
+        return (
+            f"The bridge runs in front of it at {place.listen}, where all clients connect; the group {group!r} passes "
+            f"through to Kafka, which coordinates it. Moves: http://{place.admin}/moves"
         )
-        target = Target(bootstrap=place.listen, group=name, topics=(name,))
-        story_run = StoryRun(options, target, screen)
-        return await story_run.play(directory, place.admin, upstream)
+    return (
+        f"The bridge runs in front of it at {place.listen}, where all clients connect; it coordinates the group "
+        f"{group!r} itself, all else goes through to Kafka. Its view: http://{place.admin}/groups/{group}"
+    )
 
 
 @asynccontextmanager
 async def run_bridge(
-    upstream: str, group: str, directory: Path, events: str | None = None
+    upstream: str, embedded: str | None, directory: Path, events: str | None = None
 ) -> AsyncIterator[BridgePlace]:
-    """Run `epochbridge serve` in front of a cluster, with one embedded group; its log is in `directory`."""
+    """Run `epochbridge serve` in front of a cluster, with one embedded group or none; its log is in `directory`."""
     place = free_place()
-    command = serve_command(upstream, group, place, events)
+    command = serve_command(upstream, embedded, place, events)
     async with run_service(Service(name="the bridge", command=command, log=directory / "bridge.log")):
         yield place
+
+
+class Bridge:
+    """A running bridge that can be stopped before the story ends; `place` is known once `host` has started."""
+
+    def __init__(self, running: AbstractAsyncContextManager[BridgePlace]) -> None:
+        self.place = BridgePlace(listen="", admin="")
+        self._running = running
+        self._leaves = trio.Event()
+        self._is_gone = trio.Event()
+
+    async def host(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run it until `depart`. Raises DemoError, as `run_service`."""
+        async with self._running as self.place:
+            task_status.started()
+            await self._leaves.wait()
+        self._is_gone.set()
+
+    async def depart(self) -> None:
+        """Stop it, and return once its process is gone; nothing if it is gone already."""
+        self._leaves.set()
+        await self._is_gone.wait()
+
+    async def move(self, group: str, road: str) -> None:
+        """Let `epochbridge move` move a live group and wait for the end. Raises DemoError if it is not made."""
+        words = ["move", group, "--to", road, "--wait", "--json", "--admin", self.place.admin]
+        command = [sys.executable, "-m", "bridge", *words]
+        with trio.move_on_after(MOVE_TIMEOUT_S) as limit:
+            done = await trio.run_process(command, capture_stdout=True, capture_stderr=True, check=False)
+        if limit.cancelled_caught:
+            said, status = "nothing", f"no status within {MOVE_TIMEOUT_S:.0f} s"
+        else:
+            said, status = (done.stdout + done.stderr).decode(errors="replace").strip(), f"status {done.returncode}"
+        if status != "status 0":
+            raise DemoError(f"EB-DEMO-013: `epochbridge {' '.join(words)}` ended with {status}. It said: {said}")
 
 
 class StoryRun:
     """The fleet's part: members and producer through the bridge, chapter by chapter."""
 
-    def __init__(self, options: DemoOptions, target: Target, screen: Screen) -> None:
+    def __init__(self, options: DemoOptions, group: str, upstream: str, bridge: Bridge, screen: Screen) -> None:
         self._options = options
-        self._target = target
+        self._upstream = upstream
+        self._bridge = bridge
+        self._target = Target(bootstrap=bridge.place.listen, group=group, topics=(group,))
         self._screen = screen
         self._views: Views = {}
 
-    async def play(self, directory: Path, admin: str, upstream: str) -> Verdict:
+    async def play(self, directory: Path) -> Verdict:
         """Tell the whole story, let everything be read, and judge what the clients wrote."""
         partitions = partitions_of(self._target.topics, self._options.partitions)
         with self._screen.open():
             async with trio.open_nursery() as nursery:
                 fleet = Fleet(nursery, self._target, partitions, directory)
-                nursery.start_soon(self._keep_showing, fleet, admin)
-                await fleet.start_producer(ProducerSpec(partitions=self._options.partitions, rate=RATE))
+                nursery.start_soon(self._keep_showing, fleet)
+                # A producer takes no part in a group: where the bridge leaves, it never came to it.
+                address = self._upstream if self._options.is_move else None
+                await fleet.start_producer(ProducerSpec(partitions=self._options.partitions, rate=RATE), address)
                 await self._tell(fleet)
                 self._screen.say("The producer stops, the members read what is left and leave the group.")
                 await fleet.stop_producers()
@@ -119,12 +179,12 @@ class StoryRun:
                 self._screen.show(lambda: self._look(fleet))
                 nursery.cancel_scope.cancel()
         offsets = await trio.to_thread.run_sync(
-            read_committed, upstream, self._target.group, partitions, abandon_on_cancel=True
+            read_committed, self._upstream, self._target.group, partitions, abandon_on_cancel=True
         )
         return judge(fleet.evidence(offsets))
 
     async def _tell(self, fleet: Fleet) -> None:
-        chapters = plan_story(self._options.members)
+        chapters = plan(self._options)
         began_s = trio.current_time()
         for number, chapter in enumerate(chapters):
             # `seconds` spreads the steps, so that each can be watched; they take longer if the fleet needs longer.
@@ -134,34 +194,46 @@ class StoryRun:
     async def _tell_one(self, fleet: Fleet, chapter: Chapter, number: int, chapters: Sequence[Chapter]) -> None:
         self._screen.begin(number, len(chapters), chapter.sentence)
         for change in chapter.changes:
-            async with fleet.step(change.name):
-                await _do(fleet, change.action)
+            async with fleet.step(change.name, is_unnoticed=change.is_unnoticed):
+                await self._do(fleet, change.action)
+                if change.is_unnoticed:
+                    await trio.sleep(UNNOTICED_S)
                 await fleet.wait_settled(stable_ms=STABLE_MS, timeout_s=SETTLE_TIMEOUT_S)
         self._screen.settle(self._look(fleet))
 
-    async def _keep_showing(self, fleet: Fleet, admin: str) -> None:
+    async def _do(self, fleet: Fleet, action: Action) -> None:
+        match action:
+            case Start(specs=specs, is_direct=is_direct):
+                for spec in specs:
+                    await fleet.start(spec, self._upstream if is_direct else None)
+            case Stop(seat=seat):
+                await fleet.stop(seat)
+            case Kill(seat=seat):
+                await fleet.kill(seat)
+            case Move(road=road):
+                await self._bridge.move(self._target.group, road)
+            case Depart():
+                await self._bridge.depart()
+            case _:
+                assert_never(action)
+
+    async def _keep_showing(self, fleet: Fleet) -> None:
+        ask = ask_roads if self._options.is_move else ask_views
+        admin, group = self._bridge.place.admin, self._target.group
         while True:
-            self._views = await trio.to_thread.run_sync(ask_views, admin, self._target.group, abandon_on_cancel=True)
+            self._views = await trio.to_thread.run_sync(ask, admin, group, abandon_on_cancel=True)
             self._screen.show(lambda: self._look(fleet))
             await trio.sleep(LOOK_S)
 
     def _look(self, fleet: Fleet) -> Snapshot:
         evidence = fleet.evidence()
+        views = self._views
+        if self._options.is_move:
+            views = {**unmoved_views(log.seat for log in evidence.members), **views}
         return Snapshot(
-            rows=rows_of(evidence.members, self._views, now_ns()),
+            rows=rows_of(evidence.members, views, now_ns()),
             totals=totals_of(evidence.producers, evidence.members),
         )
-
-
-async def _do(fleet: Fleet, action: Start | Stop | Kill) -> None:
-    match action:
-        case Start(specs=specs):
-            for spec in specs:
-                await fleet.start(spec)
-        case Stop(seat=seat):
-            await fleet.stop(seat)
-        case Kill(seat=seat):
-            await fleet.kill(seat)
 
 
 async def _watch_signals(task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

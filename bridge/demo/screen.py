@@ -55,6 +55,7 @@ def verdict_lines(verdict: Verdict) -> tuple[str, ...]:
         f"rebalances         {verdict.rebalances}",
         f"members rolled     {verdict.members_rolled}",
         f"members disturbed  {len(verdict.members_disturbed)}",
+        *([f"noticed a move     {len(verdict.noticed)}"] if verdict.quiet_steps else []),
         f"longest stall      {verdict.max_stall_ms:.0f} ms",
         f"protocols seen     {', '.join(verdict.protocols_seen)}",
         f"commits match      {'yes' if verdict.committed_equals_processed else 'no'}",
@@ -71,6 +72,7 @@ def _complaints(verdict: Verdict) -> tuple[str, ...]:
             for overlap in verdict.double_ownership
         ),
         *(f"! {one.who} disturbed by {one.step!r} ({one.callbacks} callbacks)" for one in verdict.disturbances),
+        *(f"! {one.who} noticed {one.step!r} ({one.callbacks} callbacks)" for one in verdict.noticed),
         *(
             f"! {one.partition.topic}-{one.partition.partition}: {one.who} committed {one.committed}, "
             f"processed up to {one.processed}"
@@ -160,8 +162,15 @@ def conclusion(verdict: Verdict) -> str:
     """What the verdict means, in a sentence for who has never seen one."""
     if not verdict.ok:
         return (
-            "FAILED: the run must lose no record, give no partition to two members at once, and every client must "
-            "write an event log; the lines marked ! say what did not hold."
+            "FAILED: the run must lose no record, give no partition to two members at once, let nobody notice a move, "
+            "and every client must write an event log; the lines marked ! say what did not hold."
+        )
+    if verdict.quiet_steps:
+        return (
+            f"OK: the group was taken over while it worked, and no client heard of it; then {verdict.members_rolled} "
+            f"members were restarted as KIP-848 consumers at the broker itself, and the bridge left. "
+            f"{verdict.records_produced:,} records flowed; none was lost, no partition ever had two owners. "
+            f"The longest time a partition had no reader was {verdict.max_stall_ms / 1000:.1f} s, at a restart."
         )
     disturbed = len(verdict.members_disturbed)
     others = "and nobody was made to stop for nothing" if not disturbed else f"though {disturbed} stopped for nothing"

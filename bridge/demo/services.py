@@ -150,15 +150,16 @@ def free_place() -> BridgePlace:
     raise DemoError(f"EB-DEMO-005: no {needed} free ports in a row between {PORT_FIRST} and {PORT_LAST} on {LOOPBACK}.")
 
 
-def serve_command(upstream: str, group: str, place: BridgePlace, events: str | None = None) -> Sequence[str]:
-    """`epochbridge serve` in front of `upstream` (LOOPBACK:PORT, or several joined by commas), coordinating `group`.
+def serve_command(upstream: str, embedded: str | None, place: BridgePlace, events: str | None = None) -> Sequence[str]:
+    """`epochbridge serve` in front of `upstream` (LOOPBACK:PORT, or several joined by commas).
 
-    With `events` it writes its event log to that folder.
+    It coordinates the group `embedded`; without one all groups stay with their broker. With `events` it writes its
+    event log to that folder.
     """
     return [
         *(sys.executable, "-m", "bridge", "serve"),
         *("--bootstrap", upstream.partition(",")[0], "--listen", place.listen, "--admin", place.admin),
-        *("--embedded", group),
+        *(() if embedded is None else ("--embedded", embedded)),
         *(() if events is None else ("--events", events)),
         *(word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")),
     ]

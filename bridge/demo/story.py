@@ -13,6 +13,7 @@ class DemoOptions:
 
     At most one of `bootstrap` (HOST:PORT) and `kafka` ("4.3", "3.9") is set; with neither the mock cluster serves.
     `events` is the folder for the bridge's event log, `group` the name of group and topic, "" for one that is free.
+    With `is_move` the broker coordinates the group, which the bridge takes over while it works, and leaves at last.
     """
 
     members: int
@@ -23,20 +24,24 @@ class DemoOptions:
     tui: bool = True
     events: str | None = None
     group: str = ""
+    is_move: bool = False
 
 
 SESSION_TIMEOUT_MS = 6_000
 HEARTBEAT_INTERVAL_MS = 500
 
 KINDS = ((KAFKA_PYTHON, "range"), (CONFLUENT, "range"), (CONFLUENT, "cooperative-sticky"))
+MOVED_KINDS = ((KAFKA_PYTHON, "range"), (CONFLUENT, "range"))
+"""A broker has a group only of members with an assignor in common."""
 LIBRARIES: Mapping[tuple[str, ...], str] = {KAFKA_PYTHON: "kafka-python", CONFLUENT: "confluent-kafka"}
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A process starts in each of these seats, which are empty."""
+    """A process starts in each of these seats, which are empty; with `is_direct` it knows the broker's own address."""
 
     specs: tuple[MemberSpec, ...]
+    is_direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,30 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """The live group is moved to another road by `epochbridge move`."""
+
+    road: str
+
+
+@dataclass(frozen=True, slots=True)
+class Depart:
+    """The bridge is stopped for good."""
+
+
+Action = Start | Stop | Kill | Move | Depart
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
-    """One change of the group, after which it settles; the judge measures from before it until then."""
+    """One change of the group, after which it settles; the judge measures from before it until then.
+
+    With `is_unnoticed` no callback of any client may be called meanwhile.
+    """
 
     name: str
-    action: Start | Stop | Kill
+    action: Action
+    is_unnoticed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +97,9 @@ class Chapter:
     changes: tuple[Change, ...]
 
 
-def classic_spec(index: int) -> MemberSpec:
+def classic_spec(index: int, kinds: Sequence[tuple[tuple[str, ...], str]] = KINDS) -> MemberSpec:
     """The member in seat `index` (from 0) as it was before the migration: library and assignor take turns."""
-    program, assignor = KINDS[index % len(KINDS)]
+    program, assignor = kinds[index % len(kinds)]
     return MemberSpec(
         seat=f"member-{index + 1}",
         program=program,
@@ -88,6 +112,11 @@ def classic_spec(index: int) -> MemberSpec:
 def consumer_spec(spec: MemberSpec) -> MemberSpec:
     """The same seat after its roll: confluent-kafka with `group.protocol=consumer` (KIP-848)."""
     return replace(spec, program=CONFLUENT, protocol=Protocol.CONSUMER)
+
+
+def plan(options: DemoOptions) -> Sequence[Chapter]:
+    """The chapters of the story that is asked for."""
+    return plan_move(options.members) if options.is_move else plan_story(options.members)
 
 
 def plan_story(members: int) -> Sequence[Chapter]:
@@ -103,6 +132,35 @@ def plan_story(members: int) -> Sequence[Chapter]:
         *map(_roll, rolled[half:]),
         *map(_roll_back, fleet),
     ]
+
+
+def plan_move(members: int) -> Sequence[Chapter]:
+    """The chapters for `members` >= 1: form, take the live group over, roll each to the broker itself, and leave."""
+    fleet = tuple(classic_spec(index, MOVED_KINDS) for index in range(members))
+    return [_form(fleet), _take_over(), *map(_roll_away, fleet), _leave()]
+
+
+def _take_over() -> Chapter:
+    sentence = (
+        "The live group is moved: `epochbridge move --to upstream`. Each consumer becomes a KIP-848 member at the "
+        "broker itself, by its own connection and under its own id; none of them may hear of it."
+    )
+    return Chapter(sentence, (Change("take over", Move("upstream"), is_unnoticed=True),))
+
+
+def _roll_away(spec: MemberSpec) -> Chapter:
+    sentence = (
+        f"{spec.seat} ({_kind(spec)}) is upgraded: it stops, and comes back speaking KIP-848 itself (confluent-kafka, "
+        f"group.protocol=consumer), with the broker's own address in place of the bridge's."
+    )
+    leave, join = _roll_changes("upgrade", consumer_spec(spec))
+    assert isinstance(join.action, Start), join
+    return Chapter(sentence, (leave, replace(join, action=replace(join.action, is_direct=True))))
+
+
+def _leave() -> Chapter:
+    sentence = "Nobody needs the bridge any more: it is stopped, and the consumers go on at the broker."
+    return Chapter(sentence, (Change("the bridge leaves", Depart(), is_unnoticed=True),))
 
 
 def _form(fleet: tuple[MemberSpec, ...]) -> Chapter:

@@ -40,11 +40,24 @@ def test_options_reach_the_run(asked: list[DemoOptions]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "bootstrap", "kafka"),
+    [([], None, "4.3"), (["--kafka", "4.3"], None, "4.3"), (["--bootstrap", "a:1"], "a:1", None)],
+)
+def test_move_needs_a_real_kafka(
+    words: list[str], bootstrap: str | None, kafka: str | None, asked: list[DemoOptions]
+) -> None:
+    """Its own, unless there is one: the mock knows no KIP-848."""
+    CliRunner().invoke(demo, ["--move", *words])
+    assert [(one.is_move, one.bootstrap, one.kafka) for one in asked] == [(True, bootstrap, kafka)]
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--bootstrap", "nowhere"], "EB-DEMO-007: 'nowhere' is not HOST:PORT"),
         (["--bootstrap", "a:70000"], "EB-DEMO-007"),
         (["--bootstrap", "a:1", "--kafka", "4.3"], "EB-DEMO-008"),
+        (["--move", "--kafka", "3.9"], "EB-DEMO-012"),
         (["--group", "two words"], "EB-DEMO-011: 'two words' can't be the name of a topic"),
         (["--group", ".."], "EB-DEMO-011"),
         (["--group", "g" * 250], "EB-DEMO-011"),

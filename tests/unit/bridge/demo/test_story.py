@@ -4,7 +4,21 @@ import pytest
 
 from bridge.demo.events import Protocol
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec
-from bridge.demo.story import Change, Kill, Start, Stop, classic_spec, consumer_spec, plan_story
+from bridge.demo.story import (
+    MOVED_KINDS,
+    Change,
+    DemoOptions,
+    Depart,
+    Kill,
+    Move,
+    Start,
+    Stop,
+    classic_spec,
+    consumer_spec,
+    plan,
+    plan_move,
+    plan_story,
+)
 
 SIZES = [2, 3, 4, 7]
 
@@ -28,6 +42,8 @@ def test_every_seat_goes_to_the_new_protocol_and_back(members: int) -> None:
                 sitting.update(spec.seat for spec in specs)
             case Stop(seat=seat) | Kill(seat=seat):
                 sitting.remove(seat)
+            case Move() | Depart():
+                pytest.fail("no group changes its road in this story")
     fleet = [classic_spec(index) for index in range(members)]
     assert seats == {spec.seat: [spec, consumer_spec(spec), spec] for spec in fleet}
 
@@ -62,3 +78,26 @@ def test_changes_are_named_apart_and_chapters_tell_in_a_sentence() -> None:
     assert len(set(names)) == len(names) == 17
     assert len(story) == 10
     assert all(chapter.sentence.endswith(".") for chapter in story)
+
+
+@pytest.mark.parametrize("members", SIZES)
+def test_moved_group_is_rolled_to_the_broker_itself_before_the_bridge_leaves(members: int) -> None:
+    """Form, take over, each seat anew as a KIP-848 member with the broker's address, leave."""
+    fleet = tuple(classic_spec(index, MOVED_KINDS) for index in range(members))
+    rolled = [action for spec in fleet for action in (Stop(spec.seat), Start((consumer_spec(spec),), is_direct=True))]
+    changes = [change for chapter in plan_move(members) for change in chapter.changes]
+    assert [change.action for change in changes] == [Start(fleet), Move("upstream"), *rolled, Depart()]
+    assert [change.name for change in changes if change.is_unnoticed] == ["take over", "the bridge leaves"]
+
+
+def test_moved_members_have_an_assignor_in_common() -> None:
+    """A broker refuses a group without one (INCONSISTENT_GROUP_PROTOCOL); the bridge's own coordinator does not."""
+    assert len({assignor for _, assignor in MOVED_KINDS}) == 1
+    assert len({program for program, _ in MOVED_KINDS}) == 2
+
+
+def test_options_choose_the_story() -> None:
+    """One or the other."""
+    options = DemoOptions(members=3, partitions=6, seconds=0)
+    assert plan(options) == plan_story(3)
+    assert plan(DemoOptions(members=3, partitions=6, seconds=0, is_move=True)) == plan_move(3)

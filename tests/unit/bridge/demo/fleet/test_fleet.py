@@ -29,17 +29,28 @@ async def test_fleet_step_with_roll_is_settled_and_marked(tmp_path: Path) -> Non
         await fleet.start(scripted("a", 0))
         await fleet.start(scripted("b", 1))
         await fleet.wait_settled(stable_ms=100, timeout_s=10)
-        async with fleet.step("roll a"):
+        async with fleet.step("roll a", is_unnoticed=True):
             await fleet.roll(scripted("a", 0, protocol=Protocol.CONSUMER))
             await fleet.wait_settled(stable_ms=100, timeout_s=10)
         await fleet.stop_all()
     evidence = fleet.evidence()
     (step,) = evidence.steps
-    assert step.name == "roll a"
+    assert (step.name, step.is_unnoticed) == ("roll a", True)
     assert step.ended_ns - step.began_ns > 100_000_000
     assert [log.who for log in evidence.members] == ["a#1", "b#2", "a#3"]
     assert rolls_in(evidence.members) == (Roll(seat="a", before="scripted classic", after="scripted consumer"),)
     assert all(log.died_ns is not None for log in evidence.members)
+
+
+async def test_member_may_be_started_at_another_address(tmp_path: Path) -> None:
+    """Such as the broker's own, in place of the bridge's; the others keep theirs."""
+    telling = (sys.executable, "-c", "import sys; raise SystemExit(' '.join(sys.argv[1:3]))")
+    for bootstrap, told in ((None, f"--bootstrap {TARGET.bootstrap}"), ("broker:1", "--bootstrap broker:1")):
+        async with trio.open_nursery() as nursery:
+            fleet = Fleet(nursery, TARGET, [P0], tmp_path)
+            await fleet.start(MemberSpec(seat="a", program=telling), bootstrap)
+            with pytest.raises(FleetError, match=told):
+                await fleet.wait_settled(timeout_s=10)
 
 
 async def test_fleet_that_never_settles_says_what_is_missing(tmp_path: Path) -> None:

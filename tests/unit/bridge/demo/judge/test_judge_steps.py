@@ -1,11 +1,13 @@
 """Disturbances, rebalances and rolls. It must not know records."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.demo.events import Event, Mode, Protocol
-from bridge.demo.judge import Disturbance, Roll, disturbances_in, kind_of, rebalances_in, rolls_in
-from bridge.demo.judge_evidence import ClientLog
-from tests.support.fleet import assigned, log, lost, revoked, started, step
+from bridge.demo.judge import Disturbance, Roll, disturbances_in, judge, kind_of, noticed_in, rebalances_in, rolls_in
+from bridge.demo.judge_evidence import ClientLog, Evidence
+from tests.support.fleet import assigned, consumed, log, lost, produced, revoked, started, step
 
 STEP = step("roll b", 100, 200)
 
@@ -38,6 +40,34 @@ def test_empty_revoked_callback_disturbs_too() -> None:
 def test_member_that_is_not_disturbed(member: ClientLog) -> None:
     """Its own assignment changed, nothing was taken, or it did not live through the step."""
     assert disturbances_in([member], [STEP]) == ()
+
+
+@pytest.mark.parametrize(
+    "called",
+    [assigned(150, 0), assigned(150), revoked(150, 0), lost(150, 0)],
+    ids=["given what it has", "given nothing", "revoked", "lost"],
+)
+def test_step_that_promises_to_be_unnoticed_is_noticed_by_any_callback(called: Event) -> None:
+    """Whatever came of it, and whoever had it; in any other step it is nothing special."""
+    member, quiet = log("a", assigned(50, 0), called), replace(STEP, is_unnoticed=True)
+    assert noticed_in([member, log("b", assigned(50, 1))], [quiet]) == (
+        Disturbance(who="a#1", step="roll b", callbacks=1),
+    )
+    assert noticed_in([member], [STEP]) == ()
+    assert noticed_in([member], [replace(quiet, began_ns=STEP.ended_ns, ended_ns=2 * STEP.ended_ns)]) == ()
+
+
+def test_verdict_fails_for_who_noticed() -> None:
+    """Nothing lost, nothing owned twice, and yet a promise was broken."""
+    members = (log("a", assigned(10, 0), consumed(20, 0, 0, 9), assigned(30, 0)),)
+    promised = Evidence(
+        producers=(log("producer", produced(0, 0, 9)),),
+        members=members,
+        steps=(replace(step("take over", 25, 40), is_unnoticed=True),),
+    )
+    assert not judge(promised).ok
+    assert judge(promised).quiet_steps == ("take over",)
+    assert judge(replace(promised, steps=(step("take over", 25, 40),))).ok
 
 
 def test_rebalances_pair_a_taking_callback_with_the_next_assigned() -> None:

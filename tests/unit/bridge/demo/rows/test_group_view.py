@@ -3,11 +3,12 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bridge.demo.rows import MemberView, ask_views, parse_views
+from bridge.demo.rows import MemberView, ask_roads, ask_views, parse_roads, parse_views, unmoved_views
 
 ROW = {
     "member_id": "x",
@@ -21,14 +22,26 @@ ROW = {
 VIEW = MemberView(client_id="member-1", protocol="classic", state="Stable", generation=3, member_epoch=7)
 
 
+MOVE = {
+    "from": "pass",
+    "to": "upstream",
+    "members": [
+        {"client_id": "member-1", "stage": "moved"},
+        {"client_id": "member-2", "stage": "moving"},
+        {"client_id": "member-3", "stage": "waiting"},
+        {"client_id": "member-4", "stage": "gone"},
+    ],
+}
+
+
 class Answering(BaseHTTPRequestHandler):
     """Knows one group."""
 
     def do_GET(self) -> None:
-        known = self.path == "/groups/a%2Fb"
-        self.send_response(200 if known else 404)
+        known = {"/groups/a%2Fb": {"members": [ROW]}, "/moves?group=a%2Fb": MOVE}.get(self.path)
+        self.send_response(404 if known is None else 200)
         self.end_headers()
-        self.wfile.write(json.dumps({"members": [ROW]}).encode() if known else b"{}")
+        self.wfile.write(json.dumps(known or {}).encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
         """Say nothing."""
@@ -55,6 +68,28 @@ def test_members_are_found_by_client_and_protocol() -> None:
             client_id="member-1", protocol="consumer", state="Stable", generation=None, member_epoch=7
         ),
     }
+
+
+def test_road_of_a_member_stands_in_place_of_its_state() -> None:
+    """Where it was moved to, where it still is, or that it is between the two."""
+    states = {name: view.state for (name, protocol), view in parse_roads(json.dumps(MOVE)).items()}
+    assert states == {"member-1": "upstream", "member-2": "moving", "member-3": "pass", "member-4": "-"}
+    assert {protocol for _, protocol in parse_roads(json.dumps(MOVE))} == {"classic"}
+
+
+def test_whom_no_move_has_touched_passes_or_has_the_brokers_address() -> None:
+    """By the protocol that its client speaks."""
+    states = {key: view.state for key, view in unmoved_views(["a", "b"]).items()}
+    passing, direct = {(seat, "classic"): "pass" for seat in "ab"}, {(seat, "consumer"): "direct" for seat in "ab"}
+    assert states == passing | direct
+
+
+def test_roads_are_asked_of_the_last_move(admin: str) -> None:
+    """With what else is known; nothing for a group that was never moved, and nothing while nobody answers."""
+    roads = parse_roads(json.dumps(MOVE))
+    assert ask_roads(admin, "a/b") == {**roads, ("member-1", "classic"): replace(VIEW, state="upstream")}
+    assert ask_roads(admin, "other") == {}
+    assert ask_roads("127.0.0.1:1", "a/b") == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": 3}', '{"members": [3]}', "<html>"])

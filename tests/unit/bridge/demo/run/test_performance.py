@@ -10,12 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import trio
 from rich.console import Console
 
 from bridge.demo import run
 from bridge.demo.errors import DemoError
 from bridge.demo.fleet import FleetError
-from bridge.demo.run import Interrupted, first_cause, perform
+from bridge.demo.run import Bridge, Interrupted, first_cause, perform
 from bridge.demo.screen import Screen
 from bridge.demo.services import BridgePlace
 from bridge.demo.story import DemoOptions
@@ -37,7 +38,7 @@ def test_signal_during_the_run_ends_it_and_what_it_started(monkeypatch: pytest.M
 
     @asynccontextmanager
     async def run_bridge(
-        upstream: str, group: str, directory: Path, events: str | None = None
+        upstream: str, embedded: str | None, directory: Path, events: str | None = None
     ) -> AsyncIterator[BridgePlace]:
         seen.append(upstream)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -50,3 +51,33 @@ def test_signal_during_the_run_ends_it_and_what_it_started(monkeypatch: pytest.M
     assert isinstance(cause, Interrupted)
     assert cause.number == signal.SIGTERM
     assert len(seen) == 1
+
+
+@asynccontextmanager
+async def running(ended: list[str]) -> AsyncIterator[BridgePlace]:
+    """A bridge that is none."""
+    yield BridgePlace(listen="127.0.0.1:1", admin="127.0.0.1:1")
+    ended.append("gone")
+
+
+async def test_bridge_is_gone_once_it_has_departed() -> None:
+    """And stays gone, whoever asks again."""
+    ended: list[str] = []
+    bridge = Bridge(running(ended))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bridge.host)
+        assert bridge.place.listen == "127.0.0.1:1"
+        await bridge.depart()
+        assert ended == ["gone"]
+        await bridge.depart()
+    assert ended == ["gone"]
+
+
+async def test_move_that_is_not_made_is_told_with_the_commands_own_words() -> None:
+    """EB-DEMO-013, and why: here nobody answers."""
+    bridge = Bridge(running([]))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bridge.host)
+        with pytest.raises(DemoError, match=r"EB-DEMO-013: `epochbridge move g --to upstream .*EB-ADMIN-011"):
+            await bridge.move("g", "upstream")
+        await bridge.depart()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.console import Console, ConsoleDimensions, RenderableType
 
 from bridge.demo.events import Partition
-from bridge.demo.judge import Verdict
+from bridge.demo.judge import Disturbance, Verdict
 from bridge.demo.rows import SeatRow, Totals
 from bridge.demo.screen import Picture, conclusion, draw, draw_members, draw_report
 
@@ -97,3 +97,14 @@ def test_conclusion_says_what_the_verdict_means() -> None:
     assert conclusion(GOOD).startswith("OK: 0 members changed protocol and back while 1,000 records flowed; none was")
     assert "nobody was made to stop for nothing" in conclusion(GOOD)
     assert conclusion(replace(GOOD, records_lost=1)).startswith("FAILED: ")
+
+
+def test_moved_group_is_told_of_in_its_own_words() -> None:
+    """How many noticed it stands in the report only where there was something not to be noticed."""
+    moved = replace(GOOD, quiet_steps=("take over",))
+    assert "noticed a move     0" in text_of(draw_report(moved))
+    assert "noticed a move" not in text_of(draw_report(GOOD))
+    assert conclusion(moved).startswith("OK: the group was taken over while it worked, and no client heard of it")
+    noticed = replace(moved, noticed=(Disturbance(who="a#1", step="take over", callbacks=2),))
+    assert "! a#1 noticed 'take over' (2 callbacks)" in text_of(draw_report(noticed))
+    assert conclusion(noticed).startswith("FAILED")

@@ -36,6 +36,11 @@ def test_command_names_upstream_place_group_and_settings() -> None:
     assert set(SETTINGS) <= set(KEYS)
 
 
+def test_without_an_embedded_group_all_stay_with_their_broker() -> None:
+    """No rule at all."""
+    assert "--embedded" not in serve_command("a:1", None, BridgePlace(listen="l:3", admin="d:4"))
+
+
 def test_event_log_is_written_where_it_is_asked_for() -> None:
     """And nowhere else."""
     place = BridgePlace(listen="l:3", admin="d:4")
