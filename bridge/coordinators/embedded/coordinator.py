@@ -172,7 +172,7 @@ class EmbeddedCoordinator:
 
     def _submit_classic(self, ref: ReplyTo, client: ClientIdentity, request: ClassicGroupRequest) -> None:
         """A classic group names its newcomers by an ending of ours; the name has to fit into an answer."""
-        ending = self._fresh_ids.ending() if isinstance(request, JoinGroup) else ""
+        ending = self._fresh_ids.ending() if isinstance(request, JoinGroup) and not request.member_id else ""
         if isinstance(request, JoinGroup) and isinstance(ref, RequestRef) and check_join(request, self.bounds) is None:
             refusal = check_name(request, classic_member_id(client.client_id, request.instance_id, ending))
             if refusal is not None:
@@ -342,6 +342,8 @@ class EmbeddedCoordinator:
         """The id of whoever has none, as Kafka forms it: named after the client in a classic group, and what it gives
         to all newcomers of a consumer group that has members (K1.17, K4.2).
         """
+        if request.member_id:
+            return request.member_id
         group_id = request.group_id
         if has_members(self.shard, group_id) and not looks_classic(self.shard, group_id):
             return self._fresh_ids.whole()
