@@ -11,10 +11,11 @@ from secrets import token_hex
 
 import trio
 
-from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
+from bridge.admin.contracts import Commands, Conversion, ConversionResult, Moves, Removal, RemovalResult
 from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import Access, Groups
@@ -73,6 +74,10 @@ class Watch:
         """Who carries out what operators want."""
         return commands
 
+    def over_moves(self, moves: Moves) -> Moves:
+        """Who moves groups."""
+        return moves
+
     def event_counts(self) -> Mapping[str, int]:
         """What became of events, for the metrics."""
         return {}
@@ -120,6 +125,22 @@ class ObservedCommands:
         if not conversion.is_dry_run:
             self._order(conversion.group, OperatorAction.CONVERT, ())
         return await self._commands.convert(conversion)
+
+
+class ObservedMoves:
+    """What moves groups, overheard (`admin.contracts.Moves`): moves that begin are in the event log."""
+
+    def __init__(self, moves: Moves, order: Order) -> None:
+        self._moves = moves
+        self._order = order
+        self.check, self.stop, self.progress, self.all = moves.check, moves.stop, moves.progress, moves.all
+
+    def start(self, order: MoveOrder) -> MoveProgress:
+        """See `admin.contracts.Moves`."""
+        begun = self._moves.start(order)
+        if begun.stage is not MoveStage.REFUSED:
+            self._order(order.group_id, OperatorAction.MOVE, order.members)
+        return begun
 
 
 class EventWatch(Watch):
@@ -198,6 +219,10 @@ class EventWatch(Watch):
     def over_commands(self, commands: Commands) -> Commands:
         """See `Watch`."""
         return ObservedCommands(commands, self._order)
+
+    def over_moves(self, moves: Moves) -> Moves:
+        """See `Watch`."""
+        return ObservedMoves(moves, self._order)
 
     def _order(self, group_id: str, action: OperatorAction, members: Sequence[str]) -> None:
         now_us = self._recorder.now_us()

@@ -78,9 +78,12 @@ class Grounds:
 def begin_plans(
     nursery: trio.Nursery, sources: AdminSources, groups: EmbeddedGroups, watch: Watch, configured: Configured
 ) -> AdminSources:
-    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them."""
+    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them, and
+    with moves that the event log hears of.
+    """
     if sources.moves is None:
         return sources
+    moves = watch.over_moves(sources.moves)
 
     async def lags() -> Mapping[GroupId, int]:
         if sources.surveys is None:
@@ -89,7 +92,7 @@ def begin_plans(
         return {one.group.group_id: one.lag for one in census.groups if one.lag is not None}
 
     grounds = Grounds(
-        moves=sources.moves,
+        moves=moves,
         counts=watch.figures.groups.of,
         tracks=watch.tracks,
         lags=lags,
@@ -100,7 +103,7 @@ def begin_plans(
     )
     plans = DrivenPlans(grounds)
     start_job(nursery, groups.supervised, PLANS, plans.run)
-    return replace(sources, plans=plans)
+    return replace(sources, moves=moves, plans=plans)
 
 
 class DrivenPlans:

@@ -27,7 +27,7 @@ from bridge.telemetry.schema.facts import (
     TargetComputed,
     TopicsChanged,
 )
-from bridge.telemetry.schema.terms import Cause, Conversion, Departure, Outcome, Phase, Road
+from bridge.telemetry.schema.terms import Cause, Conversion, Departure, OperatorAction, Outcome, Phase, Road
 
 Events = Sequence[Event]
 Find = Callable[[Context, Events], tuple[Event, ...]]
@@ -143,7 +143,9 @@ def _is_operators(event: Event) -> bool:
     fact = event.fact
     if isinstance(fact, GroupConverted):
         return fact.conversion is Conversion.OPERATOR
-    return isinstance(fact, OperatorActed) or _left(event) is Departure.REMOVED
+    # A move disturbs nobody: what happens after one has a cause of its own.
+    is_order = isinstance(fact, OperatorActed) and fact.action is not OperatorAction.MOVE
+    return is_order or _left(event) is Departure.REMOVED
 
 
 def _find_restart(context: Context, candidates: Events) -> tuple[Event, ...]:

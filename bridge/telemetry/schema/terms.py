@@ -95,6 +95,7 @@ class OperatorAction(StrEnum):
     CONVERT = "convert"
     REMOVE_MEMBERS = "remove-members"
     DELETE_GROUP = "delete-group"
+    MOVE = "move"
 
 
 class Cause(StrEnum):

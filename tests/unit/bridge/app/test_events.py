@@ -11,6 +11,8 @@ from bridge.app.events import EventWatch, Watch, events_folder, file_limits, wat
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.migration.orders import MoveOrder
+from bridge.migration.route import Road as MigrationRoad
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.observing import ObservedGroups
@@ -29,8 +31,10 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
 from tests.support.embedded_world import embedded_world
 from tests.support.logged_events import read_events
+from tests.support.obedient_moves import STUCK, ObedientMoves
 from tests.support.owned_group import TOPIC
 from tests.support.proxy import NoGroups
+from translators.dialects.ids import GroupId, MemberId
 
 
 class Commands:
@@ -106,6 +110,20 @@ async def test_operators_orders_are_told_unless_only_tried(tmp_path: Path) -> No
         (OperatorAction.REMOVE_MEMBERS, ("a", "b")),
         (OperatorAction.CONVERT, ()),
     ]
+
+
+async def test_moves_that_begin_are_told(tmp_path: Path) -> None:
+    """One that is refused, or only tried, has changed nothing."""
+    config = _config(tmp_path)
+    servant = ObedientMoves()
+    with watched(config, _owner(config)) as watch:
+        moves = watch.over_moves(servant)
+        moves.start(MoveOrder(GroupId("g"), MigrationRoad.UPSTREAM, (MemberId("m"),)))
+        moves.start(MoveOrder(STUCK, MigrationRoad.UPSTREAM))
+        await moves.check(MoveOrder(GroupId("g"), MigrationRoad.PASS))
+        assert moves.progress(GroupId("g")) == servant.moves[GroupId("g")]
+    told = [fact for fact in _facts(tmp_path) if isinstance(fact, OperatorActed)]
+    assert [(one.group_id, one.action, one.members) for one in told] == [("g", OperatorAction.MOVE, ("m",))]
 
 
 def test_place_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -294,6 +294,16 @@ def test_removed_static_member_is_named_once() -> None:
     assert cause_of(story.began(3).target(1)) == (Cause.OPERATOR, ("c2",))
 
 
+def test_move_is_no_cause_of_what_comes_after_it() -> None:
+    """Nobody was disturbed by it: who joins then has the group rebalance."""
+    story = Story().at(0)
+    story.joined("c1")
+    story.began(2).target(2).ended().at(20_000)
+    story.tell(OperatorActed(group_id="orders", action=OperatorAction.MOVE))
+    story.at(21_000).joined("c2")
+    assert cause_of(story.began(3).target(1)) == (Cause.FIRST_JOIN, ("c2",))
+
+
 def test_leader_that_comes_to_a_new_coordinator_after_others_was_moved_too() -> None:
     """The first one there was given the generation that is known there; the leader's join begins another one."""
     story = moved_while_assigning()

@@ -1,0 +1,129 @@
+"""The time before, between and after the moves of a group, and what happened in each, from the events of a log."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bridge.telemetry.group_figures import LOST
+from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.schema.facts import CommitPassed, Event, GroupFact, MemberFact, MemberLeft, OperatorActed
+from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
+
+US_PER_S = 1_000_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Chapter:
+    """A time between two moves, in microseconds since 1970, and what happened to the group in it.
+
+    `stall_us` is how long members stood still, by their names; `moved` are partitions that changed hands, `forced` the
+    fewest that had to. `road` is the last that the log names.
+    """
+
+    title: str
+    began_us: int
+    ended_us: int = 0
+    road: str = ""
+    rebalances: Counter[str] = field(default_factory=Counter)
+    disturbed: int = 0
+    stall_us: Counter[str] = field(default_factory=Counter)
+    moved: int = 0
+    forced: int = 0
+    failed_commits: int = 0
+    lost: int = 0
+
+    @property
+    def duration_s(self) -> float:
+        """How long it was."""
+        return max(0, self.ended_us - self.began_us) / US_PER_S
+
+    @property
+    def stall_s(self) -> float:
+        """How long members stood still, all together."""
+        return sum(self.stall_us.values()) / US_PER_S
+
+    def add(self, rebalance: Rebalance) -> None:
+        """A rebalance began in it."""
+        self.rebalances[rebalance.explained.cause.value] += 1
+        self.disturbed += rebalance.disturbed_count
+        self.moved += max(0, rebalance.moved)
+        self.forced += max(0, rebalance.forced_minimum)
+        for member in rebalance.touched:
+            self.stall_us[member.client_id or member.member_id] += member.stall_us
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All chapters of a group, and what its members spoke at the end."""
+
+    group_id: str
+    chapters: tuple[Chapter, ...]
+    protocols: Mapping[str, int]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the group still needs the bridge, in a sentence."""
+        members = sum(self.protocols.values())
+        classic = self.protocols.get(Protocol.CLASSIC.value, 0)
+        road = self.chapters[-1].road
+        if not members:
+            return "The log does not say who was a member at its end."
+        if classic:
+            return f"{classic} of {members} members speak the classic protocol: they need the bridge for the new one."
+        if road == Road.EMBEDDED.value:
+            return f"All {members} members speak the new protocol, but the bridge coordinates them: move them back."
+        return f"This group no longer needs the bridge: all {members} members speak the new protocol with its broker."
+
+
+def find_evidence(events: Iterable[Event], group_id: str, since_us: int | None = None) -> Evidence | None:
+    """What a log says of a group, all of it or of its last `since_us` microseconds; None if it says nothing."""
+    own = [event for event in events if getattr(event.fact, "group_id", "") in ("", group_id)]
+    named = [event for event in own if getattr(event.fact, "group_id", "")]
+    if not named:
+        return None
+    last_us = named[-1].stamp.wall_us
+    first_us = named[0].stamp.wall_us if since_us is None else max(named[0].stamp.wall_us, last_us - since_us)
+    chapters = tuple(_chapters(named, first_us, last_us))
+    begins = [chapter.began_us for chapter in chapters]
+    for rebalance in assemble(iter(own)):
+        if rebalance.began_wall_us >= first_us:
+            chapters[bisect_right(begins, rebalance.began_wall_us) - 1].add(rebalance)
+    protocols: dict[str, Protocol] = {}
+    for event in named:
+        _follow(event, protocols)
+        if event.stamp.wall_us >= first_us:
+            _count(chapters[bisect_right(begins, event.stamp.wall_us) - 1], event)
+    return Evidence(group_id, chapters, Counter(protocol.value for protocol in protocols.values()))
+
+
+def _chapters(events: Sequence[Event], first_us: int, last_us: int) -> Iterator[Chapter]:
+    moves = [event.stamp.wall_us for event in events if _is_move(event) and event.stamp.wall_us > first_us]
+    begins = [first_us, *moves]
+    for number, (began_us, ended_us) in enumerate(zip(begins, [*moves, last_us], strict=True)):
+        title = f"after move {number}" if number else "before the first move" if moves else "all of the log"
+        yield Chapter(title=title, began_us=began_us, ended_us=ended_us)
+
+
+def _is_move(event: Event) -> bool:
+    return isinstance(event.fact, OperatorActed) and event.fact.action is OperatorAction.MOVE
+
+
+def _follow(event: Event, protocols: dict[str, Protocol]) -> None:
+    """Who is a member, and what it speaks."""
+    fact = event.fact
+    if isinstance(fact, MemberLeft):
+        protocols.pop(fact.member_id, None)
+    elif isinstance(fact, MemberFact):
+        protocols[fact.member_id] = fact.protocol
+
+
+def _count(chapter: Chapter, event: Event) -> None:
+    fact = event.fact
+    if isinstance(fact, GroupFact):
+        chapter.road = fact.road.value
+    if isinstance(fact, CommitPassed) and fact.error:
+        chapter.failed_commits += 1
+    elif isinstance(fact, MemberLeft) and fact.departure in LOST:
+        chapter.lost += 1

@@ -1,0 +1,53 @@
+"""What a log says of a group before and after its moves."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from bridge.telemetry.report.evidence import Chapter, Evidence, find_evidence
+from bridge.telemetry.schema.facts import Event
+from tests.support.event_stories import cooperative_handover
+from tests.support.moved_log import moved_log
+
+
+def found(events: Sequence[Event], since_us: int | None = None) -> Evidence:
+    """The evidence of the stories' group."""
+    evidence = find_evidence(events, "orders", since_us)
+    assert evidence is not None
+    return evidence
+
+
+def test_time_is_cut_at_the_moves() -> None:
+    """Each rebalance counts where it began."""
+    evidence = found(moved_log())
+    before, after = evidence.chapters
+    assert (before.title, after.title) == ("before the first move", "after move 1")
+    assert (before.rebalances.total(), before.moved, before.forced) == (1, 1, 1)
+    assert before.stall_s > 2
+    assert (after.rebalances.total(), after.stall_s) == (0, 0)
+    assert (after.failed_commits, after.lost, after.road) == (1, 1, "embedded")
+    assert before.ended_us == after.began_us
+
+
+def test_log_without_a_move_is_one_chapter() -> None:
+    """And its last part can be asked for."""
+    events = cooperative_handover().events
+    assert [chapter.title for chapter in found(events).chapters] == ["all of the log"]
+    assert found(events, since_us=0).chapters[0].rebalances.total() == 0
+    assert find_evidence(events, "nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("protocols", "road", "beginning"),
+    [
+        ({}, "pass", "The log does not say"),
+        ({"classic": 2, "consumer": 1}, "upstream", "2 of 3 members speak the classic protocol"),
+        ({"consumer": 3}, "embedded", "All 3 members speak the new protocol, but the bridge"),
+        ({"consumer": 3}, "upstream", "This group no longer needs the bridge"),
+        ({"consumer": 3}, "pass", "This group no longer needs the bridge"),
+    ],
+)
+def test_verdict_says_whether_the_bridge_is_needed(protocols: dict[str, int], road: str, beginning: str) -> None:
+    """By what members speak, and who coordinates them."""
+    chapter = Chapter(title="t", began_us=0, road=road)
+    assert Evidence("g", (chapter,), protocols).verdict.startswith(beginning)
