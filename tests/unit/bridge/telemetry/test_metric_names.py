@@ -18,6 +18,8 @@ BOUNDED = {
     "fate",
     "side",
     "why",
+    "error",
+    "road",
 }
 OF_THE_BRIDGE = {"key", "version", "python"}
 
