@@ -26,6 +26,8 @@ class Line:
     def __init__(self, address: tuple[str, int], client: ClassicClient) -> None:
         self.client = client
         self._address = address
+        self.beaten_s: float | None = None
+        """When it sent the heartbeat that is on its way."""
         self.connect()
 
     def connect(self) -> None:
@@ -57,6 +59,8 @@ class Fleet:
         self.lines: list[Line] = []
         self.answered = 0
         """How many heartbeats found all well since the start, or since `disconnect`."""
+        self.slowest_s = 0.0
+        """The longest time that one of them took; who wants it of a part of a run sets it back."""
         self._address = address
         self._interval_s = interval_s
         self._epoll = select.epoll()
@@ -118,6 +122,11 @@ class Fleet:
             line.socket.close()
         self._epoll.close()
 
+    def spread(self) -> None:
+        """Let the next heartbeats be due one after the other over an interval: after a rebalance all beat in step."""
+        now, fds = time.monotonic(), [fd for _, fd in self._due]
+        self._due = [(now + self._interval_s * place / len(fds), fd) for place, fd in enumerate(fds)]
+
     def run_until(self, holds: Callable[[], bool], timeout_s: float) -> float:
         """Drive all members until `holds()`; how long it took in seconds. Raises FleetError."""
         begin = time.monotonic()
@@ -169,13 +178,17 @@ class Fleet:
             _, fd = heappop(self._due)
             line = self._by_fd[fd]
             if line.client.phase is Phase.STABLE:
+                line.beaten_s = now
                 line.socket.sendall(line.client.beat)
 
     def _hear(self, line: Line) -> None:
         for frame in line.receive():
+            beaten_s, line.beaten_s = line.beaten_s, None
             request = line.client.take(frame)
             if request is not None:
                 line.socket.sendall(request)
             elif line.client.phase is Phase.STABLE:
+                now = time.monotonic()
                 self.answered += 1
-                heappush(self._due, (time.monotonic() + self._interval_s, line.socket.fileno()))
+                self.slowest_s = max(self.slowest_s, now - (beaten_s or now))
+                heappush(self._due, (now + self._interval_s, line.socket.fileno()))

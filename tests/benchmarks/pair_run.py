@@ -34,6 +34,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "events": ("events", "measure_events"),
     "group": ("big_group", "measure_big_group"),
     "migration": ("migration", "measure_migration"),
+    "moves": ("moves", "measure_moves"),
     "restarts": ("restarts", "measure_restarts"),
     "what-if": ("whatif", "measure_whatif"),
     "pipeline": ("pipeline", "measure_pipeline"),
@@ -46,11 +47,11 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 NEED_BROKER = frozenset(
     (
         *("startup", "idle", "relay", "small-frames", "heartbeats", "events"),
-        *("group", "migration", "restarts", "topic-stream", "upstream", "proxied-joins", "census"),
+        *("group", "migration", "moves", "restarts", "topic-stream", "upstream", "proxied-joins", "census"),
     )
 )
 NEED_OWN_BROKER = frozenset(
-    {"group", "migration", "restarts", "topic-stream", "upstream", "proxied-joins", "census"},
+    {"group", "migration", "moves", "restarts", "topic-stream", "upstream", "proxied-joins", "census"},
 )
 """They leave members or topics behind, which the next run would find."""
 SMALL: Mapping[str, Mapping[str, int | float | str]] = {

@@ -1,0 +1,233 @@
+"""What it costs a live group to become a consumer group and a classic one again: by the bridge's moves, and by Kafka's
+own migration, for which one member has to restart with the other protocol.
+
+It must not know how either of them does it.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.admin.client import ask_move, give_order, group_path, parse
+from bridge.demo.services import free_place
+from tests.benchmarks.bridge_child import bridge_words
+from tests.benchmarks.broker import BenchBroker, make_topics
+from tests.benchmarks.classic_client import ClassicClient
+from tests.benchmarks.figures import Baseline, Figure, Target
+from tests.benchmarks.fleet import Fleet
+from tests.benchmarks.native_client import NativeClient
+from tests.benchmarks.processes import BenchmarkError, command
+from translators.dialects.ids import TopicName, TopicPartition
+
+SIZES: Mapping[int, int] = {10: 40, 50: 100, 200: 400}
+"""Members compared with Kafka, and the partitions of their topic."""
+GIANT = (1_000, 1_000)
+INTERVAL_S = 1.0
+WAYS = ("to the broker's consumer group", "and back")
+QUIET_S = 6.0
+"""Longer than the interval of 5 s in which the broker hears its own members: what it had to say it has said."""
+LOOK_S = 0.005
+ASK_S = 0.02
+TIMEOUT_S = 180.0
+SECONDS: Mapping[int, Target] = {200: Target(bound=3.0), 1_000: Target(bound=15.0)}
+UNDISTURBED = Target(bound=0)
+ENDED = frozenset({"done", "stopped", "refused"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one way cost those who were not restarted: JoinGroups, members called, partition-seconds without an owner,
+    the longest time that one partition had none, the time until all was as it should be, and the slowest answer to a
+    heartbeat on the way, which is how long a request was held at most.
+    """
+
+    joins: int
+    called: int
+    unowned_s: float
+    gap_s: float
+    converged_s: float
+    slowest_s: float
+
+
+class Watch:
+    """Looks at a fleet while something is done to it."""
+
+    def __init__(self, fleet: Fleet, topic: str, partitions: int) -> None:
+        self._fleet = fleet
+        self._everything = {TopicPartition(TopicName(topic), number) for number in range(partitions)}
+        # Members that beat in step would hear of a change all at once, or all as late as can be.
+        fleet.spread()
+        self._before = {client.name: (client, client.joins, client.times_called) for client in fleet.clients}
+        self._began = self._looked = self._changed = time.monotonic()
+        self._calls = sum(client.joins + client.times_called for client in fleet.clients)
+        self._unowned_since: dict[TopicPartition, float] = {}
+        self._unowned_s = self._gap_s = 0.0
+        fleet.slowest_s = 0.0
+
+    def look(self) -> None:
+        """What is so at this moment, at most every 5 ms."""
+        now = time.monotonic()
+        if now - self._looked < LOOK_S:
+            return
+        self._fleet.owned()
+        unowned = self._everything.difference(*(client.owned for client in self._fleet.clients))
+        calls = sum(client.joins + client.times_called for client in self._fleet.clients)
+        self._unowned_s += len(unowned) * (now - self._looked)
+        self._unowned_since = {one: self._unowned_since.get(one, self._looked) for one in unowned}
+        self._gap_s = max([self._gap_s, *(now - since for since in self._unowned_since.values())])
+        if unowned or calls != self._calls or not self._fleet.is_settled():
+            self._changed, self._calls = now, calls
+        self._looked = now
+
+    def is_quiet(self) -> bool:
+        """Whether nothing has changed for long enough."""
+        self.look()
+        return self._looked - self._changed > QUIET_S
+
+    def cost(self, *restarted: str) -> Cost:
+        """The cost so far for all but these."""
+        stayed = [entry for name, entry in self._before.items() if name not in restarted]
+        return Cost(
+            joins=sum(client.joins - joins for client, joins, _ in stayed),
+            called=sum((client.joins, client.times_called) != (joins, calls) for client, joins, calls in stayed),
+            unowned_s=self._unowned_s,
+            gap_s=self._gap_s,
+            converged_s=self._changed - self._began,
+            slowest_s=self._fleet.slowest_s,
+        )
+
+
+class Group:
+    """A group of raw classic members on sockets of their own; `size` is how many members and partitions."""
+
+    def __init__(self, address: str, name: str, size: tuple[int, int], *, cooperative: bool) -> None:
+        members, partitions = size
+        host, _, port = address.rpartition(":")
+        self.name, self.topic, self.partitions = name, f"bench-{partitions}", partitions
+        self._is_cooperative = cooperative
+        self.fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
+        self.fleet.add([self.classic(f"m{number}") for number in range(members)])
+        self.fleet.run_until(Watch(self.fleet, self.topic, partitions).is_quiet, TIMEOUT_S)
+
+    def classic(self, name: str) -> ClassicClient:
+        """A classic member."""
+        cooperative, partitions = self._is_cooperative, self.partitions
+        return ClassicClient(self.name, self.topic, name, cooperative=cooperative, partitions=partitions)
+
+    def restart(self, name: str, successor: ClassicClient) -> Cost:
+        """A member leaves and its successor comes at once: what it costs all others."""
+        watch = Watch(self.fleet, self.topic, self.partitions)
+        line = next(line for line in self.fleet.lines if line.client.name == name)
+        self.fleet.dismiss(line, line.client.leave())
+        self.fleet.add([successor])
+        self.fleet.run_until(watch.is_quiet, TIMEOUT_S)
+        return watch.cost(name)
+
+    def move(self, admin: str, to: str) -> Cost:
+        """The bridge is ordered to move it: what it costs all members. Raises BenchmarkError."""
+        watch = Watch(self.fleet, self.topic, self.partitions)
+        with ThreadPoolExecutor(1) as beside:
+            ordered = beside.submit(_move, admin, self.name, to)
+            self.fleet.run_until(_looking(watch, ordered.done), TIMEOUT_S)
+        took_s = ordered.result()
+        slowest_s = self.fleet.slowest_s
+        self.fleet.run_until(watch.is_quiet, TIMEOUT_S)
+        cost = watch.cost()
+        return Cost(
+            joins=cost.joins,
+            called=cost.called,
+            unowned_s=cost.unowned_s,
+            gap_s=cost.gap_s,
+            converged_s=max(took_s, cost.converged_s),
+            slowest_s=slowest_s,
+        )
+
+
+def _looking(watch: Watch, holds: Callable[[], bool]) -> Callable[[], bool]:
+    def look() -> bool:
+        watch.look()
+        return holds()
+
+    return look
+
+
+def _move(admin: str, group: str, to: str) -> float:
+    """Order a move and wait for its end; how long it took by the bridge's own clock, in seconds."""
+    give_order(admin, group_path(group) + "/move", {"to": to})
+    while True:
+        move = parse(ask_move(admin, group), admin)
+        if move["stage"] in ENDED:
+            break
+        time.sleep(ASK_S)
+    began_ms, ended_ms = move["started_ms"], move["ended_ms"]
+    if move["stage"] != "done" or not isinstance(began_ms, int) or not isinstance(ended_ms, int):
+        raise BenchmarkError(f"{group} to {to}: {move['stage']}: {move['verdict']} {move['obstacles']}")
+    return (ended_ms - began_ms) / 1_000
+
+
+def measure_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
+    """Every size and kind at Kafka and at the bridge in turn, then the biggest at the bridge alone. Raises
+    BenchmarkError.
+    """
+    make_topics(broker, *(f"bench-{partitions}" for partitions in {*SIZES.values(), GIANT[1]}))
+    figures: list[Figure] = []
+    place = free_place()
+    with command(bridge_words(broker.bootstrap, place, ()), directory, {}):
+        for members, partitions in SIZES.items():
+            for kind in ("eager", "cooperative"):
+                name, is_cooperative, size = f"moves-{members}-{kind}", kind == "cooperative", (members, partitions)
+                kafka = _at_kafka(Group(broker.bootstrap, f"{name}-kafka", size, cooperative=is_cooperative))
+                ours = _by_moves(Group(place.listen, name, size, cooperative=is_cooperative), place.admin)
+                for way, here, there in zip(WAYS, ours, kafka, strict=True):
+                    figures += _compared(f"{members} {kind} members {way}", members, here, there)
+        giant = _by_moves(Group(place.listen, "moves-giant", GIANT, cooperative=False), place.admin)
+        for way, here in zip(WAYS, giant, strict=True):
+            figures += _compared(f"{GIANT[0]:,} eager members {way}", GIANT[0], here, None)
+    return figures
+
+
+def _at_kafka(group: Group) -> Sequence[Cost]:
+    there = group.restart("m0", NativeClient(group.name, group.topic, "m0"))
+    back = group.restart("m0", group.classic("m0"))
+    group.fleet.close()
+    return there, back
+
+
+def _by_moves(group: Group, admin: str) -> Sequence[Cost]:
+    there, back = group.move(admin, "upstream"), group.move(admin, "pass")
+    group.fleet.close()
+    return there, back
+
+
+def _compared(name: str, members: int, ours: Cost, kafka: Cost | None) -> list[Figure]:
+    def baseline(take: Callable[[Cost], float]) -> Baseline | None:
+        return None if kafka is None else Baseline(name="Kafka", value=take(kafka))
+
+    return [
+        Figure(
+            name=f"{name}: called or joined again",
+            value=ours.called,
+            unit="members",
+            target=UNDISTURBED,
+            baseline=baseline(lambda cost: cost.called),
+            note=f"{ours.joins} JoinGroups" + (f"; Kafka: {kafka.joins}" if kafka else ""),
+        ),
+        Figure(
+            name=f"{name}: nobody's partitions",
+            value=ours.unowned_s,
+            unit="partition-s",
+            target=UNDISTURBED,
+            baseline=baseline(lambda cost: cost.unowned_s),
+            note=f"longest gap {ours.gap_s:.2f} s" + (f"; Kafka: {kafka.gap_s:.2f} s" if kafka else ""),
+        ),
+        Figure(
+            name=f"{name}: until all is done",
+            value=ours.converged_s,
+            unit="s",
+            target=SECONDS.get(members),
+            baseline=baseline(lambda cost: cost.converged_s),
+            note=f"slowest answer to a heartbeat meanwhile {1_000 * ours.slowest_s:.0f} ms",
+        ),
+    ]
