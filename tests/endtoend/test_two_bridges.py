@@ -3,8 +3,10 @@
 It must not know how bridges notice each other.
 """
 
+import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ GLOB = "two-bridges-*"
 SHARED, OTHER = GroupId("two-bridges-shared"), GroupId("two-bridges-other")
 PATIENCE_S = 60.0
 DEAD_MAX_S = 45.0
+MORE_JOINS = 5
 FIRST_MAX_S = 1.5
 """More than the half second that is promised, for a machine that does other things, and less than Kafka takes."""
 LATER = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -85,6 +88,46 @@ def test_later_bridge_refuses_until_the_first_is_dead(
             wait_for(lambda: joins(first.bootstrap, SHARED, topic) is LATER)
     finally:
         first.kill()
+
+
+def test_of_two_that_start_at_once_exactly_one_serves(
+    kafka_43: KafkaUnderTest, topic_factory: TopicFactory, tmp_path: Path
+) -> None:
+    """Whoever wins, as soon as they have heard each other; both say it, and it stays so.
+
+    Each is alone as far as it knows until then, and an only bridge does not have its members wait.
+    """
+    topic, chosen = topic_factory(kafka_43.bootstrap, 2), settings("at-once")
+    places = [tmp_path / name for name in ("one", "other")]
+    for place in places:
+        place.mkdir()
+    bridges = [RestartedBridge(kafka_43.bootstrap, GLOB, places[0], chosen)]
+    host, _, port = bridges[0].bootstrap.rpartition(":")
+    with socket.create_server((host, int(port))):
+        # Else both would have the same place, which neither has taken yet.
+        bridges.append(RestartedBridge(kafka_43.bootstrap, GLOB, places[1], chosen))
+    served: list[set[int]] = []
+
+    def one_serves() -> bool:
+        codes = list(pool.map(lambda bridge: joins(bridge.bootstrap, SHARED, topic), bridges))
+        served.append({place for place, code in enumerate(codes) if code is ErrorCode.NONE})
+        assert {code for code in codes if code is not ErrorCode.NONE} <= {LATER}
+        return len(served[-1]) == 1
+
+    with ThreadPoolExecutor(len(bridges)) as pool:
+        try:
+            list(pool.map(RestartedBridge.start, bridges))
+            wait_for(lambda: one_serves() and any("EB-BRIDGES-001" in bridge.log.read_text() for bridge in bridges))
+            (winner,) = served[-1]
+            first, second = bridges[winner], bridges[1 - winner]
+            assert "EB-BRIDGES-001" in second.log.read_text()
+            wait_for(lambda: "EB-BRIDGES-003" in first.log.read_text())
+            for _ in range(MORE_JOINS):
+                assert one_serves()
+                assert served[-1] == {winner}
+        finally:
+            for bridge in bridges:
+                bridge.kill()
 
 
 def test_only_bridge_does_not_have_its_first_member_wait(
