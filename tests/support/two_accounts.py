@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pyspark.sql import Row
@@ -33,13 +33,14 @@ class Halt:
 class Account:
     """One side: halts in order, and by step which seats were disturbed and how many partitions got another process.
 
-    `shaken` are steps in which a rebalance cut another one short: its target moved what nobody ever got.
+    `cut_short` is how much of that, by step, was moved by targets of rebalances that the next one cut short: what they
+    moved its taker may have got, or never.
     """
 
     halts: Sequence[Halt]
     disturbed: Mapping[str, frozenset[str]]
     moved: Mapping[str, int]
-    shaken: frozenset[str] = frozenset()
+    cut_short: Mapping[str, int] = field(default_factory=dict)
 
     def by_partition(self) -> dict[str, list[tuple[str, str]]]:
         """Who gave each partition to whom, in order."""
@@ -55,6 +56,19 @@ class Lag:
 
     begin_us: int
     end_us: int
+
+
+def misjudged_moves(tables: Account, clients: Account) -> dict[str, tuple[int, range]]:
+    """Steps in which as many partitions changed hands as the tables can't account for, and what they allow.
+
+    A target in force moved each of its partitions for good. One that was cut short moved some that nobody ever got, or
+    that the next target moved back or on: each such move is one more or one less that clients saw, and no more.
+    """
+    allowed: dict[str, range] = {}
+    for step, moved in tables.moved.items():
+        doubtful = tables.cut_short.get(step, 0)
+        allowed[step] = range(max(0, moved - 2 * doubtful), moved + 1)
+    return {step: (clients.moved[step], allowed[step]) for step in allowed if clients.moved[step] not in allowed[step]}
 
 
 def lags(tables: Account, clients: Account) -> list[Lag]:
@@ -115,17 +129,17 @@ def told_by_tables(store: Store, group: str, evidence: Evidence) -> Account:
             halts.append(Halt(began_us, ended_us, row["partition"], seats[row["before"]], seats[row["after"]]))
     disturbed: defaultdict[str, set[str]] = defaultdict(set)
     moved: defaultdict[str, int] = defaultdict(int)
-    shaken: set[str] = set()
+    cut_short: defaultdict[str, int] = defaultdict(int)
     for row in _rows(store, REBALANCES, group):
         for step in _steps_at(row["began_us"] - offset_us, evidence.steps):
             disturbed[step.name] |= {seats[member] for member in row["disturbed_members"]}
             moved[step.name] += row["moved"] or 0
-            shaken |= {step.name} if row["outcome"] == "superseded" else set()
+            cut_short[step.name] += (row["moved"] or 0) if row["outcome"] == "superseded" else 0
     return Account(
         halts=halts,
         disturbed={step.name: frozenset(disturbed[step.name] & _alive(evidence, step)) for step in evidence.steps},
         moved={step.name: moved[step.name] for step in evidence.steps},
-        shaken=frozenset(shaken),
+        cut_short={step.name: cut_short[step.name] for step in evidence.steps},
     )
 
 
