@@ -10,6 +10,7 @@ STARTED = {"bridge.__main__"}
 """What `python -m bridge` starts."""
 AWAITED = (
     {f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")}
+    | {f"bridge.coordinators.moving{name}" for name in ("", ".adopt", ".release", ".held_requests")}
     | {"bridge.coordinators.rounds"}
     | {f"bridge.migration.moves.{name}" for name in ("giveback", "members", "takeover")}
     | {f"bridge.coordinators.mapped{name}" for name in ("", ".groups", ".seats")}

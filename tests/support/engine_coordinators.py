@@ -36,6 +36,9 @@ class EngineCoordinators:
     open: int = 0
     refuses_connections: int = 0
     loses_answers: int = 0
+    refuses_leaving: ErrorCode = ErrorCode.NONE
+    refuses_joins_from: int | None = None
+    """From which JoinGroup on sessions are taken for too short; None: never."""
     moved: int = 0
     """How many requests are answered that the group is elsewhere."""
 
@@ -77,6 +80,12 @@ class EngineConnection:
             owner.moved -= 1
             assert isinstance(request, JoinGroup)
             return JoinGroupReply(error=ErrorCode.NOT_COORDINATOR, member_id=request.member_id)
+        if isinstance(request, JoinGroup) and owner.refuses_joins_from is not None:
+            owner.refuses_joins_from -= 1
+            if owner.refuses_joins_from < 0:
+                return JoinGroupReply(error=ErrorCode.INVALID_SESSION_TIMEOUT, member_id=request.member_id)
+        if isinstance(request, LeaveGroup) and owner.refuses_leaving is not ErrorCode.NONE:
+            return LeaveGroupReply(error=owner.refuses_leaving)
         ref = broker.bench.ref()
         broker.tell(_command(ref, request, MemberId(str(ref.sequence))))
         while ref not in broker.replies:

@@ -1,0 +1,304 @@
+"""A release while it is made: the engine's word on its members, a round at the broker, and the mapping of everybody."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, assert_never
+
+import trio
+
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.handover import Handover, Restless
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
+from bridge.coordinators.rounds import play
+from bridge.migration.moves.release import (
+    AwaitRest,
+    CameToRest,
+    FirstSeatTaken,
+    HandedOver,
+    HandOver,
+    Kept,
+    PlayAll,
+    Released,
+    ReleaseEffect,
+    ReleaseEvent,
+    ReleaseState,
+    ReleaseStep,
+    RoundEnded,
+    TakeFirstSeat,
+    Withdraw,
+    WithdrawalUnanswered,
+    Withdrawn,
+    begin,
+    resume,
+    step,
+)
+from bridge.migration.moves.round_values import Failed, Played, Round, RoundPlayer
+from bridge.migration.orders import MemberStage, Obstacle
+from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer_protocol import encode_assignment, version_of
+from translators.dialects.coordinator import ClassicSeat, Refused
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+
+REST_S = 15.0
+"""How long a group may take to come to rest."""
+FIRST_SEAT_MS = 15_000
+"""How long the first member may wait at the broker: longer than its `group.initial.rebalance.delay.ms`."""
+LOOK_S = 0.01
+AGAIN_S = 0.25
+"""How soon a farewell is said again that was not answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releasing(Generic[HeldT]):
+    """Who is asked on the way from the engine to the broker.
+
+    `to_engine` lets a request go to the bridge's own groups, `excuse` answers one that has waited too long; `note`
+    hears how far a member has come, with what its client sees of it; `write` puts down where mapped members are.
+    """
+
+    to_engine: Callable[[HeldT], None]
+    excuse: Callable[[HeldT], None]
+    note: Callable[[MemberId, MemberStage, str], None]
+    write: Callable[[GroupId], None]
+    embedded: EmbeddedGroups
+    mapped: MappedGroups
+    broker: Broker
+    coordinators: Coordinators
+    clock: Clock
+
+
+class ReleaseMove(Generic[HeldT]):
+    """A group on its way from the engine to its broker (`groups.Underway`)."""
+
+    def __init__(self, around: Releasing[HeldT], group_id: GroupId, hold_ms: int) -> None:
+        self._around = around
+        self._group_id = group_id
+        self._hold_ms = hold_ms
+        self._waiting = HeldRequests(around.excuse)
+        self._holds: Callable[[HeldRequest], bool] = _is_commit_or_join
+        self._stopped: Obstacle | None = None
+        self._seats: tuple[ClassicSeat, ...] = ()
+        self._first: ClassicSeat | None = None
+        self._generation = -1
+        self._ids: dict[MemberId, MemberId] = {}
+        self.state: ReleaseState = begin().state
+
+    # ------------------------------------------------------------------ what comes meanwhile
+
+    def take(self, held: HeldT) -> None:
+        """See `groups.Underway`."""
+        if self._holds(held):
+            self._waiting.keep(held)
+        else:
+            self._around.to_engine(held)
+
+    def disconnected(self, connection: int) -> None:
+        """See `groups.Underway`: the engine keeps its members' sessions."""
+        self._waiting.forget(connection)
+
+    def excuse(self, before_ms: int) -> None:
+        """See `moves.Made`."""
+        self._waiting.excuse(before_ms)
+
+    def stop(self, reason: Refused) -> None:
+        """See `moves.Made`: what the journal has of it already goes on to its end."""
+        self._stopped = Obstacle("EB-MOVE-231", f"the move was stopped: {reason.reason}", "order it again")
+
+    def take_joins(self) -> list[HeldT]:
+        """See `moves.Made`: everything that waited."""
+        return self._waiting.take()
+
+    # ------------------------------------------------------------------ its course
+
+    async def make(self) -> None:
+        """Go on until the group is released or kept."""
+        await self._run(begin())
+
+    async def go_on(self) -> None:
+        """The same after a restart, where the engine still has the group."""
+        await self._run(resume())
+
+    async def _run(self, taken: ReleaseStep) -> None:
+        self.state = taken.state
+        while taken.effects:
+            (effect,) = taken.effects
+            event = await self._carry_out(effect)
+            taken = step(taken.state, event, self._around.clock.now_ms())
+            self.state = taken.state
+        moved = isinstance(self.state, Released)
+        detail = "" if not isinstance(self.state, Kept) else self.state.reason.sentence
+        for seat in self._seats:
+            self._around.note(seat.member_id, MemberStage.MOVED if moved else MemberStage.STAYS, detail)
+
+    async def _carry_out(self, effect: ReleaseEffect) -> ReleaseEvent:
+        match effect:
+            case AwaitRest(holds_all=False):
+                return CameToRest(await self._come_to_rest())
+            case AwaitRest():
+                return CameToRest(self._stopped or await self._settle())
+            case TakeFirstSeat():
+                return FirstSeatTaken(self._stopped or await self._take_first_seat())
+            case PlayAll():
+                return RoundEnded(await self._play_all())
+            case HandOver():
+                return await self._hand_over()
+            case Withdraw():
+                return await self._withdraw()
+            case _:
+                assert_never(effect)
+
+    async def _come_to_rest(self) -> Obstacle | None:
+        return await self._read(REST_S) or await self._find_foreign()
+
+    async def _settle(self) -> Obstacle | None:
+        """Commits may have waited long by now: what comes from here on waits for the round only."""
+        self._holds = _is_any
+        obstacle = await self._read(self._hold_ms / 1000)
+        if obstacle is None and self._first is not None:
+            here = {seat.member_id for seat in self._seats}
+            if self._first.member_id not in here:
+                left = self._first.member_id
+                return Obstacle("EB-MOVE-232", f"{quote(left)} left in the middle", "order the move again", left)
+        return obstacle
+
+    async def _read(self, within_s: float) -> Obstacle | None:
+        """Every member's seat, once all is at rest."""
+        what = ""
+        with trio.move_on_after(within_s):
+            while self._stopped is None:
+                found = self._around.embedded.read_handover(self._group_id)
+                if isinstance(found, Handover):
+                    self._seats = found.seats
+                    return None if found.seats else _nobody(self._group_id)
+                if not isinstance(found, Restless):
+                    return Obstacle("EB-MOVE-233", found.text, "the group stays with the bridge until that has changed")
+                what = found.what
+                await trio.sleep(LOOK_S)
+            return self._stopped
+        return Obstacle(
+            "EB-MOVE-234",
+            f"{quote(self._group_id)} did not come to rest: {what}",
+            "order the move again when it has",
+        )
+
+    async def _find_foreign(self) -> Obstacle | None:
+        try:
+            described = await self._around.broker.describe_group(self._group_id)
+        except BrokerUnreachable as problem:
+            return _unreachable(problem)
+        if not described.members:
+            return None
+        return Obstacle(
+            "EB-MOVE-235",
+            f"the broker has {len(described.members)} members in {quote(self._group_id)} that do not use the bridge",
+            "stop them, or let them use the bridge, too",
+        )
+
+    # ------------------------------------------------------------------ rounds
+
+    async def _take_first_seat(self) -> Obstacle | None:
+        first = self._first = self._seats[0]
+        return await self._play((self._player(first),), FIRST_SEAT_MS)
+
+    async def _play_all(self) -> Obstacle | None:
+        for seat in self._seats:
+            self._around.note(seat.member_id, MemberStage.MOVING, "")
+        seated = sorted(self._seats, key=lambda seat: seat.member_id not in self._ids)
+        return await self._play(tuple(self._player(seat) for seat in seated), self._hold_ms)
+
+    async def _play(self, players: tuple[RoundPlayer, ...], within_ms: int) -> Obstacle | None:
+        around = self._around
+        deadline_ms = around.clock.now_ms() + within_ms
+        played = Round(group_id=self._group_id, players=players, deadline_ms=deadline_ms, generation=self._generation)
+        ended = await play(around.coordinators, around.clock, played)
+        self._ids.update({one: broker_id for one, broker_id in ended.ids.items() if broker_id})
+        if isinstance(ended, Played):
+            self._generation = ended.generation
+            return None
+        return _failed(self._group_id, ended)
+
+    def _player(self, seat: ClassicSeat) -> RoundPlayer:
+        """The seat with what its client has; written in the version of the newest words that it offers."""
+        version = max((version_of(one.metadata) for one in seat.protocols), default=0)
+        return RoundPlayer(
+            member_id=seat.member_id,
+            client_id=seat.identity.client_id,
+            broker_id=self._ids.get(seat.member_id, NO_MEMBER_ID),
+            instance_id=seat.instance_id,
+            protocols=seat.protocols,
+            session_timeout_ms=seat.session_timeout_ms,
+            rebalance_timeout_ms=seat.rebalance_timeout_ms,
+            owned=seat.using,
+            give=encode_assignment(seat.using, version),
+        )
+
+    # ------------------------------------------------------------------ its ends
+
+    async def _hand_over(self) -> ReleaseEvent:
+        """The mapping is written before the engine forgets: a bridge that is killed in between withdraws."""
+        around = self._around
+        for seat in self._seats:
+            around.mapped.put(
+                self._group_id,
+                MappedSeat(
+                    member_id=seat.member_id,
+                    generation=seat.generation,
+                    seat_id=self._ids[seat.member_id],
+                    seat_generation=self._generation,
+                ),
+            )
+        around.write(self._group_id)
+        await around.embedded.give_up(self._group_id)
+        return HandedOver()
+
+    async def _withdraw(self) -> ReleaseEvent:
+        """After a restart the ids of the seats are not known: whoever the broker has was seated by this bridge."""
+        around, group_id = self._around, self._group_id
+        try:
+            described = await around.broker.describe_group(group_id)
+        except BrokerUnreachable:
+            await trio.sleep(AGAIN_S)
+            return WithdrawalUnanswered()
+        ours = set(self._ids.values())
+        there = [one.member_id for one in described.members] if isinstance(described, DescribedGroup) else []
+        left = await leave_seats(around.coordinators, group_id, [one for one in there if not ours or one in ours])
+        if left is None:
+            for member_id in tuple(around.mapped.seats_of(group_id)):
+                around.mapped.take_out(group_id, member_id)
+            return Withdrawn()
+        await trio.sleep(AGAIN_S)
+        return WithdrawalUnanswered()
+
+
+def _is_any(_held: HeldRequest) -> bool:
+    return True
+
+
+def _is_commit_or_join(held: HeldRequest) -> bool:
+    """A commit without a member counts in an empty group only, and who joins moves the group."""
+    return isinstance(held.request, OffsetCommit | TxnOffsetCommit | JoinGroup)
+
+
+def _nobody(group_id: GroupId) -> Obstacle:
+    return Obstacle("EB-MOVE-236", f"{quote(group_id)} has no members", "change its rule, and it begins there")
+
+
+def _unreachable(problem: BrokerUnreachable) -> Obstacle:
+    return Obstacle("EB-MOVE-237", f"the broker can't be asked: {problem}", "see to it that brokers can be reached")
+
+
+def _failed(group_id: GroupId, failed: Failed) -> Obstacle:
+    whose = "" if failed.member_id is None else f" at {quote(failed.member_id)}"
+    code = "" if failed.code is ErrorCode.NONE else f" ({failed.code.name})"
+    return Obstacle(
+        "EB-MOVE-238",
+        f"the round of {quote(group_id)} at its broker failed: {failed.failure}{whose}{code}",
+        "order the move again; if the broker refused a member, change what it allows",
+        failed.member_id,
+    )

@@ -1,0 +1,203 @@
+"""Adoptions between two engines: one in the place of a broker, one the bridge's own."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import trio
+
+from bridge.coordinators.moving.adopt import GATHER_S, AdoptMove
+from bridge.engine.model import Phase
+from bridge.migration.moves.adopt import Adopted, Kept
+from bridge.ports import BrokerUnreachable
+from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, Held, adopted_world
+from tests.support.classic_bench import transaction_of
+from tests.support.engine_bench import GROUP, IDENTITY
+from tests.support.round_table import join_of
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import NO_MEMBER_ID, GroupId
+
+GONE_ON = [ErrorCode.NONE] * MEMBERS
+
+
+async def make(move: AdoptMove[Held], world: AdoptedWorld) -> None:
+    """Make it while every member heartbeats."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(move.make)
+        await trio.sleep(0.01)
+        for held in world.beats():
+            move.take(held)
+
+
+async def kept(world: AdoptedWorld, move: AdoptMove[Held] | None = None) -> str:
+    """The code of the reason for which a group stays where it is: nobody hears of anything."""
+    move = move or world.adopting()
+    await make(move, world)
+    assert isinstance(move.state, Kept), move.state
+    assert not world.groups.holds(GROUP)
+    return move.state.reason.code
+
+
+@pytest.mark.parametrize("instances", [(), ("A", "B")])
+async def test_group_is_adopted(instances: tuple[str, ...], autojump_clock: trio.testing.MockClock) -> None:
+    """The bridge has everybody with what it has, the broker nobody; what waited is answered here."""
+    async with adopted_world(instances) as world:
+        move, generation = world.adopting(), world.coordinators.broker.generation
+        await make(move, world)
+        assert isinstance(move.state, Adopted)
+        assert world.coordinators.broker.phase is Phase.EMPTY
+        group = world.groups.owner.shard.groups[GROUP]
+        assert set(group.members) == {one.member_id for one in world.players}
+        for held in (beats := world.beats(generation)):
+            world.groups.submit(held.ref, IDENTITY, held.via, held.request)
+        await trio.sleep(0.1)
+        assert world.codes(beats) == GONE_ON
+
+
+async def test_requests_wait_from_the_proof_on(autojump_clock: trio.testing.MockClock) -> None:
+    """Until then they pass on, and are answered by the broker."""
+    async with adopted_world() as world:
+        move = world.adopting()
+        before = world.beats()
+        move.take(before[0])
+        assert world.codes(before[:1]) == [ErrorCode.NONE]
+        await make(move, world)
+        after = world.beats()
+        move.take(after[0])
+        assert world.codes(after[:1]) == [None]
+        assert after[0] in move.take_joins()
+
+
+async def test_offsets_of_transactions_are_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    """Their producer's connection answers nothing before its broker has taken them: then the group may be left."""
+    async with adopted_world() as world:
+        move, producer = world.adopting(), MEMBERS
+        world.ways_of[producer] = ClientWay(world.coordinators, producer)
+        move.take(world.held(replace(transaction_of(), group_id=GROUP), producer))
+        await make(move, world)
+        assert isinstance(move.state, Adopted)
+        assert world.ways_of[producer].asked == 1
+
+
+async def test_held_request_of_a_lost_connection_is_forgotten(autojump_clock: trio.testing.MockClock) -> None:
+    """Nobody waits for its answer; one that has waited long is excused."""
+    async with adopted_world() as world:
+        move = world.adopting()
+        await make(move, world)
+        first, second, _ = world.beats()
+        move.take(first)
+        move.take(second)
+        move.disconnected(first.via.connection)
+        move.excuse(second.at_ms + 1)
+        assert world.codes([first, second]) == [None, ErrorCode.NONE]
+        assert first not in move.take_joins()
+
+
+async def test_member_that_is_not_heard_keeps_the_group(autojump_clock: trio.testing.MockClock) -> None:
+    """It comes by another way."""
+    async with adopted_world() as world:
+        move = world.adopting()
+        world.players = world.players[:2]
+        started_s = trio.current_time()
+        assert await kept(world, move) == "EB-MOVE-223"
+        assert trio.current_time() - started_s == pytest.approx(GATHER_S, abs=0.1)
+
+
+async def test_stopped_move_keeps_the_group(autojump_clock: trio.testing.MockClock) -> None:
+    """An operator's word wins as long as nothing has changed."""
+    async with adopted_world() as world:
+        move = world.adopting()
+        move.stop(Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator"))
+        assert await kept(world, move) == "EB-MOVE-222"
+
+
+def join_elsewhere(world: AdoptedWorld) -> None:
+    """Somebody joins at the broker by another way: the group is in a rebalance."""
+    broker = world.coordinators.broker
+    promised = broker.join_now(join_of(NO_MEMBER_ID))
+    broker.join(join_of(promised.member_id))
+
+
+def fall_silent(world: AdoptedWorld) -> None:
+    """A member's connection answers nothing any more."""
+    world.ways_of[1].is_silent = True
+
+
+@pytest.mark.parametrize("trouble", [join_elsewhere, fall_silent])
+async def test_group_that_is_not_at_rest_is_kept(
+    trouble: Callable[[AdoptedWorld], None], autojump_clock: trio.testing.MockClock
+) -> None:
+    """The broker calls somebody, or does not answer in the place of somebody."""
+    async with adopted_world() as world:
+        trouble(world)
+        assert await kept(world) == "EB-MOVE-224"
+
+
+async def test_member_that_talks_to_the_broker_directly_is_named(autojump_clock: trio.testing.MockClock) -> None:
+    """It is a member at rest, and never came by the bridge."""
+    async with adopted_world() as world:
+        foreign, world.players = world.players[-1], world.players[:-1]
+        move = world.adopting()
+        assert await kept(world, move) == "EB-MOVE-229"
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.member_id == foreign.member_id
+
+
+async def test_bridge_that_serves_nothing_takes_nothing_in(autojump_clock: trio.testing.MockClock) -> None:
+    """The group would be nobody's."""
+    async with adopted_world() as world:
+        world.groups.guard(lambda: Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "not now"))
+        assert await kept(world) == "EB-MOVE-227"
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_group_of_another_bridge_is_kept(is_heard: bool, autojump_clock: trio.testing.MockClock) -> None:
+    """It says that the group is its own, or can't be heard while it is known to be there."""
+
+    async def claim(group_id: GroupId) -> Refusal:
+        if not is_heard:
+            raise BrokerUnreachable("other bridges can't be heard")
+        return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"bridge 2 has {group_id}")
+
+    async with adopted_world() as world:
+        world.groups.join_checks.claim = claim
+        assert await kept(world) == "EB-MOVE-226"
+
+
+async def test_refused_farewell_undoes_the_intake(autojump_clock: trio.testing.MockClock) -> None:
+    """The broker keeps the group, and the engine forgets it."""
+    async with adopted_world() as world:
+        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert await kept(world) == "EB-MOVE-221"
+        assert world.coordinators.broker.phase is Phase.STABLE
+
+
+@pytest.mark.parametrize("trouble", ["refuses_connections", "loses_answers"])
+async def test_unanswered_farewell_is_said_again(trouble: str, autojump_clock: trio.testing.MockClock) -> None:
+    """Whether the broker has heard it or not."""
+    async with adopted_world() as world:
+        setattr(world.coordinators, trouble, 1)
+        move = world.adopting()
+        await make(move, world)
+        assert isinstance(move.state, Adopted)
+        assert world.coordinators.broker.phase is Phase.EMPTY
+
+
+async def test_restart_goes_by_the_journal(autojump_clock: trio.testing.MockClock) -> None:
+    """A group that was taken in leaves its seats; of one that was not nothing has happened."""
+    async with adopted_world() as world:
+        move = world.adopting()
+        await move.go_on()
+        assert isinstance(move.state, Kept)
+        again = world.adopting()
+        for held in world.beats():
+            again.take(held)
+        world.coordinators.refuses_connections = 1
+        with trio.move_on_after(0.1):
+            await again.make()
+        assert world.groups.holds(GROUP)
+        resumed = world.adopting()
+        await resumed.go_on()
+        assert isinstance(resumed.state, Adopted)
+        assert world.coordinators.broker.phase is Phase.EMPTY

@@ -1,0 +1,53 @@
+"""Requests that wait for the end of a move, and the farewell of a whole group."""
+
+import trio
+
+from bridge.coordinators.moving.held_requests import HeldRequests, leave_seats
+from bridge.engine.model import Phase
+from bridge.migration.orders import Obstacle
+from bridge.ports import BrokerUnreachable
+from tests.support.adopted_world import Held, adopted_world
+from tests.support.engine_bench import GROUP
+from tests.support.round_table import join_of
+from translators.dialects.errors import ErrorCode
+
+
+async def test_requests_wait_in_their_order(autojump_clock: trio.testing.MockClock) -> None:
+    """But for those of a connection that is gone, and those that have waited long; a join waits for the end."""
+    async with adopted_world() as world:
+        waiting = HeldRequests[Held](world.excuse)
+        first, second, third = world.beats()
+        join = world.held(join_of(world.players[0].member_id), 0)
+        for held in (first, second, join):
+            waiting.keep(held)
+        waiting.forget(second.via.connection)
+        waiting.excuse(first.at_ms)
+        waiting.keep(third)
+        assert waiting.take() == [first, join, third]
+        waiting.keep(first)
+        waiting.keep(join)
+        waiting.excuse(first.at_ms + 1)
+        assert world.codes([first]) == [ErrorCode.NONE]
+        assert waiting.take() == [join]
+
+
+async def test_all_members_leave_in_one_request(autojump_clock: trio.testing.MockClock) -> None:
+    """Whoever has left already does not mind; nobody is asked for nobody."""
+    async with adopted_world() as world:
+        seats = [one.member_id for one in world.players]
+        assert await leave_seats(world.coordinators, GROUP, []) is None
+        assert world.coordinators.asked == []
+        assert await leave_seats(world.coordinators, GROUP, seats) is None
+        assert await leave_seats(world.coordinators, GROUP, seats) is None
+        assert world.coordinators.broker.phase is Phase.EMPTY
+        assert world.coordinators.open == 0
+
+
+async def test_answers_that_say_nothing_are_told_from_refusals(autojump_clock: trio.testing.MockClock) -> None:
+    """A coordinator that moves is asked again, one that refuses is not."""
+    async with adopted_world() as world:
+        seats = [one.member_id for one in world.players]
+        world.coordinators.refuses_leaving = ErrorCode.NOT_COORDINATOR
+        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), BrokerUnreachable)
+        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), Obstacle)

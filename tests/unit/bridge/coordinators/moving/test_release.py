@@ -1,0 +1,187 @@
+"""Releases between two engines: one the bridge's own, one in the place of a broker."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from bridge.coordinators.moving.release import REST_S, ReleaseMove
+from bridge.engine.model import Phase
+from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.release import Kept, Released
+from tests.support.adopted_world import MEMBERS, AdoptedWorld, Held, adopted_world
+from tests.support.embedded_world import commit_request, native_join
+from tests.support.engine_bench import FOO, GROUP, IDENTITY
+from tests.support.round_table import join_of
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID
+
+
+def has_members(world: AdoptedWorld) -> bool:
+    """Whether the broker has anybody."""
+    return world.coordinators.broker.phase is not Phase.EMPTY
+
+
+async def adopt(world: AdoptedWorld) -> int:
+    """Have the group here; gives the generation that its clients know."""
+    move, generation = world.adopting(), world.coordinators.broker.generation
+    for held in world.beats():
+        move.take(held)
+    await move.make()
+    assert isinstance(move.state, Adopted)
+    return generation
+
+
+async def kept(world: AdoptedWorld, move: ReleaseMove[Held] | None = None) -> str:
+    """The code of the reason for which a group stays here: the broker has nobody, and no member is mapped."""
+    move = move or world.releasing()
+    await move.make()
+    assert isinstance(move.state, Kept), move.state
+    assert world.groups.holds(GROUP)
+    assert not has_members(world)
+    assert not world.mapped.seats_of(GROUP)
+    return move.state.reason.code
+
+
+@pytest.mark.parametrize("instances", [(), ("A", "B")])
+async def test_group_is_released(instances: tuple[str, ...], autojump_clock: trio.testing.MockClock) -> None:
+    """The broker has everybody with what its client has, the bridge nobody; requests go on by the mapping."""
+    async with adopted_world(instances) as world:
+        generation = await adopt(world)
+        move = world.releasing()
+        await move.make()
+        assert isinstance(move.state, Released)
+        assert not world.groups.holds(GROUP)
+        seats = world.mapped.seats_of(GROUP)
+        has = {one.member_id: one.give for one in world.players}
+        members = world.coordinators.broker.group.members
+        assert {seat.member_id: members[seat.seat_id].assignment for seat in seats.values()} == has
+        assert {seat.generation for seat in seats.values()} == {generation}
+        assert world.written == [{seat.seat_id for seat in seats.values()}]
+        beats = world.beats(generation)
+        for held in beats:
+            world.to_mapped(held)
+        assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
+
+
+async def test_group_goes_there_and_back_again(autojump_clock: trio.testing.MockClock) -> None:
+    """The second time its members are mapped: their clients keep what they know."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        await world.releasing().make()
+        again = world.adopting()
+        for held in world.beats(generation):
+            again.take(held)
+        await again.make()
+        assert isinstance(again.state, Adopted)
+        beats = world.beats(generation)
+        for held in beats:
+            world.groups.submit(held.ref, IDENTITY, held.via, held.request)
+        await trio.sleep(0.1)
+        assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
+
+
+async def test_commits_and_joins_wait_and_heartbeats_go_on(autojump_clock: trio.testing.MockClock) -> None:
+    """While one member waits at the broker a simple commit would be refused."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        move = world.releasing()
+        (beat, *_), commit = world.beats(generation), world.held(commit_request(generation), 0)
+        join = world.held(join_of(world.players[0].member_id), 0)
+        for held in (beat, commit, join):
+            move.take(held)
+        await trio.sleep(0.1)
+        assert world.codes([beat]) == [ErrorCode.NONE]
+        assert move.take_joins() == [commit, join]
+
+
+async def test_nothing_goes_on_while_the_round_is_played(autojump_clock: trio.testing.MockClock) -> None:
+    """A request of a lost connection is forgotten; one that has waited long is excused, but for a join."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        move = world.releasing()
+        await move.make()
+        first, second, third = world.beats(generation)
+        join = world.held(join_of(world.players[0].member_id), 2)
+        for held in (first, second, third, join):
+            move.take(held)
+        assert world.codes([first, second, third]) == [None] * MEMBERS
+        move.disconnected(first.via.connection)
+        move.excuse(second.at_ms + 1)
+        assert world.codes([first, second, third]) == [None, ErrorCode.NONE, ErrorCode.NONE]
+        assert move.take_joins() == [join]
+
+
+async def test_group_with_members_of_the_consumer_protocol_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """They have no seat in a classic group."""
+    async with adopted_world() as world:
+        await adopt(world)
+        world.embedded.send(replace(native_join("native"), group_id=GROUP, subscribed_topic_names=(FOO,)))
+        await trio.sleep(0.1)
+        assert await kept(world) == "EB-MOVE-233"
+
+
+async def test_group_that_does_not_rest_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """A commit that is never answered."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        request = commit_request(generation, world.players[0].member_id)
+        world.embedded.send(replace(request, group_id=GROUP))
+        started_s = trio.current_time()
+        assert await kept(world) == "EB-MOVE-234"
+        assert trio.current_time() - started_s == pytest.approx(REST_S, abs=0.1)
+
+
+async def test_stopped_move_keeps_the_group(autojump_clock: trio.testing.MockClock) -> None:
+    """An operator's word wins as long as the broker has nobody."""
+    async with adopted_world() as world:
+        await adopt(world)
+        move = world.releasing()
+        move.stop(Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator"))
+        assert await kept(world, move) == "EB-MOVE-231"
+
+
+async def test_group_that_others_are_in_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """They came to the broker by another way, and stay there."""
+    async with adopted_world() as world:
+        await adopt(world)
+        broker = world.coordinators.broker
+        promised = broker.join_now(join_of(NO_MEMBER_ID))
+        broker.join(join_of(promised.member_id))
+        broker.sync(promised.member_id, assigns={})
+        move = world.releasing()
+        await move.make()
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-235"
+        assert set(broker.group.members) == {promised.member_id}
+
+
+async def test_round_that_fails_gives_the_seats_up(autojump_clock: trio.testing.MockClock) -> None:
+    """The broker takes no session as short as that of a member; a connection fails while the seats are given up."""
+    async with adopted_world() as world:
+        await adopt(world)
+        world.coordinators.refuses_joins_from = 2
+        assert await kept(world) == "EB-MOVE-238"
+
+
+async def test_restart_in_the_middle_gives_the_seats_up(autojump_clock: trio.testing.MockClock) -> None:
+    """The journal has the group here: whoever sits at the broker was seated by the life before."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        move = world.releasing()
+        with trio.move_on_after(0.006):
+            await move.make()
+        assert world.groups.holds(GROUP)
+        assert has_members(world)
+        world.coordinators.refuses_connections = 1
+        resumed = world.releasing()
+        await resumed.go_on()
+        assert isinstance(resumed.state, Kept)
+        assert resumed.state.reason.code == "EB-MOVE-230"
+        assert not has_members(world)
+        beats = world.beats(generation)
+        for held in beats:
+            world.groups.submit(held.ref, IDENTITY, held.via, held.request)
+        await trio.sleep(0.1)
+        assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
