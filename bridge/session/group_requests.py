@@ -190,7 +190,7 @@ class GroupRequests:
             stays = group_id in self._router.staying
             if road is Road.PASS and not stays:
                 return Passes((group_id,))
-            if not is_placed and self._is_to_be_placed(header, data, group_id, stays=stays):
+            if group_id and not is_placed and self._is_to_be_placed(header, data, group_id, stays=stays):
                 return Unplaced((group_id,))
             if road is Road.PASS:
                 return Passes((group_id,))
@@ -258,7 +258,7 @@ class GroupRequests:
         if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
             return Passes(())
         if isinstance(request, OffsetFetch) and not is_placed:
-            unknown = tuple(one for one in group_ids(request) if self._is_unknown(header.api_key, one))
+            unknown = tuple(one for one in group_ids(request) if one and self._is_unknown(header.api_key, one))
             if unknown:
                 return Unplaced(unknown[:UNPLACED_MAX])
         # A member may be moved before its part is answered: the answers are merged as the request was cut.
