@@ -99,7 +99,7 @@ async def connect(address: Address, timeout_s: float) -> SocketTransport:
     except trio.TooSlowError as error:
         raise BrokerUnreachable(f"{address} did not take a connection within {timeout_s} s") from error
     except OSError as error:
-        why = f"no file descriptor is left for it (EB-NET-025); {ADVICE}" if is_used_up(error) else error
+        why = f"EB-NET-025: no file descriptor is left for it; {ADVICE}" if is_used_up(error) else error
         raise BrokerUnreachable(f"{address}: {why}") from error
     return SocketTransport(socket.socket(fileno=stream.socket.detach()))
 

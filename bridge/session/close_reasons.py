@@ -61,7 +61,7 @@ class CloseReason(Enum):
         "no file descriptors are left for another client; raise the limit of open files (ulimit -n, LimitNOFILE)",
     )
     LOGIN_RAN_OUT = (
-        "EB-NET-025",
+        "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",
     )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")

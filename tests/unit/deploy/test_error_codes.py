@@ -10,6 +10,13 @@ SHARED = {
     "EB-CLI-005": "a file that can't be used, checked or served",
     "EB-GROUP-002": "a bug that ended one turn or one question",
     "EB-NET-012": "no broker, for a client or for the bridge's own questions",
+    "EB-NET-030": "an answer that can't be read, on a connection for one question or for many",
+    "EB-NET-034": "a broker that does not offer what is asked, on a connection for one question or for many",
+    "EB-NET-035": "an answer of another kind than was asked for, on a connection for one question or for many",
+    "EB-NET-036": "no connection to a broker that the bridge wants to ask, for one question or for many",
+    "EB-NET-037": "no answer in time, on a connection for one question or for many",
+    "EB-TRACE-001": "a folder without an event log that can be read, for a trace or for a report",
+    "EB-TRACE-002": "an event log that holds nothing of the group, for a trace or for a report",
 }
 """Codes that two modules say, as they mean the same thing."""
 
