@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import assert_never
 
 import trio
@@ -12,7 +13,6 @@ from bridge.admin.contracts import AdminSources, Moves
 from bridge.app.events import Watch, wall_ms
 from bridge.app.reloading import Configured
 from bridge.config.faults import ConfigError
-from bridge.config.yaml_file import load_plain
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.migration.plans.conditions import Figures, Measure
@@ -119,7 +119,7 @@ class DrivenPlans:
     def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """The plan as it would begin, or all that is wrong with it."""
         try:
-            read = read_plan(load_plain(text, source), read_regex)
+            read = read_plan(_read_yaml(text, source), read_regex)
         except ConfigError as problem:
             return tuple(PlanFault(NOT_A_PLAN, "plan", one.seen, one.allowed) for one in problem.faults)
         if read.faults:
@@ -279,3 +279,9 @@ class DrivenPlans:
             if verdict not in known:
                 name = quote(after.progress.plan.name)
                 LOG.info("EB-PLAN-013: plan %r: %s", name, quote(verdict.sentence))
+
+
+def _read_yaml(text: str, source: str) -> object:
+    # A start need not wait for the library that reads YAML: a plan comes later, if ever.
+    load_plain: Callable[[str, str], object] = import_module("bridge.config.yaml_file").load_plain
+    return load_plain(text, source)

@@ -25,6 +25,7 @@ DOORS: Mapping[str, str] = {
     "bridge/admin/server.py": "start-up time: the web framework takes a fifth of it",
     "bridge/analytics/command.py": "optional extra: Spark",
     "bridge/app/events.py": "optional extra: confluent-kafka, for the event topic",
+    "bridge/app/plans.py": "start-up time: the YAML library, where there is a plan",
     "bridge/app/rebalances.py": "optional extra: OpenTelemetry",
     "bridge/cli/main.py": "start-up time: a command does not wait for the libraries of another",
     "bridge/cli/screen.py": "start-up time: rich, on a terminal only",
