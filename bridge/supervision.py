@@ -58,6 +58,8 @@ RETENTION = Task("retention", "forgets groups without members and offsets", "not
 LOOK_UP = Task("look-up", "asks the broker before somebody new is let in", "that request: its client is to try again")
 EVENTS = Task("events", "sees to the topics of groups that pass", "nothing: started again")
 PLANS = Task("plans", "drives plans of moves", "nothing: started again, and the plans go on")
+MOVE = Task("move", "begins one move of a group", "that move, before anything was changed")
+MOVES = Task("moves", "looks after the moves under way", "nothing: started again")
 ADMIN = Task("admin", "serves the admin API", "requests under way there: started again at the same address")
 
 TASKS: Mapping[str, Task] = {
@@ -66,7 +68,7 @@ TASKS: Mapping[str, Task] = {
         *(ACCEPT, POLLER, SWEEP, REFRESH),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
         *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, RETENTION, LOOK_UP),
-        *(EVENTS, ADMIN, PLANS),
+        *(EVENTS, MOVE, MOVES, ADMIN, PLANS),
     )
 }
 """Every kind of task by its name."""

@@ -5,6 +5,7 @@ It must not decide anything about groups or bytes itself.
 
 import logging
 import signal
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
+from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plans import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
@@ -149,51 +151,79 @@ async def _serve_groups(
     places = GroupPlaces(router, questions, partial(road_of_members, groups, upstream), groups.holds, clock.now_ms)
     groups.locate_coordinators(questions.coordinator_of)
     failures = groups.supervised
-    services = Services(
-        groups={Road.EMBEDDED: watch.over_requests(groups), Road.UPSTREAM: upstream},
-        passing=watch.passing(),
-        reply_routes=reply_routes,
-        counters=counters,
-        failures=failures,
-        holds=groups.holds,
+    between = Between(
         router=router,
-        known_groups=KnownGroups(upstream.translates, places.is_known, places.has_members),
-        place=places.place,
-        report_kind=places.report_kind,
-        recalled_topics=lambda: tuple(owner.shard.topics.values()),
+        stays=places,
+        reply_routes=reply_routes,
+        embedded=groups,
+        upstream=upstream,
+        requests_of_embedded=watch.over_requests(groups),
+        broker=questions,
+        coordinators=questions,
+        clock=clock,
+        wall_ms=lambda: int(time.time() * 1_000),
+        passing=watch.passing(),
+        fresh_member_id=FRESH_IDS.whole,
     )
+    moving = put_together(between)
     journals = _keep_journals(config, groups, upstream)
+    # Where groups were moved to comes before where they stay: those that were moved stay nowhere.
+    moving.recall()
     living = partial(_living, groups, upstream)
     places.keep_living(living())
     configured = Configured(config, read_again, places, living, _ruled(owner))
-    services = replace(services, recalled=groups.fact(FACT), keep=partial(groups.keep_fact, FACT))
+    services = _services(between, moving, counters)
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
     with journals, trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
-            if router.serves(Road.UPSTREAM):
-                await nursery.start(upstream.run)
+            await nursery.start(upstream.run)
+            moving.live.start_in(nursery)
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
             _introduce(config, proxy.cluster, groups, upstream, places)
-            snapshots = AppSnapshots(groups, proxy, places, UpstreamViews(upstream))
-            sources = AdminSources(
-                snapshots=snapshots,
-                metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
-                commands=watch.over_commands(AppCommands(Operators(groups))),
-                events_path=events_folder(config),
-                reloading=configured,
-                surveys=AppSurveys(configured, _access(proxy, questions), snapshots, _ears(watch, router, proxy)),
-            )
+            sources = _sources(config, between, proxy, watch)
+            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
+            sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             ready(_ready_line(proxy, admin))
             await _wait_for_stop(signals, configured)
             await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
+
+
+def _services(between: Between, moving: Moving, counters: Counters) -> Services:
+    groups, stays = between.embedded, between.stays
+    return Services(
+        groups=moving.roads,
+        passing=moving.passing,
+        reply_routes=between.reply_routes,
+        counters=counters,
+        failures=groups.supervised,
+        holds=groups.holds,
+        router=between.router,
+        known_groups=KnownGroups(between.upstream.translates, stays.is_known, stays.has_members),
+        place=stays.place,
+        report_kind=stays.report_kind,
+        recalled=groups.fact(FACT),
+        keep=partial(groups.keep_fact, FACT),
+        recalled_topics=lambda: tuple(groups.owner.shard.topics.values()),
+    )
+
+
+def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> AdminSources:
+    groups = between.embedded
+    snapshots = AppSnapshots(groups, proxy, between.stays, UpstreamViews(between.upstream))
+    return AdminSources(
+        snapshots=snapshots,
+        metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
+        commands=watch.over_commands(AppCommands(Operators(groups))),
+        events_path=events_folder(config),
+    )
 
 
 def _introduce(

@@ -160,6 +160,10 @@ class JournalWriter:
         """What is kept of the bridge under this name."""
         return self._facts.get(name)
 
+    def facts(self, start: str) -> Mapping[str, str]:
+        """Every fact whose name begins like this, by its name."""
+        return {fact.name: fact.text for fact in self._facts.facts() if fact.name.startswith(start)}
+
     def keep_fact(self, fact: BridgeFact) -> None:
         """Keep this of the bridge from now on; written only where it says something else than before."""
         if self._facts.take(fact) and self._is_writing:

@@ -33,6 +33,7 @@ from translators.dialects.coordinator import (
     GroupReleased,
     MemberAnswered,
     MemberFenced,
+    MemberReleased,
     MembersCalled,
     MembershipReply,
     MembersTakenOver,
@@ -209,6 +210,10 @@ class Exchange(Generic[OrderT]):
                     self.feed(key, happened, now_ms)
             case GroupReleased(group_id):
                 self._release(group_id)
+            case MemberReleased(key):
+                self._asked.pop(key, None)
+                self.forgotten_ids.forget(key)
+                self.machines.drop(key)
             case _:
                 assert_never(event)
 

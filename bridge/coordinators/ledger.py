@@ -61,6 +61,8 @@ class Ledger:
         self._behind: list[Collection[bytes]] = []
         self._held_behind: list[tuple[RequestRef, GroupReply]] = []
         self._wake = trio.Event()
+        self._begun = self._ended = 0
+        self._progressed = trio.Event()
         self._nursery: trio.Nursery | None = None
         self.supervised = supervised or Failures()
         self._was_started = False
@@ -91,6 +93,17 @@ class Ledger:
             self._begin(self._journal, entries)
         else:
             self._behind.append(entries)
+
+    async def written(self) -> bool:
+        """Wait until everything noted so far is durable; False if the journal fails first."""
+        wanted, failures = self._begun + bool(self._behind), self.failures
+        while self._ended < wanted and self.closed is None and self.failures == failures:
+            await self._progressed.wait()
+        return self._ended >= wanted and self.closed is None
+
+    def _progress(self) -> None:
+        self._progressed.set()
+        self._progressed = trio.Event()
 
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         """Let an answer go as soon as everything noted before is durable: now, if nothing is on its way.
@@ -141,12 +154,13 @@ class Ledger:
 
     def _begin(self, journal: Journal, entries: Collection[bytes]) -> None:
         self._written = entries
+        self._begun += 1
         try:
             self._writing = journal.append(entries)
         except JournalUnavailable as problem:
             self._writing = _Failed(problem)
         if self._writing is None:
-            self._pause_s = RETRY_S
+            self._pause_s, self._ended = RETRY_S, self._begun
         else:
             self._wake.set()
 
@@ -154,11 +168,12 @@ class Ledger:
         self._pause_s, self._has_made_room = RETRY_S, False
         released, self._held, self._held_behind = self._held, self._held_behind, []
         behind, self._behind = self._behind, []
-        self._writing = None
+        self._writing, self._ended = None, self._begun
         if behind and self._journal is not None:
             self._begin(self._journal, EntryBlocks(behind))
         if self._writing is None:
             released, self._held = released + self._held, []
+        self._progress()
         for ref, reply in released:
             self._send(ref, reply)
         self._begin_compaction()
@@ -196,6 +211,7 @@ class Ledger:
                 LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")
                 return False
         self._has_made_room = True
+        self._begun -= 1
         self._begin(self._journal, self._written)
         if self._writing is None:
             self._end_append()
@@ -212,6 +228,8 @@ class Ledger:
         self.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         self.is_going_back = False
         self._writing, self._held, self._behind, self._held_behind = None, [], [], []
+        self._ended = self._begun
+        self._progress()
         async with self._compacting:
             self._revive()
         self._refuse_open()

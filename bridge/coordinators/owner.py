@@ -1,7 +1,7 @@
 """The owner of groups: the machines of classic members and the coordinator behind them, moved turn by turn."""
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Generic, Protocol
 
 from bridge.coordinators.admission import (
@@ -135,6 +135,10 @@ class GroupOwner(Generic[OrderT]):
     def fact(self, name: str) -> str | None:
         """What is kept of the bridge itself under this name."""
         return self._writer.fact(name)
+
+    def facts(self, start: str) -> Mapping[str, str]:
+        """What is kept of the bridge under names that begin like this."""
+        return self._writer.facts(start)
 
     def keep_fact(self, fact: BridgeFact) -> None:
         """Keep something about the bridge itself; `entries` has it next."""

@@ -62,6 +62,11 @@ class GroupPlaces:
         """Groups of the journal with members stay on their road, whatever a rule that has changed says by now."""
         for group_id in group_ids:
             road, rule = self._lives(group_id), self._router.road(group_id)
+            moved = self._router.moved.get(group_id, {})
+            if self._router.place(group_id) is not None or road in moved.values():
+                # It was moved there, or some of its members were: that is no stay.
+                self._router.note_looked_up(group_id)
+                continue
             if road is not None and road is not rule:
                 self._stay(stay_in_journal(group_id, road, rule))
             elif road is not None:
@@ -136,7 +141,7 @@ class GroupPlaces:
                     described = await self._broker.describe_group(group_id)
         except GroupRefused:
             # The bridge may not look: what it may not see is for the coordinator of its rule's road to judge.
-            self._go_by_rule(group_id)
+            self.go_by_rule(group_id)
             return None
         except (BrokerUnreachable, trio.TooSlowError) as problem:
             return self._fail(group_id, str(problem) or f"no answer within {LOOK_TIMEOUT_S:.0f} s")
@@ -146,7 +151,7 @@ class GroupPlaces:
         stay = judge_stay(group_id, rule, described)
         # Somebody may have joined here while the broker was asked: one name is one group.
         if stay is None or self._holds(group_id):
-            self._go_by_rule(group_id)
+            self.go_by_rule(group_id)
         else:
             self._stay(stay)
         return None
@@ -161,7 +166,8 @@ class GroupPlaces:
         )
         return Refusal(_NOT_ASKED, reason)
 
-    def _go_by_rule(self, group_id: GroupId) -> None:
+    def go_by_rule(self, group_id: GroupId) -> None:
+        """A group stays nowhere against its rule any more, and needs no look: it is empty, or was moved."""
         self._end_stay(group_id)
         self._router.note_looked_up(group_id)
 

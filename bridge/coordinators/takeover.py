@@ -20,7 +20,6 @@ from translators.dialects.coordinator import ClassicSeat, TakenOver
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     NO_MEMBER_ID,
-    NOWHERE,
     ClientIdentity,
     GroupId,
     InstanceId,
@@ -179,7 +178,7 @@ class Takeovers:
 
 def _via(taken: TakenOver) -> Via:
     ref = taken.joining or taken.syncing
-    return NOWHERE if ref is None else via_of(ref)
+    return taken.via if ref is None else via_of(ref)
 
 
 def _join(taken: TakenOver) -> JoinGroup:

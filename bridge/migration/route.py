@@ -180,6 +180,11 @@ class Router:
         self._places[group_id] = road
         return True
 
+    def has_room(self, group_id: GroupId, members: int) -> bool:
+        """Whether a group can have a place of its own, and so many members roads of theirs."""
+        is_new = group_id not in self._places
+        return len(self._places) + is_new <= PLACED_GROUPS_MAX and self._moved_count + members <= MOVED_MEMBERS_MAX
+
     def forget_place(self, group_id: GroupId) -> None:
         """From now on the rules say again where a group goes."""
         self._places.pop(group_id, None)
@@ -225,11 +230,15 @@ class Router:
 
     def road(self, group_id: GroupId, member_id: MemberId | None = None) -> Road:
         """The road of a member, or of its group where nobody is named; the same for every request that names it."""
+        placed = self._places.get(group_id) if self._places else None
+        if placed is Road.MOVING:
+            # Also for members that took a road of their own before: the move knows them.
+            return placed
         if self.moved and member_id:
             moved = self.moved.get(group_id)
             if moved is not None and member_id in moved:
                 return moved[member_id]
-        if self._places and (placed := self._places.get(group_id)) is not None:
+        if placed is not None:
             return placed
         if self.staying and (lived := self.staying.get(group_id)) is not None:
             return lived

@@ -79,7 +79,12 @@ class Merge:
         self._replies: dict[Road, Reply] = {}
 
     def take(self, road: Road, reply: Reply | None) -> Reply | None:
-        """What came by a road, None for no answer; returns the whole answer once all parts have theirs."""
+        """What came by a road, None for no answer; returns the whole answer once all parts have theirs.
+
+        A part that waited for a move is answered on the road that it went on then, perhaps before that road's own part.
+        """
+        if Road.MOVING in self.parts and (road not in self.parts or road in self._replies):
+            road = Road.MOVING
         self._replies[road] = reply or error_reply(self.parts[road], _NO_ANSWER)
         return self._merged() if len(self._replies) == len(self.parts) else None
 
@@ -134,6 +139,10 @@ class Merge:
         out is to be asked again; what nobody asked for is dropped.
         """
         named = {road: _by_name(answered(reply)) for road, reply in self._replies.items()}
+        if Road.MOVING in self.parts:
+            # Which of two answers on one road was the moved part's only the names tell.
+            everywhere = _by_name(each for reply in self._replies.values() for each in answered(reply))
+            named = dict.fromkeys(self.parts, everywhere)
         return tuple(
             next(named[road].get(_name(each), iter(())), each) for each, road in zip(unanswered, roads, strict=True)
         )

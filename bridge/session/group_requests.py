@@ -47,6 +47,11 @@ MAY_ASK = frozenset(
 )
 """Apis whose answer for a group that is not passed on may need the broker."""
 
+AT_BROKER = frozenset((Road.MAPPED, Road.MOVING))
+"""Roads on which any request may go to the client's broker in the end: its answer to a later one, which it gives first,
+could not leave before that, and nothing behind it could be read.
+"""
+
 OF_CLASSIC_MEMBERS = frozenset(
     (
         ApiKey.JOIN_GROUP,
@@ -195,7 +200,7 @@ class GroupRequests:
             if road is Road.PASS:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
-                return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=False)
+                return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=road in AT_BROKER)
             return self._taken(road, self._decode(header, data), key)
         except TooManyElements as error:
             return Misread(str(error), is_too_much=True)
@@ -282,7 +287,7 @@ class GroupRequests:
             obstacle = find_obstacle(request)
             if obstacle is not None and not self._known_groups.translates(request.group_id, request.member_id):
                 return Passes((request.group_id,), Untranslated(request.member_id, obstacle))
-        return Taken(road, request, api_key in MAY_ASK)
+        return Taken(road, request, api_key in MAY_ASK or road in AT_BROKER)
 
     def _is_unknown(self, api_key: int, group_id: GroupId) -> bool:
         return self._road(api_key, group_id) is not Road.PASS and not self._known_groups.is_known(group_id)

@@ -8,15 +8,6 @@ from tests.architecture.source_tree import ROOT, SOURCE_FOLDERS, SourceFile, mod
 
 STARTED = {"bridge.__main__"}
 """What `python -m bridge` starts."""
-AWAITED = (
-    {f"bridge.migration.moves{name}" for name in ("", ".adopt", ".release", ".restating", ".round", ".round_values")}
-    | {f"bridge.coordinators.moving{name}" for name in ("", ".adopt", ".release", ".held_requests")}
-    | {"bridge.coordinators.rounds"}
-    | {f"bridge.migration.moves.{name}" for name in ("giveback", "members", "takeover")}
-    | {f"bridge.coordinators.mapped{name}" for name in ("", ".groups", ".seats")}
-    | {"bridge.migration.roster"}
-)
-"""What the moves and their plans import, which are being written: to be empty again when they are there."""
 
 
 def entry_points() -> set[str]:
@@ -57,7 +48,7 @@ def reached(beginnings: Iterable[str]) -> set[str]:
 
 def test_wheel_holds_what_an_entry_point_imports() -> None:
     """What only tests use lies in tests/support, what only draws the docs in deploy."""
-    assert sorted(source_modules().keys() - reached({*entry_points(), *STARTED}) - AWAITED) == []
+    assert sorted(source_modules().keys() - reached({*entry_points(), *STARTED})) == []
 
 
 def test_wheel_is_made_of_the_source_folders() -> None:

@@ -18,6 +18,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupH
 from translators.dialects.consumer_protocol import NO_GENERATION, Subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
+    NOWHERE,
     ClientIdentity,
     GroupId,
     InstanceId,
@@ -26,6 +27,7 @@ from translators.dialects.ids import (
     RequestRef,
     TopicName,
     TopicPartition,
+    Via,
 )
 
 
@@ -191,6 +193,8 @@ class TakenOver:
     joining: RequestRef | None = None
     syncing: RequestRef | None = None
     is_new: bool = False
+    via: Via = NOWHERE
+    """The connection by which its client was heard last, where no request of it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,16 @@ class GroupReleased:
     group_id: GroupId
 
 
-CoordinatorEvent = MemberAnswered | RequestAnswered | MembersCalled | MemberFenced | MembersTakenOver | GroupReleased
+@dataclass(frozen=True, slots=True)
+class MemberReleased:
+    """The member is somebody else's from now on: its machine is done, without a word to its client or coordinator."""
+
+    member: MemberRef
+
+
+CoordinatorEvent = (
+    MemberAnswered | RequestAnswered | MembersCalled | MemberFenced | MembersTakenOver | GroupReleased | MemberReleased
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The embedded coordinator as the session room sees it: requests in, answers out, one task that owns the groups."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -179,6 +179,10 @@ class EmbeddedGroups:
         """What the journal keeps of the bridge itself under this name; without a journal, what was kept since."""
         return self.owner.fact(name)
 
+    def facts(self, start: str) -> Mapping[str, str]:
+        """The same for all names that begin like this."""
+        return self.owner.facts(start)
+
     def keep_fact(self, name: str, text: str) -> None:
         """Keep something about the bridge over restarts, "" for no longer; it is written soon, also after a full disk.
 
@@ -186,6 +190,10 @@ class EmbeddedGroups:
         """
         self.owner.keep_fact(BridgeFact(name, text))
         self.ledger.note(self.owner.entries())
+
+    async def facts_written(self) -> bool:
+        """Wait until the facts kept so far are durable; False if the journal fails first."""
+        return await self.ledger.written()
 
     # ------------------------------------------------------------------ requests
 

@@ -12,6 +12,7 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
 from bridge.coordinators.rounds import play
+from bridge.engine.outcome import NotConverted
 from bridge.migration.moves.release import (
     AwaitRest,
     CameToRest,
@@ -177,15 +178,11 @@ class ReleaseMove(Generic[HeldT]):
                     self._seats = found.seats
                     return None if found.seats else _nobody(self._group_id)
                 if not isinstance(found, Restless):
-                    return Obstacle("EB-MOVE-233", found.text, "the group stays with the bridge until that has changed")
+                    return unconvertible(found)
                 what = found.what
                 await trio.sleep(LOOK_S)
             return self._stopped
-        return Obstacle(
-            "EB-MOVE-234",
-            f"{quote(self._group_id)} did not come to rest: {what}",
-            "order the move again when it has",
-        )
+        return restless(self._group_id, what)
 
     async def _find_foreign(self) -> Obstacle | None:
         try:
@@ -283,6 +280,18 @@ def _is_any(_held: HeldRequest) -> bool:
 def _is_commit_or_join(held: HeldRequest) -> bool:
     """A commit without a member counts in an empty group only, and who joins moves the group."""
     return isinstance(held.request, OffsetCommit | TxnOffsetCommit | JoinGroup)
+
+
+def unconvertible(found: NotConverted) -> Obstacle:
+    """Why the engine can't hand a group over."""
+    return Obstacle("EB-MOVE-233", found.text, "the group stays with the bridge until that has changed")
+
+
+def restless(group_id: GroupId, what: str) -> Obstacle:
+    """Somebody was in the middle of something for too long."""
+    return Obstacle(
+        "EB-MOVE-234", f"{quote(group_id)} did not come to rest: {what}", "order the move again when it has"
+    )
 
 
 def _nobody(group_id: GroupId) -> Obstacle:

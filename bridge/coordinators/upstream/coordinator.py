@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Never
+from typing import assert_never
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.journal_entries import Entry
@@ -32,6 +32,8 @@ from translators.dialects.coordinator import (
     Granted,
     Inquiry,
     MemberAnswered,
+    MemberReleased,
+    MembersCalled,
     MembersTakenOver,
     Refused,
     RequestAnswered,
@@ -80,6 +82,23 @@ class _Flight:
     partitions: frozenset[TopicPartition]
 
 
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """These classic members are the broker's consumer members now, each at the epoch it brings."""
+
+    members: tuple[TakenOver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """The member is to be a classic one at the broker again: nothing is asked for it any more."""
+
+    member: MemberRef
+
+
+UpstreamOrder = TakeOver | LetGo
+
+
 class UpstreamCoordinator:
     """Members of groups that a broker coordinates; a question of theirs is one ConsumerGroupHeartbeat.
 
@@ -111,7 +130,9 @@ class UpstreamCoordinator:
         self._flights: dict[int, _Flight] = {}
         self._numbers = count(1)
         self._farewells = Farewells()
-        self._told: list[RequestAnswered | MembersTakenOver] = []
+        self._told: list[CoordinatorEvent] = []
+        self.gone: Callable[[MemberRef], None] = lambda _: None
+        """Hears of a member that is no member any more."""
         self._elsewhere: dict[MemberRef, int] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
@@ -252,8 +273,24 @@ class UpstreamCoordinator:
             flight.member == member and not flight.partitions <= asked.owned for flight in self._flights.values()
         )
 
-    def order(self, order: Never) -> None:
-        """See `ports.Coordinator`: a broker takes no orders from here."""
+    def order(self, order: "UpstreamOrder") -> None:
+        """See `ports.Coordinator`: who is taken over asks at once, since a broker calls nobody."""
+        match order:
+            case TakeOver(members):
+                self._told.append(MembersTakenOver(members))
+                for group_id in dict.fromkeys(one.member.group_id for one in members):
+                    ids = frozenset(one.member.member_id for one in members if one.member.group_id == group_id)
+                    self._told.append(MembersCalled(group_id, ids))
+            case LetGo(member):
+                self._said.pop(member, None)
+                self._held.pop(member, None)
+                self._told.append(MemberReleased(member))
+            case _:
+                assert_never(order)
+
+    def is_committing(self, member: MemberRef) -> bool:
+        """Whether a commit of the member is on its way."""
+        return any(flight.member == member for flight in self._flights.values())
 
     def release(self, member: MemberRef, reason: DepartReason | None) -> None:
         """See `ports.Coordinator`: the farewell was said before, as far as there was a way to say it."""
@@ -263,6 +300,7 @@ class UpstreamCoordinator:
         self._hidden.discard(member)
         if reason is not None:
             self.left_overs.note_gone(member)
+            self.gone(member)
 
     def lose_connection(self, connection: int) -> None:
         """See `ports.Coordinator`: the broker keeps the member's seat for its session; the machine asks again by the
@@ -296,8 +334,7 @@ class UpstreamCoordinator:
             return None
         answered, self._answered = self._answered, []
         told, self._told = self._told, []
-        events = [MemberAnswered(question.ref, self._answer(question, reply)) for question, reply in answered]
-        return [*told, *events]
+        return [*told, *(MemberAnswered(question.ref, self._answer(question, reply)) for question, reply in answered)]
 
     def _answer(self, question: _Question, reply: GroupReply | None) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Never
 
 import trio
 
@@ -18,9 +17,10 @@ from bridge.coordinators.offset_requests import merge_fetch, to_memberless_fetch
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.refusals import Refusals, in_words
+from bridge.coordinators.takeover import Seats
 from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
-from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.coordinators.upstream.coordinator import LetGo, TakeOver, UpstreamCoordinator, UpstreamOrder
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.log_lines import UPSTREAM, LogFields
 from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
@@ -28,12 +28,12 @@ from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import Profile, read_profile
-from translators.classic_member.states import Limits, State
+from translators.classic_member.states import Limits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.coordinator import TakenOver
+from translators.dialects.coordinator import ClassicSeat, TakenOver
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
+from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
 
@@ -77,10 +77,11 @@ class UpstreamGroups:
         self._catalog = Catalog()
         self._access = clients.access
         self._machines = machines = Machines(settings.limits)
+        self._seats = Seats(machines)
         self._coordinator = UpstreamCoordinator(self._catalog, clients.access, settings.fresh_member_id, self._wake)
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
-        owner: GroupOwner[Never] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
-        self._task: OwnerTask[Never] = OwnerTask(owner, clock, clients.deliver, supervised, self)
+        owner: GroupOwner[UpstreamOrder] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
+        self._task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
         self._deliver = self._task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
         ways = Ways(
@@ -169,6 +170,61 @@ class UpstreamGroups:
     def translates(self, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether a member has a machine here."""
         return self._machines.get(MemberRef(group_id, member_id)) is not None
+
+    # ------------------------------------------------------------------ members that come and go by moves
+
+    @property
+    def catalog(self) -> Catalog:
+        """The topics as they were seen last."""
+        return self._catalog
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be written, so that nobody may come or go."""
+        return self._task.ledger.closed is not None
+
+    async def written(self) -> bool:
+        """Wait until whoever came or went is so in the journal; False if that fails first."""
+        return await self._task.ledger.written()
+
+    async def look_at_topics(self) -> None:
+        """See the cluster's topics as they are now; raises BrokerUnreachable."""
+        await self._look_at_topics()
+
+    def take_over(self, members: tuple[TakenOver, ...]) -> None:
+        """These classic members have just become the broker's consumer members; their requests count from now on."""
+        self._task.order_at_once(TakeOver(members))
+
+    def seat(self, member: MemberRef) -> ClassicSeat | None:
+        """A member with a machine as a classic group would go on with it; None where there is none."""
+        return self._seats.seat(member, self._now_ms())
+
+    def epoch_of(self, member: MemberRef) -> int:
+        """At which epoch the broker knows a member, as far as was heard; 0 where it has no machine."""
+        at_work = seated(self._machines.get(member))
+        return JOIN_EPOCH if at_work is None else at_work.membership.epoch
+
+    def protocol_of(self, member: MemberRef) -> str:
+        """Under which protocol a member's client works; "" where it has no machine."""
+        at_work = seated(self._machines.get(member))
+        return "" if at_work is None else at_work.membership.profile.protocol_name
+
+    def is_at_rest(self, member: MemberRef) -> bool:
+        """Whether its client has exactly what the broker granted, and nothing of it is on its way."""
+        is_settled = self._seats.is_settled(member, self._now_ms())
+        return is_settled and not self._coordinator.is_committing(member)
+
+    def via_of(self, member: MemberRef) -> Via:
+        """The connection by which a member was heard last."""
+        return self._machines.via_of(member)
+
+    def tell_of_the_gone(self, gone: Callable[[MemberRef], None]) -> None:
+        """Have this called for each member that is no member any more."""
+        self._coordinator.gone = gone
+
+    def let_go(self, member: MemberRef) -> None:
+        """End the machine of a member without a word to its client or the broker."""
+        self._task.order_at_once(LetGo(member))
 
     def speak_for_others(self, may: Callable[[], bool]) -> None:
         """Learn who says whether one client's connection may see off another's member."""

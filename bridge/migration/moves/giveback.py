@@ -168,8 +168,8 @@ Taken = tuple[GiveBack, tuple[Effect, ...]]
 
 
 def begin(members: Mapping[MemberId, frozenset[TopicPartition] | None]) -> GiveBack:
-    """A move of these members."""
-    return GiveBack(members={one: Member(using=using) for one, using in members.items()})
+    """A move of these members; of those with something in use somebody has asked for before, unheard."""
+    return GiveBack(members={one: Member(using=using, was_asked=using is not None) for one, using in members.items()})
 
 
 def step(state: GiveBack, event: Event) -> Taken:

@@ -9,6 +9,10 @@ from deploy.error_codes import AREAS, NO_WORDS, Mention, all_mentions, error_pag
 SHARED = {
     "EB-CLI-005": "a file that can't be used, checked or served",
     "EB-GROUP-002": "a bug that ended one turn or one question",
+    **dict.fromkeys(
+        ("EB-MOVE-102", "EB-MOVE-103", "EB-MOVE-104", "EB-MOVE-105", "EB-MOVE-115"),
+        "what keeps a group from moving, as the census foresees it and as an order finds it",
+    ),
     "EB-NET-012": "no broker, for a client or for the bridge's own questions",
     "EB-NET-030": "an answer that can't be read, on a connection for one question or for many",
     "EB-NET-034": "a broker that does not offer what is asked, on a connection for one question or for many",

@@ -76,7 +76,7 @@ def check(member: Member, event: Event, after: Member, *effects: Effect) -> None
 def test_member_at_rest_joins_and_syncs_and_is_mapped() -> None:
     """By what it has at that moment."""
     state, effects = step(begin({ONE: None, TWO: USING}), CameToRest(ONE, USING))
-    assert (state, effects) == (GiveBack(members={ONE: JOINING, TWO: WAITING}), (Join(ONE),))
+    assert (state, effects) == (GiveBack(members={ONE: JOINING, TWO: replace(WAITING, was_asked=True)}), (Join(ONE),))
     check(JOINING, joined(generation=8), SYNCING, Sync(ONE, 8))
     check(SYNCING, synced(assignment=encode_assignment(USING)), became(SYNCING, Stage.BACK), Map(ONE, 8, False))
 

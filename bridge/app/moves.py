@@ -1,0 +1,113 @@
+"""Puts together what moves live groups: the router, the roads of moves, and where groups were moved to before."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.ledger import Clients
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.moving.candidates import Candidates
+from bridge.coordinators.moving.groups import MovingGroups
+from bridge.coordinators.moving.moves import LiveMoves, Parts
+from bridge.coordinators.moving.places import FACTS, Places
+from bridge.coordinators.moving.requests import Ways
+from bridge.coordinators.moving.roster_watch import RosterWatch
+from bridge.coordinators.moving.surroundings import Around
+from bridge.coordinators.moving.whole_groups import WholeGroups
+from bridge.coordinators.placement import GroupPlaces
+from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.migration.roster import Roster
+from bridge.migration.route import Road, Router
+from bridge.net.reply_routes import ReplyRoutes
+from bridge.ports import Broker, Clock, Coordinators
+from bridge.session.contracts import Groups, Passing
+from translators.dialects.ids import MemberId, MemberRef, Via
+
+THIS_NODE = 0
+"""The node whose connections are served here, as `ReplyRoutes` numbers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What moves groups, and the roads on which requests come to it."""
+
+    live: LiveMoves
+    roads: Mapping[Road, Groups]
+    passing: Passing
+    places: Places
+    recall: Callable[[], None]
+    """Put groups where the journal has them; to be called once it is open, before clients come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """Those between whom groups are moved, and what a move asks of the shell."""
+
+    router: Router
+    stays: GroupPlaces
+    reply_routes: ReplyRoutes
+    embedded: EmbeddedGroups
+    upstream: UpstreamGroups
+    requests_of_embedded: Groups
+    broker: Broker
+    coordinators: Coordinators
+    clock: Clock
+    wall_ms: Callable[[], int]
+    passing: Passing
+    fresh_member_id: Callable[[], MemberId]
+
+
+def put_together(between: Between) -> Moving:
+    """Make what moves groups between these roads."""
+    router, routes, embedded = between.router, between.reply_routes, between.embedded
+
+    def forgotten(member: MemberRef) -> None:
+        live.forgotten(member)
+
+    mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), routes.access), forgotten)
+    roads: dict[Road, Groups] = {
+        Road.EMBEDDED: between.requests_of_embedded,
+        Road.UPSTREAM: between.upstream,
+        Road.MAPPED: mapped,
+    }
+    ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads)
+    moving = MovingGroups(ways, between.clock.now_ms)
+    roads[Road.MOVING] = moving
+    places = Places(router, mapped, embedded)
+    roster = Roster()
+    moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
+    surroundings = Around(
+        ways=ways,
+        upstream=between.upstream,
+        mapped=mapped,
+        now_ms=between.clock.now_ms,
+        fresh_member_id=between.fresh_member_id,
+    )
+    parts = Parts(
+        candidates=Candidates(
+            around=surroundings, router=router, roster=roster, broker=between.broker, embedded=embedded
+        ),
+        whole=WholeGroups(
+            around=surroundings,
+            embedded=embedded,
+            places=places,
+            roster=roster,
+            broker=between.broker,
+            coordinators=between.coordinators,
+            clock=between.clock,
+        ),
+        stays=between.stays,
+        moving=moving,
+        places=places,
+        wall_ms=between.wall_ms,
+    )
+    live = LiveMoves(parts, embedded.supervised)
+    between.upstream.tell_of_the_gone(live.forgotten)
+    return Moving(
+        live=live,
+        roads=roads,
+        passing=RosterWatch(between.passing, roster),
+        places=places,
+        recall=lambda: live.resume(tuple(places.restore(embedded.facts(FACTS)))),
+    )

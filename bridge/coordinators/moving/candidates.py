@@ -1,0 +1,121 @@
+"""Who of a group can be moved now: asked of its broker, or of those who have its members here; or why nobody can."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import trio
+
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.moving.surroundings import Around
+from bridge.coordinators.moving.survey import nobody, survey
+from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MoveOrder, Obstacle
+from bridge.migration.roster import Roster
+from bridge.migration.route import Road, Router
+from bridge.ports import Broker, BrokerUnreachable
+from translators.dialects.errors import quote
+from translators.dialects.ids import GroupId, MemberId, MemberRef
+
+LOOK_S = 0.1
+"""How often a group is looked at that has to come to rest."""
+REST_S = 15.0
+"""How long a move waits for a group to come to rest before it is refused."""
+Members = Mapping[MemberId, ClassicMember]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Looks for members where they are."""
+
+    around: Around
+    router: Router
+    roster: Roster
+    broker: Broker
+    embedded: EmbeddedGroups
+
+    async def find(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
+        """The members of an order, at least one; or what stands in its way."""
+        if order.destination is Road.UPSTREAM and origin in (Road.PASS, Road.UPSTREAM):
+            found = await self._at_broker(order.group_id)
+        elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
+            found = self.here(order.group_id)
+        elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
+            described = await self._at_broker(order.group_id)
+            found = described
+            if not isinstance(described, tuple):
+                found = as_clients_know(order.group_id, described, self.around.mapped)
+        elif order.destination is Road.PASS and origin is Road.EMBEDDED and not order.members:
+            found = await find_in_engine(order.group_id, self.embedded)
+        else:
+            return (
+                Obstacle(
+                    "EB-MOVE-203",
+                    f"no move leads {'some members' if order.members else 'a group'} from {origin} to"
+                    f" {order.destination}",
+                    "move the whole group, and by way of pass",
+                ),
+            )
+        if isinstance(found, tuple):
+            return found
+        members = of_order(found, order)
+        if not members:
+            return (nobody(order.group_id),)
+        if not self.router.has_room(order.group_id, len(members)):
+            return (
+                Obstacle(
+                    "EB-MOVE-205",
+                    f"no more than so many groups and members can be where no rule sends them, and {len(members)} more"
+                    " would be too many",
+                    "name groups that were moved in the rules of the configuration, and restart the bridge",
+                ),
+            )
+        return members
+
+    def here(self, group_id: GroupId) -> Members:
+        """The members of a group that have a machine."""
+        upstream = self.around.upstream
+        members: dict[MemberId, ClassicMember] = {}
+        for member_id in upstream.members_of(group_id):
+            key = MemberRef(group_id, member_id)
+            seat = upstream.seat(key)
+            if seat is not None:
+                members[member_id] = ClassicMember(
+                    member_id=member_id,
+                    instance_id=seat.instance_id,
+                    client=seat.identity,
+                    protocols=seat.protocols,
+                    protocol_name=upstream.protocol_of(key),
+                    session_timeout_ms=seat.session_timeout_ms,
+                    rebalance_timeout_ms=seat.rebalance_timeout_ms,
+                    generation=seat.generation,
+                    using=seat.using,
+                )
+        return members
+
+    async def _at_broker(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
+        with trio.move_on_after(REST_S):
+            while True:
+                try:
+                    found = survey(await self.broker.describe_group(group_id), self.roster)
+                    if found.is_at_rest:
+                        await self.around.upstream.look_at_topics()
+                        return found.obstacles or found.members
+                except BrokerUnreachable as problem:
+                    remedy = "see to it that the bridge can describe groups: an open cluster, or a login of its own"
+                    return (Obstacle("EB-MOVE-204", f"the broker can't be asked: {problem}", remedy),)
+                if found.is_empty:
+                    return (nobody(group_id),)
+                await trio.sleep(LOOK_S)
+        return (
+            Obstacle(
+                "EB-MOVE-104",
+                f"{quote(group_id)} did not come to rest within {REST_S:.0f} s, and a move begins at rest",
+                "ask again when its rebalance is over",
+            ),
+        )
+
+
+def of_order(members: Members, order: MoveOrder) -> Members:
+    """Those of them that were ordered."""
+    return {one: member for one, member in members.items() if not order.members or one in order.members}

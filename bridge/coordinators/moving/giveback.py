@@ -1,0 +1,344 @@
+"""A give-back while it is made: JoinGroup and SyncGroup in the members' place by their own connections, their requests
+held until it is known by which words the broker knows them.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import assert_never
+
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of
+from bridge.coordinators.moving.surroundings import Around, in_a_sentence
+from bridge.log_lines import UPSTREAM, LogFields
+from bridge.migration.moves.giveback import (
+    CameToRest,
+    Drop,
+    Effect,
+    Event,
+    Join,
+    Joined,
+    Keep,
+    Map,
+    MemberLeft,
+    Stage,
+    Stopped,
+    Sync,
+    Synced,
+    begin,
+    step,
+)
+from bridge.migration.moves.members import ClassicMember, rejoining
+from bridge.migration.orders import MemberStage
+from bridge.migration.route import Road
+from translators.dialects.classic import JoinGroup, JoinGroupReply, LeaveGroup, SyncGroup, SyncGroupReply
+from translators.dialects.consumer_protocol import CONSUMER, NO_GENERATION, MalformedBlob
+from translators.dialects.coordinator import Refused, TakenOver
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NOWHERE, GroupId, MemberId, MemberRef, Via
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import TxnOffsetCommit
+
+LOG = logging.getLogger("epochbridge.moves")
+_STAGES = {
+    Stage.WAITING: MemberStage.WAITING,
+    Stage.JOINING: MemberStage.MOVING,
+    Stage.SYNCING: MemberStage.MOVING,
+    Stage.BACK: MemberStage.MOVED,
+    Stage.CALLED: MemberStage.MOVED,
+    Stage.STAYS: MemberStage.STAYS,
+    Stage.GONE: MemberStage.GONE,
+}
+
+
+class GiveBackMove:
+    """Members of one group on their way from road upstream to the broker's classic protocol (`groups.Underway`).
+
+    Members with a machine are given back when they are at rest; `returning` are those that an earlier life of the
+    bridge had begun with.
+    """
+
+    def __init__(
+        self,
+        around: Around,
+        progress: Progress,
+        group_id: GroupId,
+        members: Mapping[MemberId, ClassicMember],
+        returning: Mapping[MemberId, ClassicMember],
+    ) -> None:
+        self.is_over: Callable[[], None] = lambda: None
+        """Called once everybody has come to an end."""
+        self._ways = around.ways
+        self._around = around
+        self._upstream = around.upstream
+        self._mapped = around.mapped
+        self._progress = progress
+        self._group_id = group_id
+        self._members = {**members, **returning}
+        self._has_ended = False
+        self._epochs: dict[MemberId, int] = {}
+        self._protocol_names: dict[MemberId, str] = {}
+        self._vias: dict[MemberId, Via] = {}
+        self._waiting = Waiting(around.ways)
+        self._events: deque[Event] = deque()
+        self._is_stepping = False
+        self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
+
+    # ------------------------------------------------------------------ what happens
+
+    def at_rest(self) -> list[ClassicMember]:
+        """Those whose turn it is now, as they are: to be written down, and then given to `give_back`."""
+        if self._upstream.is_closed:
+            return []
+        untouched = [one for one in self.state.members if self._is_untouched(one)]
+        for member_id in untouched:
+            if self._upstream.seat(MemberRef(self._group_id, member_id)) is None:
+                self._happen(MemberLeft(member_id))
+        self._end_if_over()
+        return [member for one in untouched if (member := self._at_rest(one)) is not None]
+
+    def give_back(self, members: Iterable[ClassicMember]) -> None:
+        """Ask for these members, which are written down; whoever is not any more as it was then comes later."""
+        for member in members:
+            member_id, key = member.member_id, MemberRef(self._group_id, member.member_id)
+            if self._is_untouched(member_id) and self._at_rest(member_id) == member:
+                self._vias[member_id] = self._upstream.via_of(key)
+                self._epochs[member_id] = self._upstream.epoch_of(key)
+                self._members[member_id] = member
+                # Asked on as a consumer the broker would switch it there and back.
+                self._upstream.let_go(key)
+                self._happen(CameToRest(member_id, member.using))
+        self._end_if_over()
+
+    def take(self, held: Held) -> None:
+        """See `groups.Underway`."""
+        member_id = classic_member_of(held.request)
+        if member_id is None:
+            self._ways.to_broker(held)
+        elif member_id in self.state.members:
+            self._pass_on(member_id, held)
+            if not self._is_untouched(member_id) and not isinstance(held.request, TxnOffsetCommit):
+                # A transaction's offsets come by its producer's connection.
+                self._vias[member_id] = held.via
+                self._ask_again(member_id)
+        elif isinstance(held.request, JoinGroup):
+            # A newcomer would move the group under everybody's feet.
+            self._waiting.hold_join(held)
+        else:
+            self._ways.by_road(held, self._around.home(self._group_id, member_id))
+        self._end_if_over()
+
+    def disconnected(self, connection: int) -> None:
+        """See `groups.Underway`."""
+        self._waiting.forget(connection)
+        self._vias = {one: via for one, via in self._vias.items() if via.connection != connection}
+
+    def stop(self, reason: Refused) -> None:
+        """Give back nobody else; who may have been given back already is waited for."""
+        self._happen(Stopped(reason))
+        self._end_if_over()
+
+    def give_up(self) -> None:
+        """Whoever was not heard for so long is nobody's: its broker has ended it by its session."""
+        for member_id, member in self.state.members.items():
+            if member.stage is Stage.WAITING:
+                self._happen(MemberLeft(member_id))
+        self._end_if_over()
+
+    def excuse(self, before_ms: int) -> None:
+        """Answer what was held since before then."""
+        self._waiting.excuse(before_ms)
+
+    def take_joins(self) -> list[Held]:
+        """The JoinGroups that waited for the end; they are somebody else's to let go."""
+        return self._waiting.take_joins()
+
+    # ------------------------------------------------------------------ where a request goes
+
+    def _is_untouched(self, member_id: MemberId) -> bool:
+        member = self.state.members[member_id]
+        return member.stage is Stage.WAITING and not member.was_asked
+
+    def _is_held(self, member_id: MemberId) -> bool:
+        """Whether it is not known by which protocol the broker has it: then its client's words are for neither."""
+        return self.state.members[member_id].stage in (Stage.WAITING, Stage.JOINING, Stage.SYNCING) and (
+            not self._is_untouched(member_id)
+        )
+
+    def _pass_on(self, member_id: MemberId, held: Held) -> None:
+        if self._is_held(member_id):
+            self._waiting.hold(member_id, held)
+            return
+        match self.state.members[member_id].stage:
+            case Stage.BACK | Stage.CALLED:
+                self._ways.by_road(held, Road.MAPPED)
+            case Stage.GONE:
+                self._ways.to_broker(held)
+            case _:
+                self._ways.by_road(held, Road.UPSTREAM)
+                if isinstance(held.request, LeaveGroup):
+                    self._happen(MemberLeft(member_id))
+
+    def _let_go_where_known(self) -> None:
+        for member_id in self._waiting.members():
+            if not self._is_held(member_id):
+                for held in self._waiting.take(member_id):
+                    self._pass_on(member_id, held)
+
+    # ------------------------------------------------------------------ what is done
+
+    def _at_rest(self, member_id: MemberId) -> ClassicMember | None:
+        """A member as it is, if its client has just what the broker granted and can be asked; None otherwise."""
+        key = MemberRef(self._group_id, member_id)
+        seat = self._upstream.seat(key)
+        if seat is None or self._upstream.via_of(key) == NOWHERE or not self._upstream.is_at_rest(key):
+            return None
+        return ClassicMember(
+            member_id=member_id,
+            instance_id=seat.instance_id,
+            client=seat.identity,
+            protocols=seat.protocols,
+            protocol_name=self._upstream.protocol_of(key),
+            session_timeout_ms=seat.session_timeout_ms,
+            rebalance_timeout_ms=seat.rebalance_timeout_ms,
+            generation=seat.generation,
+            using=seat.using,
+        )
+
+    def _ask_again(self, member_id: MemberId) -> None:
+        """Its machine is gone, and what the broker made of it is not known: the same JoinGroup by this way tells."""
+        if self.state.members[member_id].stage is Stage.WAITING:
+            self._happen(CameToRest(member_id, self._members[member_id].using))
+
+    def _happen(self, event: Event) -> None:
+        """Take a step; what happens meanwhile waits for its end."""
+        self._events.append(event)
+        if self._is_stepping:
+            return
+        self._is_stepping = True
+        try:
+            while self._events:
+                self._step(self._events.popleft())
+        finally:
+            self._is_stepping = False
+        self._let_go_where_known()
+
+    def _step(self, event: Event) -> None:
+        before = self.state.members
+        self.state, effects = step(self.state, event)
+        for member_id, member in self.state.members.items():
+            if member is not before[member_id]:
+                reason = "" if member.reason is None else in_a_sentence(member.reason)
+                if member.stage is Stage.CALLED:
+                    reason = "others want what it has: its client is told to join again, as in any rebalance"
+                self._progress.note(member_id, _STAGES[member.stage], reason)
+        for effect in effects:
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Join(member_id):
+                self._join(member_id)
+            case Sync(member_id, generation):
+                self._sync(member_id, generation)
+            case Map(member_id, generation, is_called):
+                self._map(member_id, generation, is_called)
+            case Keep(member_id):
+                self._keep(member_id)
+            case Drop():
+                """Its requests go to the broker, which knows it no more."""
+            case _:
+                assert_never(effect)
+
+    def _join(self, member_id: MemberId) -> None:
+        try:
+            request = rejoining(self._members[member_id], self._group_id, NO_GENERATION)
+        except MalformedBlob:
+            # One of several protocols that its client offers, and none that the group works by.
+            self._happen(
+                Joined(member_id, JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=member_id))
+            )
+            return
+
+        def heard(reply: GroupReply | None) -> None:
+            joined = reply if isinstance(reply, JoinGroupReply) else None
+            if joined is not None:
+                # The broker chose among what all members offer; SyncGroup has to name the same.
+                self._protocol_names[member_id] = joined.protocol_name or self._members[member_id].protocol_name
+            self._happen(Joined(member_id, joined))
+            self._excuse_if_lost(member_id)
+
+        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+
+    def _excuse_if_lost(self, member_id: MemberId) -> None:
+        """Nothing is on its way that could tell whose its requests are: they are to come again."""
+        if self.state.members[member_id].stage is Stage.WAITING:
+            self._waiting.excuse_all(member_id)
+        self._end_if_over()
+
+    def _sync(self, member_id: MemberId, generation: int) -> None:
+        member = self._members[member_id]
+        request = SyncGroup(
+            group_id=self._group_id,
+            generation=generation,
+            member_id=member_id,
+            instance_id=member.instance_id,
+            protocol_type=CONSUMER,
+            protocol_name=self._protocol_names[member_id],
+            names_protocol=True,
+        )
+
+        def heard(reply: GroupReply | None) -> None:
+            self._happen(Synced(member_id, reply if isinstance(reply, SyncGroupReply) else None))
+            self._excuse_if_lost(member_id)
+
+        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+
+    def _map(self, member_id: MemberId, generation: int, is_called: bool) -> None:
+        known = self._members[member_id].generation
+        seat = MappedSeat(
+            member_id=member_id,
+            generation=known,
+            seat_id=member_id,
+            seat_generation=generation,
+            is_called=is_called,
+        )
+        self._mapped.put(self._group_id, seat)
+        LOG.info(
+            "group %r: member %r is a classic member at its broker again, generation %d there, %d for its client",
+            *(self._group_id, member_id, generation, known),
+            extra=LogFields(group_id=self._group_id, member_id=member_id, road=UPSTREAM, generation=known),
+        )
+
+    def _keep(self, member_id: MemberId) -> None:
+        """It goes on as a consumer member; one whose machine was let go gets it again.
+
+        Whom an earlier life let go is asked back as it joins: at which epoch it was is not known any more.
+        """
+        key = MemberRef(self._group_id, member_id)
+        member = self._members[member_id]
+        if member_id not in self._epochs or self._upstream.seat(key) is not None:
+            return
+        taken = TakenOver(
+            member=key,
+            client=member.client,
+            instance_id=member.instance_id,
+            protocols=member.protocols,
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            protocol_name=member.protocol_name,
+            wants=member.subscription(),
+            epoch=self._epochs[member_id],
+            generation=member.generation,
+            handed=member.using,
+            using=member.using,
+            session_deadline_ms=self._around.now_ms() + member.session_timeout_ms,
+            via=self._vias.get(member_id, NOWHERE),
+        )
+        self._upstream.take_over((taken,))
+
+    def _end_if_over(self) -> None:
+        if not self._has_ended and self.state.is_over:
+            self._has_ended = True
+            self.is_over()

@@ -1,0 +1,432 @@
+"""The moves of a running bridge (`admin.contracts.Moves`): ordered by operators, one a group, ended with a verdict."""
+
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+from bridge.coordinators.moving.adopt import AdoptMove
+from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, of_order
+from bridge.coordinators.moving.giveback import GiveBackMove
+from bridge.coordinators.moving.groups import MovingGroups
+from bridge.coordinators.moving.places import Places, UnfinishedMove
+from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.release import ReleaseMove
+from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
+from bridge.coordinators.placement import GroupPlaces
+from bridge.log_lines import LogFields
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
+from bridge.migration.route import Road
+from bridge.ports import BrokerUnreachable
+from bridge.supervision import MOVE, MOVES, Failures, start_guarded, start_job
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import GroupId, MemberId, MemberRef
+
+LOG = logging.getLogger("epochbridge.moves")
+SHARE_OF_SESSION = 3
+"""A request is held for at most this part of the shortest session in its group."""
+REMEMBERED_MAX = 1_000
+"""Moves that are over and can still be asked for."""
+_BY_OPERATOR = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator stopped the move before its turn")
+_NOT_HEARD = Refused(
+    ErrorCode.REQUEST_TIMED_OUT,
+    "it was not heard within a session, or did not come to rest",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What moves are made with."""
+
+    candidates: Candidates
+    whole: WholeGroups
+    stays: GroupPlaces
+    moving: MovingGroups
+    places: Places
+    wall_ms: Callable[[], int]
+
+
+@dataclass(slots=True)
+class _Running:
+    """A move under way. Whoever was not heard at `due_ms` is moved no more, and a session later taken for gone."""
+
+    progress: Progress
+    move: TakeOverMove | GiveBackMove | WholeMove | None = None
+    hold_ms: int = 0
+    session_ms: int = 0
+    due_ms: int = 0
+    is_stopped: bool = False
+    is_late: bool = False
+    begun: dict[MemberId, ClassicMember] = field(default_factory=dict)
+    """Whom a give-back has asked for."""
+
+
+class LiveMoves:
+    """One move a group at a time, from `start_in` on."""
+
+    def __init__(self, parts: Parts, supervised: Failures) -> None:
+        self._parts = parts
+        self._around = parts.candidates.around
+        self._router = parts.candidates.router
+        self._supervised = supervised
+        self._running: dict[GroupId, _Running] = {}
+        self._ended: dict[GroupId, Progress] = {}
+        self._nursery: trio.Nursery | None = None
+        self._unfinished: Sequence[UnfinishedMove] = ()
+
+    # ------------------------------------------------------------------ what operators ask
+
+    async def check(self, order: MoveOrder) -> MoveProgress:
+        """See `admin.contracts.Moves`."""
+        progress = self._progress(order)
+        found = await self._parts.candidates.find(order, progress.now.origin)
+        if isinstance(found, tuple):
+            progress.refuse(found, "it can't be moved now; nothing was changed")
+        else:
+            progress.begin(found)
+            progress.end(MoveStage.DONE, f"{len(found)} members can be moved, and none of them will notice")
+        return progress.now
+
+    def start(self, order: MoveOrder) -> MoveProgress:
+        """See `admin.contracts.Moves`."""
+        running = self._running.get(order.group_id)
+        progress = self._progress(order)
+        if running is not None:
+            progress.refuse(
+                (
+                    Obstacle(
+                        "EB-MOVE-202",
+                        f"{quote(order.group_id)} is being moved to {running.progress.now.order.destination} already",
+                        "wait for its end, or stop it: DELETE on the same address, or `epochbridge move --stop`",
+                    ),
+                ),
+                "another move of the group goes on",
+            )
+            return progress.now
+        assert self._nursery is not None, "moves are ordered while the bridge runs"
+        self._running[order.group_id] = _Running(progress)
+        start_guarded(self._nursery, self._supervised, MOVE, partial(self._make, order))
+        return progress.now
+
+    def stop(self, group_id: GroupId) -> MoveProgress | None:
+        """See `admin.contracts.Moves`."""
+        running = self._running.get(group_id)
+        if running is None:
+            return None
+        running.is_stopped = True
+        if running.move is not None:
+            running.move.stop(_BY_OPERATOR)
+        return running.progress.now
+
+    def progress(self, group_id: GroupId) -> MoveProgress | None:
+        """See `admin.contracts.Moves`."""
+        running = self._running.get(group_id)
+        known = self._ended.get(group_id) if running is None else running.progress
+        return None if known is None else known.now
+
+    def all(self) -> Sequence[MoveProgress]:
+        """See `admin.contracts.Moves`."""
+        known = {**{one: ended.now for one, ended in self._ended.items()}}
+        known |= {one: running.progress.now for one, running in self._running.items()}
+        return sorted(known.values(), key=lambda move: -move.started_ms)
+
+    # ------------------------------------------------------------------ its life
+
+    def resume(self, unfinished: Sequence[UnfinishedMove]) -> None:
+        """Moves that the last life of the bridge began: their groups wait until `start_in` goes on with them."""
+        self._unfinished = unfinished
+        for one in unfinished:
+            self._router.place_group(one.group_id, Road.MOVING)
+
+    def start_in(self, nursery: trio.Nursery) -> None:
+        """Make moves until the nursery is cancelled, those first that the last life began."""
+        self._nursery = nursery
+        for one in self._unfinished:
+            self._go_on(one)
+        self._unfinished = ()
+        start_job(nursery, self._supervised, MOVES, self._look_after)
+
+    async def _look_after(self) -> None:
+        while True:
+            await trio.sleep(LOOK_S)
+            for running in tuple(self._running.values()):
+                await self._look_at(running)
+
+    async def _look_at(self, running: _Running) -> None:
+        move, now_ms = running.move, self._around.now_ms()
+        if move is None:
+            return
+        move.excuse(now_ms - running.hold_ms)
+        if isinstance(move, AdoptMove | ReleaseMove):
+            # It has bounds of its own.
+            return
+        if isinstance(move, GiveBackMove):
+            await self._give_back_who_rests(running, move)
+        elif move.lacks_topics:
+            await self._look_at_topics(move)
+        if now_ms < running.due_ms:
+            return
+        running.due_ms = now_ms + running.session_ms
+        if running.is_late:
+            move.give_up()
+        running.is_late = True
+        move.stop(_NOT_HEARD)
+
+    async def _look_at_topics(self, move: TakeOverMove) -> None:
+        with contextlib.suppress(BrokerUnreachable):
+            await self._around.upstream.look_at_topics()
+            move.lacks_topics = False
+
+    async def _give_back_who_rests(self, running: _Running, move: GiveBackMove) -> None:
+        """Written before anybody is asked for: a bridge that is killed then goes on with them."""
+        resting = move.at_rest()
+        if not resting:
+            return
+        running.begun |= {member.member_id: member for member in resting}
+        if await self._write(running):
+            move.give_back(resting)
+
+    async def _write(self, running: _Running) -> bool:
+        now = running.progress.now
+        return await self._parts.places.begin_move(now.order, now.origin, running.begun.values())
+
+    def _progress(self, order: MoveOrder, origin: Road | None = None) -> Progress:
+        running = self._running.get(order.group_id)
+        if origin is None:
+            origin = self._router.road(order.group_id) if running is None else running.progress.now.origin
+        return Progress(order, origin, self._parts.wall_ms)
+
+    # ------------------------------------------------------------------ making one
+
+    async def _make(self, order: MoveOrder) -> None:
+        running = self._running[order.group_id]
+        try:
+            found = await self._parts.candidates.find(order, running.progress.now.origin)
+            is_written = await self._prepare(running, found)
+        except BaseException:
+            # Nothing was changed yet: the next order begins anew.
+            running.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
+            self._forget(order.group_id)
+            raise
+        if isinstance(found, tuple):
+            running.progress.refuse(found, "it was not begun; nothing was changed")
+            self._forget(order.group_id)
+        elif running.is_stopped or not is_written:
+            self._parts.places.end_move(order.group_id)
+            self._forget(order.group_id)
+            if running.is_stopped:
+                running.progress.end(MoveStage.STOPPED, "stopped before it was begun; nothing was changed")
+            else:
+                running.progress.refuse((_unwritten(order.group_id),), "it was not begun; nothing was changed")
+        elif order.destination is Road.UPSTREAM:
+            self._take_over(order, running, found)
+        elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
+            move = self._begin_whole(order, running, found)
+            await move.make()
+            self._end_whole(order, running, move)
+        else:
+            await self._give_back(order, running, found, {})
+
+    async def _prepare(self, running: _Running, found: Members | tuple[Obstacle, ...]) -> bool:
+        """Write down what is about to begin, behind what the move before it came to."""
+        if isinstance(found, tuple) or running.is_stopped:
+            return True
+        order = running.progress.now.order
+        is_give_back = order.destination is Road.PASS and running.progress.now.origin is not Road.EMBEDDED
+        running.begun = {} if is_give_back else dict(found)
+        return await self._around.upstream.written() and await self._write(running)
+
+    def _take_over(self, order: MoveOrder, running: _Running, members: Members, *, is_resumed: bool = False) -> None:
+        heard = self._parts.candidates.roster.members_of(order.group_id)
+        move = TakeOverMove(self._around, running.progress, order.group_id, members, is_resumed=is_resumed)
+        move.is_over = partial(self._end_take_over, order)
+        self._begin(order, running, move, members)
+        move.begin({one: heard[one].via for one, member in members.items() if one in heard and member.generation >= 0})
+
+    async def _give_back(self, order: MoveOrder, running: _Running, members: Members, returning: Members) -> None:
+        self._begin_give_back(order, running, members, returning)
+        move = running.move
+        assert isinstance(move, GiveBackMove), move
+        await self._give_back_who_rests(running, move)
+
+    def _begin_give_back(self, order: MoveOrder, running: _Running, members: Members, returning: Members) -> None:
+        move = GiveBackMove(self._around, running.progress, order.group_id, members, returning)
+        move.is_over = partial(self._end_give_back, order)
+        running.begun = dict(returning)
+        self._begin(order, running, move, {**members, **returning})
+
+    def _begin_whole(self, order: MoveOrder, running: _Running, members: Members) -> WholeMove:
+        whole, group_id = self._parts.whole, order.group_id
+        move: WholeMove
+        if order.destination is Road.EMBEDDED:
+            move = whole.adopting(running.progress, group_id, members)
+        else:
+            move = whole.releasing(running.progress, group_id, members.values())
+        self._begin(order, running, move, members)
+        return move
+
+    async def _go_on_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
+        await move.go_on()
+        self._end_whole(order, running, move)
+
+    def _begin(
+        self,
+        order: MoveOrder,
+        running: _Running,
+        move: TakeOverMove | GiveBackMove | WholeMove,
+        members: Members,
+    ) -> None:
+        running.move = move
+        running.hold_ms = min(one.session_timeout_ms for one in members.values()) // SHARE_OF_SESSION
+        running.session_ms = max(one.session_timeout_ms for one in members.values())
+        running.due_ms = self._around.now_ms() + running.session_ms
+        running.progress.begin(members)
+        self._parts.moving.begin(order.group_id, move)
+        self._router.place_group(order.group_id, Road.MOVING)
+        LOG.info(
+            "group %r: %d members are moved to road %s",
+            *(order.group_id, len(members), order.destination),
+            extra=LogFields(group_id=order.group_id, road=order.destination.value),
+        )
+
+    def _go_on(self, unfinished: UnfinishedMove) -> None:
+        group_id = unfinished.group_id
+        order = MoveOrder(group_id, unfinished.destination, unfinished.only)
+        running = self._running[group_id] = _Running(self._progress(order, unfinished.origin))
+        known = {one.member_id: one for one in unfinished.members}
+        if order.destination is Road.EMBEDDED or self._parts.whole.embedded.holds(group_id):
+            move = self._begin_whole(order, running, known)
+            assert self._nursery is not None, "moves go on while the bridge runs"
+            start_guarded(self._nursery, self._supervised, MOVE, partial(self._go_on_whole, order, running, move))
+            return
+        away = {one: it for one, it in known.items() if not self._around.upstream.translates(group_id, one)}
+        if order.destination is Road.UPSTREAM and away:
+            running.begun = known
+            self._take_over(order, running, away, is_resumed=True)
+            return
+        seats = self._around.mapped.seats_of(group_id)
+        returning = {one: member for one, member in away.items() if one not in seats}
+        staying = {} if order.destination is Road.UPSTREAM else of_order(self._parts.candidates.here(group_id), order)
+        if staying or returning:
+            self._begin_give_back(order, running, staying, returning)
+            return
+        running.progress.end(MoveStage.DONE, "all members had been moved before the bridge was started again")
+        self._settle(order, running, frozenset(), order.destination)
+
+    # ------------------------------------------------------------------ ending one
+
+    def _end_take_over(self, order: MoveOrder) -> None:
+        running = self._running[order.group_id]
+        move = running.move
+        assert isinstance(move, TakeOverMove), move
+        here = {one for one in move.state.members if self._around.upstream.translates(order.group_id, one)}
+        is_refused = move.state.refusal is not None and not here
+        self._conclude(running, move.state.refusal, len(here))
+        stays = frozenset(one.member_id for one in running.progress.now.members if one.stage is MemberStage.STAYS)
+        self._settle(order, running, stays, running.progress.now.origin if is_refused else Road.UPSTREAM)
+
+    def _end_give_back(self, order: MoveOrder) -> None:
+        running = self._running[order.group_id]
+        move = running.move
+        assert isinstance(move, GiveBackMove), move
+        back = running.progress.now.count(MemberStage.MOVED)
+        self._conclude(running, move.state.stopped, back)
+        is_refused = not back and running.progress.now.count(MemberStage.STAYS) > 0
+        self._settle(order, running, frozenset(), running.progress.now.origin if is_refused else Road.PASS)
+
+    def _end_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
+        reason = self._parts.whole.settle(order.group_id, move)
+        if reason is None:
+            self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
+        else:
+            running.progress.refuse((reason,), "it could not be made; the group is where it was")
+        is_embedded = (order.destination is Road.EMBEDDED) is (reason is None)
+        self._settle(order, running, frozenset(), Road.EMBEDDED if is_embedded else Road.PASS)
+
+    def _conclude(self, running: _Running, refusal: Refused | None, moved: int) -> None:
+        progress, destination = running.progress, running.progress.now.order.destination
+        stays = progress.now.count(MemberStage.STAYS)
+        words = f"{moved} members are on {destination}"
+        if refusal is not None or (stays and not moved):
+            why = "the broker won't have them there" if refusal is None else refusal.reason or refusal.code.name
+            is_begun = moved or running.is_stopped or running.is_late
+            progress.end(
+                MoveStage.STOPPED if is_begun else MoveStage.REFUSED, f"{words}, {stays} stay where they were: {why}"
+            )
+        else:
+            words += f", {stays} stay where they were" if stays else ""
+            told = sum(bool(one.detail) for one in progress.now.members if one.stage is not MemberStage.STAYS)
+            disturbed = f"{told} had to be told to join again, or are gone" if told else "none of them was disturbed"
+            progress.end(MoveStage.DONE, f"{words}, and {disturbed}")
+        LOG.info(
+            "group %r: %s",
+            *(progress.now.order.group_id, progress.now.verdict),
+            extra=LogFields(group_id=progress.now.order.group_id, road=destination.value),
+        )
+
+    def _settle(self, order: MoveOrder, running: _Running, stays: frozenset[MemberId], whole: Road) -> None:
+        """Let the group and its members take their roads from now on, and whoever waited for that."""
+        parts, router, group_id = self._parts, self._router, order.group_id
+        place = running.progress.now.origin if order.members else whole
+        roads = self._roads(group_id, stays)
+        for member_id in tuple(router.moved.get(group_id, {})):
+            router.return_member(group_id, member_id)
+        for member_id, road in roads.items():
+            if road is not place:
+                router.move_member(group_id, member_id, road)
+        if place is router.road_by_rule(group_id):
+            router.forget_place(group_id)
+        else:
+            router.place_group(group_id, place)
+        # Where it stayed against its rule it stays no more: it was moved.
+        parts.stays.go_by_rule(group_id)
+        parts.moving.end(group_id)
+        self._forget(group_id)
+        assert self._nursery is not None, "moves end while the bridge runs"
+        start_guarded(self._nursery, self._supervised, MOVE, partial(self._write_end, group_id))
+        for held in () if running.move is None else running.move.take_joins():
+            parts.moving.submit(held.ref, held.client, held.via, held.request)
+
+    def _roads(self, group_id: GroupId, stays: frozenset[MemberId]) -> Mapping[MemberId, Road]:
+        """Where each member is that may not be where its group goes: also those of which this move was not."""
+        moved = self._router.moved.get(group_id, {})
+        passing = {one: road for one, road in moved.items() if road is Road.PASS} | dict.fromkeys(stays, Road.PASS)
+        here = dict.fromkeys(self._around.upstream.members_of(group_id), Road.UPSTREAM)
+        return passing | here | dict.fromkeys(self._around.mapped.seats_of(group_id), Road.MAPPED)
+
+    async def _write_end(self, group_id: GroupId) -> None:
+        """Only once it is written who has a machine and who has none: until then the move would be gone on with."""
+        is_written = await self._around.upstream.written()
+        while not is_written:
+            await trio.sleep(LOOK_S)
+            is_written = await self._around.upstream.written()
+        if group_id not in self._running:
+            self._parts.places.end_move(group_id)
+
+    def _forget(self, group_id: GroupId) -> None:
+        self._ended.pop(group_id, None)
+        self._ended[group_id] = self._running.pop(group_id).progress
+        if len(self._ended) > REMEMBERED_MAX:
+            del self._ended[next(iter(self._ended))]
+
+    # ------------------------------------------------------------------ what becomes of members later
+
+    def forgotten(self, member: MemberRef) -> None:
+        """A member that was moved by itself is gone, or its client knows its seat: it takes its group's road again."""
+        if member.member_id in self._router.moved.get(member.group_id, {}):
+            self._router.return_member(member.group_id, member.member_id)
+            self._parts.places.write(member.group_id)
+
+
+def _unwritten(group_id: GroupId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-206",
+        f"that {quote(group_id)} is about to be moved can't be written down: the journal fails",
+        "see what the log says of the journal, and order the move again",
+    )

@@ -1,0 +1,168 @@
+"""Where groups and members were moved to, over restarts: one fact of the journal for each group that is not where the
+rules would have it.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypedDict
+
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.log_lines import LogFields
+from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
+from bridge.migration.orders import MoveOrder
+from bridge.migration.route import Road, Router
+from translators.dialects.ids import GroupId, MemberId
+
+LOG = logging.getLogger("epochbridge.moves")
+FACTS = "place:"
+"""How the names of these facts begin; the group's id follows."""
+
+
+class _WrittenSeat(TypedDict):
+    member_id: str
+    generation: int
+    seat_id: str
+    seat_generation: int
+    is_called: bool
+
+
+class _WrittenMove(TypedDict):
+    to: str
+    origin: str
+    only: list[str]
+    members: list[WrittenMember]
+
+
+class _Written(TypedDict, total=False):
+    road: str
+    members: dict[str, str]
+    mapped: list[_WrittenSeat]
+    move: _WrittenMove
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedMove:
+    """A move that the last life of the bridge began: from where and where to, of which members only (() for all), and
+    what is known of those that may be between two roads.
+    """
+
+    group_id: GroupId
+    origin: Road
+    destination: Road
+    only: tuple[MemberId, ...]
+    members: tuple[ClassicMember, ...]
+
+
+class Facts(Protocol):
+    """Where facts are kept over restarts."""
+
+    def keep_fact(self, name: str, text: str) -> None:
+        """Keep this from now on; "" for nothing."""
+        ...
+
+    async def facts_written(self) -> bool:
+        """Wait until what was kept so far is durable; False if that can't be."""
+        ...
+
+
+class Places:
+    """Writes down what the router and the mapped seats know of one group, whenever that has changed."""
+
+    def __init__(self, router: Router, mapped: MappedGroups, facts: Facts) -> None:
+        self._router = router
+        self._mapped = mapped
+        self._keep = facts.keep_fact
+        self._written = facts.facts_written
+        self._unfinished: dict[GroupId, _WrittenMove] = {}
+
+    async def begin_move(self, order: MoveOrder, origin: Road, members: Iterable[ClassicMember]) -> bool:
+        """A move of these members begins; once this is True, for it is written, they may be asked for."""
+        self._unfinished[order.group_id] = _WrittenMove(
+            to=order.destination.value, origin=origin.value, only=list(order.members), members=to_json(members)
+        )
+        self.write(order.group_id)
+        return await self._written()
+
+    def end_move(self, group_id: GroupId) -> None:
+        """It is over; what it came to is in the router and the seats."""
+        self._unfinished.pop(group_id, None)
+        self.write(group_id)
+
+    def write(self, group_id: GroupId) -> None:
+        """Keep what holds for a group now; nothing if it is where the rules have it."""
+        written = _Written()
+        place = self._router.place(group_id)
+        if place is not None and place is not Road.MOVING and place is not self._router.road_by_rule(group_id):
+            written["road"] = place.value
+        roads = {one: road.value for one, road in self._router.moved.get(group_id, {}).items()}
+        if roads:
+            written["members"] = {str(one): road for one, road in roads.items()}
+        seats = self._mapped.seats_of(group_id)
+        if seats:
+            written["mapped"] = [
+                _WrittenSeat(
+                    member_id=seat.member_id,
+                    generation=seat.generation,
+                    seat_id=seat.seat_id,
+                    seat_generation=seat.seat_generation,
+                    is_called=seat.is_called,
+                )
+                for seat in seats.values()
+            ]
+        if group_id in self._unfinished:
+            written["move"] = self._unfinished[group_id]
+        text = json.dumps(written, separators=(",", ":"), sort_keys=True) if written else ""
+        self._keep(FACTS + group_id, text)
+
+    def restore(self, facts: Mapping[str, str]) -> Iterator[UnfinishedMove]:
+        """Put groups and members where the last life had them; gives the moves that it had begun."""
+        for name, text in facts.items():
+            group_id = GroupId(name.removeprefix(FACTS))
+            try:
+                found = self._restore(group_id, json.loads(text))
+            except (ValueError, LookupError, TypeError, AttributeError):
+                LOG.exception(
+                    "EB-MOVE-201: where group %r was moved to can't be read: it goes by the rules; look at it with "
+                    "`epochbridge describe` before its clients rebalance",
+                    group_id,
+                    extra=LogFields(group_id=group_id),
+                )
+                continue
+            if found is not None:
+                yield found
+
+    def _restore(self, group_id: GroupId, written: _Written) -> UnfinishedMove | None:
+        """All of a fact or nothing: half of a group's members on another road than they are would be worse."""
+        place = Road(written["road"]) if "road" in written else None
+        seats = [_read_seat(seat) for seat in written.get("mapped", [])]
+        roads = {MemberId(one): Road(road) for one, road in written.get("members", {}).items()}
+        move = written.get("move")
+        unfinished = None if move is None else _read_move(group_id, move)
+        if place is not None:
+            self._router.place_group(group_id, place)
+        for seat in seats:
+            self._mapped.put(group_id, seat)
+        for member_id, road in roads.items():
+            self._router.move_member(group_id, member_id, road)
+        if move is not None:
+            self._unfinished[group_id] = move
+        return unfinished
+
+
+def _read_seat(seat: _WrittenSeat) -> MappedSeat:
+    return MappedSeat(
+        member_id=MemberId(seat["member_id"]),
+        generation=seat["generation"],
+        seat_id=MemberId(seat["seat_id"]),
+        seat_generation=seat["seat_generation"],
+        is_called=seat["is_called"],
+    )
+
+
+def _read_move(group_id: GroupId, move: _WrittenMove) -> UnfinishedMove:
+    only = tuple(MemberId(one) for one in move["only"])
+    members = tuple(from_json(move["members"]))
+    return UnfinishedMove(group_id, Road(move["origin"]), Road(move["to"]), only, members)

@@ -1,0 +1,185 @@
+"""Requests of a group that is being moved: whose they are, and the ways on which they go once that is settled."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from bridge.migration.route import Road, Router
+from bridge.migration.translatable import find_obstacle
+from bridge.session.contracts import Access, Groups
+from bridge.wire.codec.registry import error_reply
+from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, MemberId, RequestRef, Via
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, OffsetDelete, OffsetFetch, TxnOffsetCommit
+
+OfMember = Heartbeat | SyncGroup | JoinGroup | LeaveGroup | OffsetCommit | TxnOffsetCommit | OffsetFetch
+"""What classic members ask; everything else of a group that brokers coordinate is the broker's to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A request as it came, and when (monotonic milliseconds)."""
+
+    ref: RequestRef
+    client: ClientIdentity
+    via: Via
+    request: GroupRequest
+    at_ms: int
+
+
+def classic_member_of(request: GroupRequest) -> MemberId | None:
+    """The classic member that a request names; "" for a newcomer, None where no member of this protocol asks.
+
+    A LeaveGroup of several is an admin's.
+    """
+    match request:
+        case Heartbeat() | SyncGroup() | JoinGroup() | OffsetCommit() | TxnOffsetCommit():
+            return request.member_id
+        case LeaveGroup(members=members):
+            return members[0].member_id if len(members) == 1 else None
+        case OffsetFetch(groups=groups):
+            return groups[0].member_id or NO_MEMBER_ID
+        case (
+            ConsumerGroupHeartbeat()
+            | ConsumerGroupDescribe()
+            | DescribeGroups()
+            | ListGroups()
+            | DeleteGroups()
+            | OffsetDelete()
+        ):
+            return None
+        case _:
+            assert_never(request)
+
+
+def generation_of(request: GroupRequest) -> int | None:
+    """The generation that a member says it is in; None where it says none."""
+    match request:
+        case Heartbeat() | SyncGroup() | OffsetCommit() | TxnOffsetCommit():
+            return request.generation if request.generation >= 0 else None
+        case _:
+            return None
+
+
+class Ways:
+    """Where a held request can go: to the broker as it is, to whoever serves a road, or back with an answer."""
+
+    def __init__(
+        self,
+        router: Router,
+        access: Access,
+        deliver: Callable[[RequestRef, GroupReply], None],
+        roads: Mapping[Road, Groups],
+    ) -> None:
+        self.router = router
+        self.access = access
+        self.deliver = deliver
+        self._roads = roads
+
+    def to_broker(self, held: Held) -> None:
+        """Let it go as it came, by its own connection."""
+
+        def heard(reply: GroupReply | None) -> None:
+            lost = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            self.deliver(held.ref, lost if reply is None else reply)
+
+        self.access(held.via).ask(held.ref, held.request, heard)
+
+    def by_road(self, held: Held, road: Road) -> None:
+        """Hand it to whoever serves the road: what no classic member asks, and who can't be translated, to the broker,
+        as if it had come on that road.
+        """
+        is_at_broker = road is Road.UPSTREAM or road is Road.MAPPED
+        if road is Road.PASS or (is_at_broker and not isinstance(held.request, OfMember)):
+            self.to_broker(held)
+        elif road is Road.UPSTREAM and isinstance(held.request, JoinGroup) and find_obstacle(held.request) is not None:
+            if held.request.member_id:
+                self.router.let_pass(held.request.group_id, held.request.member_id)
+            self.to_broker(held)
+        else:
+            self._roads[road].submit(held.ref, held.client, held.via, held.request)
+
+    def excuse(self, held: Held) -> None:
+        """Answer what has waited too long: its member lives, and what it wanted done can be wanted again."""
+        match held.request:
+            case Heartbeat():
+                self.deliver(held.ref, HeartbeatReply(ErrorCode.NONE))
+            case SyncGroup():
+                # Of a coordinator that is loading a Java client expects no such answer to SyncGroup, and gives up.
+                self.deliver(held.ref, error_reply(held.request, ErrorCode.REBALANCE_IN_PROGRESS))
+            case _:
+                self.deliver(held.ref, error_reply(held.request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+
+
+class Waiting:
+    """Requests of members that are being asked for, and the JoinGroups of newcomers, which wait for the end.
+
+    How many there can be the connections limit: each has so many unanswered requests at most.
+    """
+
+    def __init__(self, ways: Ways) -> None:
+        self._ways = ways
+        self._of_members: dict[MemberId, list[Held]] = {}
+        self._joins: list[Held] = []
+
+    def hold(self, member_id: MemberId, held: Held) -> None:
+        """Keep a request until `take` asks for those of its member."""
+        self._of_members.setdefault(member_id, []).append(held)
+
+    def hold_join(self, held: Held) -> None:
+        """Keep a JoinGroup until the end."""
+        self._joins.append(held)
+
+    def members(self) -> tuple[MemberId, ...]:
+        """The members of which anything is kept."""
+        return tuple(self._of_members)
+
+    def take(self, member_id: MemberId) -> list[Held]:
+        """What is kept of a member, in the order it came; it is somebody else's from now on."""
+        return self._of_members.pop(member_id, [])
+
+    def take_joins(self) -> list[Held]:
+        """The JoinGroups that waited for the end."""
+        joins, self._joins = self._joins, []
+        return joins
+
+    def excuse(self, before_ms: int) -> None:
+        """Answer what was kept since before then: a client's session goes on, whatever becomes of its request."""
+        late = [held for held in self._joins if held.at_ms < before_ms]
+        self._joins = [held for held in self._joins if held.at_ms >= before_ms]
+        for member_id in self.members():
+            late += self._take_impatient(member_id, before_ms)
+        for held in late:
+            self._ways.excuse(held)
+
+    def excuse_all(self, member_id: MemberId) -> None:
+        """Answer what is kept of a member of which nothing will be known soon."""
+        for held in self._take_impatient(member_id, None):
+            self._ways.excuse(held)
+
+    def forget(self, connection: int) -> None:
+        """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
+        self._joins = [held for held in self._joins if held.ref.connection != connection]
+        for member_id, kept in tuple(self._of_members.items()):
+            self._keep(member_id, [one for one in kept if one.ref.connection != connection or _is_farewell(one)])
+
+    def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:
+        """A farewell is not said twice: it waits for as long as it takes."""
+        kept = self._of_members.get(member_id, [])
+        late = [one for one in kept if not _is_farewell(one) and (before_ms is None or one.at_ms < before_ms)]
+        self._keep(member_id, [one for one in kept if one not in late])
+        return late
+
+    def _keep(self, member_id: MemberId, kept: list[Held]) -> None:
+        if kept:
+            self._of_members[member_id] = kept
+        else:
+            self._of_members.pop(member_id, None)
+
+
+def _is_farewell(held: Held) -> bool:
+    return isinstance(held.request, LeaveGroup)

@@ -1,0 +1,57 @@
+"""Hears classic members of groups that pass, for the roster; whoever else hears of what passes hears it as before."""
+
+from bridge.migration.roster import Roster
+from bridge.session.contracts import Hear, Passing
+from bridge.session.limits import ELEMENTS_MAX
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import decode_request
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import RequestHeader
+from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.consumer_protocol import CONSUMER
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, via_of
+
+_HEARD = frozenset((ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP))
+
+
+class RosterWatch:
+    """See `session.contracts.Passing`."""
+
+    def __init__(self, passing: Passing, roster: Roster) -> None:
+        self._passing = passing
+        self._roster = roster
+        self.passed = passing.passed
+        self.awaits_fetch = passing.awaits_fetch
+        self.fetched = passing.fetched
+        self.untranslated = passing.untranslated
+
+    def overhear(
+        self,
+        ref: RequestRef,
+        header: RequestHeader,
+        data: bytes | memoryview,
+        client: ClientIdentity,
+        broker_id: int | None,
+    ) -> Hear | None:
+        """See `session.contracts.Passing`."""
+        if header.api_key in _HEARD:
+            self._hear(ref, header, data, client)
+        return self._passing.overhear(ref, header, data, client, broker_id)
+
+    def _hear(self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
+        start = header.body_offset
+        try:
+            request = decode_request(header.api_key, header.api_version, memoryview(data)[start:], start, ELEMENTS_MAX)
+        except MalformedFrame:
+            # It is for the broker to judge: it passes all the same, and its member is one that nobody has heard.
+            return
+        match request:
+            case JoinGroup(protocol_type=protocol_type) if protocol_type == CONSUMER:
+                self._roster.joins(via_of(ref), client, request)
+            case SyncGroup():
+                self._roster.syncs(via_of(ref), client, request)
+            case LeaveGroup(members=members):
+                for one in members:
+                    self._roster.leaves(GroupId(request.group_id), one.member_id)
+            case _:
+                pass

@@ -1,0 +1,34 @@
+"""What every move is made with, whatever it does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.moving.requests import Ways
+from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.migration.route import Road
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import quote
+from translators.dialects.ids import GroupId, MemberId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The ways on which requests go, and the groups between which members are moved."""
+
+    ways: Ways
+    upstream: UpstreamGroups
+    mapped: MappedGroups
+    now_ms: Callable[[], int]
+    fresh_member_id: Callable[[], MemberId]
+
+    def home(self, group_id: GroupId, member_id: MemberId) -> Road:
+        """Where a member is that no move has touched, or that is through with one."""
+        if self.mapped.seat(group_id, member_id) is not None:
+            return Road.MAPPED
+        return Road.UPSTREAM if self.upstream.translates(group_id, member_id) else Road.PASS
+
+
+def in_a_sentence(refused: Refused) -> str:
+    """A broker's or operator's word on a member, for people."""
+    return f"{refused.code.name}: {quote(refused.reason)}"

@@ -1,0 +1,163 @@
+"""A group as it stands before a move: what its broker says of it, and what its members have said here."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import Obstacle
+from bridge.migration.roster import Roster, Spoken
+from translators.dialects.admin import DescribedGroup, DescribedMember
+from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember
+from translators.dialects.consumer_protocol import (
+    CONSUMER,
+    TRANSLATABLE,
+    MalformedBlob,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_subscription,
+)
+from translators.dialects.errors import quote
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicPartition
+
+SESSION_TIMEOUT_MS = 45_000
+"""What a member is taken to have asked for that nobody heard join: Java's default since 3.0."""
+REBALANCE_TIMEOUT_MS = 300_000
+"""The same of its rebalance timeout: Java's default `max.poll.interval.ms`."""
+UNHEARD_GENERATION = -1
+AT_REST = "Stable"
+CLASSIC_MEMBER = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The classic members of a group, and what stands in the way of moving them.
+
+    What members have is known only of a group that `is_at_rest`: of any other its broker shows no assignments.
+    """
+
+    members: Mapping[MemberId, ClassicMember]
+    obstacles: tuple[Obstacle, ...]
+    is_at_rest: bool
+    is_empty: bool = False
+
+
+def survey(described: DescribedGroup | DescribedConsumerGroup, roster: Roster) -> Survey:
+    """What is known of a group that its broker has just described."""
+    heard = roster.members_of(described.group_id)
+    if isinstance(described, DescribedConsumerGroup):
+        return _of_consumer_group(described, heard)
+    return _of_classic_group(described, heard)
+
+
+def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -> Survey:
+    if group.group_state != AT_REST:
+        return Survey({}, (), is_at_rest=False, is_empty=not group.members)
+    obstacles = list(_of_group(group))
+    members: dict[MemberId, ClassicMember] = {}
+    for one in group.members:
+        try:
+            members[one.member_id] = _classic(one, group.protocol_data, heard.get(one.member_id))
+        except MalformedBlob as malformed:
+            obstacles.append(_unreadable(one.member_id, malformed))
+    return Survey(members, tuple(obstacles), is_at_rest=True)
+
+
+def _of_group(group: DescribedGroup) -> Iterator[Obstacle]:
+    if group.protocol_type != CONSUMER:
+        yield Obstacle(
+            "EB-MOVE-102",
+            f"protocol type {quote(group.protocol_type)!r} of {quote(group.group_id)} is not {CONSUMER!r}",
+            "leave it on road pass",
+        )
+    if group.protocol_data not in TRANSLATABLE:
+        yield Obstacle(
+            "EB-MOVE-115",
+            f"the group works by {quote(group.protocol_data)!r}, an assignor without a server-side equivalent",
+            f"restart its clients with one of {', '.join(sorted(TRANSLATABLE))}",
+        )
+
+
+def _classic(one: DescribedMember, protocol_name: str, said: Spoken | None) -> ClassicMember:
+    """Its words as heard, where they are still those that its broker has; raises MalformedBlob."""
+    decode_subscription(one.metadata)
+    request = said.request if said is not None and _is_its(said.request, protocol_name, one.metadata) else None
+    client = _client(one.client_id, one.client_host, said)
+    return ClassicMember(
+        member_id=one.member_id,
+        instance_id=one.instance_id,
+        client=client,
+        protocols=(Protocol(protocol_name, one.metadata),) if request is None else request.protocols,
+        protocol_name=protocol_name,
+        session_timeout_ms=SESSION_TIMEOUT_MS if request is None else request.session_timeout_ms,
+        rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if request is None else request.rebalance_timeout_ms,
+        generation=UNHEARD_GENERATION if said is None or said.generation is None else said.generation,
+        using=decode_assignment(one.assignment).partitions,
+    )
+
+
+def _is_its(request: JoinGroup, protocol_name: str, metadata: bytes) -> bool:
+    return any(protocol.name == protocol_name and protocol.metadata == metadata for protocol in request.protocols)
+
+
+def _client(client_id: str, client_host: str, said: Spoken | None) -> ClientIdentity:
+    if said is not None:
+        return said.client
+    return ClientIdentity(client_id=client_id, client_host=client_host.removeprefix("/"))
+
+
+def _of_consumer_group(group: DescribedConsumerGroup, heard: Mapping[MemberId, Spoken]) -> Survey:
+    """Its classic members; those of the consumer protocol are where they can be already."""
+    members: dict[MemberId, ClassicMember] = {}
+    obstacles: list[Obstacle] = []
+    for one in group.members:
+        if one.member_type == CLASSIC_MEMBER:
+            member = _classic_of_consumer_group(one, heard.get(one.member_id))
+            try:
+                member.subscription()
+            except MalformedBlob as malformed:
+                obstacles.append(_unreadable(one.member_id, malformed))
+            else:
+                members[one.member_id] = member
+    is_at_rest = group.group_state == AT_REST
+    return Survey(members, tuple(obstacles), is_at_rest, is_empty=not group.members)
+
+
+def _classic_of_consumer_group(one: DescribedConsumerMember, said: Spoken | None) -> ClassicMember:
+    """Its broker shows no bytes of a subscription: what was not heard is written as its topics."""
+    request = None if said is None or not said.request.protocols else said.request
+    written = encode_subscription(Subscription(version=0, topics=one.subscribed_topic_names))
+    protocols = (Protocol("range", written),) if request is None else request.protocols
+    known = [protocol.name for protocol in protocols if protocol.name in TRANSLATABLE]
+    return ClassicMember(
+        member_id=one.member_id,
+        instance_id=one.instance_id,
+        client=_client(one.client_id, one.client_host, said),
+        protocols=protocols,
+        protocol_name=known[0] if known else protocols[0].name,
+        session_timeout_ms=SESSION_TIMEOUT_MS if request is None else request.session_timeout_ms,
+        rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if request is None else request.rebalance_timeout_ms,
+        generation=UNHEARD_GENERATION if said is None or said.generation is None else said.generation,
+        using=frozenset(
+            TopicPartition(topic.topic_name, partition) for topic in one.assignment for partition in topic.partitions
+        ),
+    )
+
+
+def _unreadable(member_id: MemberId, malformed: MalformedBlob) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-105",
+        f"subscription or assignment of {quote(member_id)} can't be read as that of a consumer: {quote(malformed)}",
+        "see what this client sends; until then the group stays where it is",
+        member_id,
+    )
+
+
+def nobody(group_id: GroupId) -> Obstacle:
+    """There is no member to be moved."""
+    return Obstacle(
+        "EB-MOVE-103",
+        f"{quote(group_id)} has no members that could be moved",
+        "name the group in a rule, and it begins there with its next member",
+    )

@@ -1,0 +1,344 @@
+"""A take-over while it is made: heartbeats in the members' place by their own connections, their requests held as long
+as it is not known whose they are.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of
+from bridge.coordinators.moving.surroundings import Around, in_a_sentence
+from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
+from bridge.log_lines import PASSING, LogFields
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.takeover import (
+    Answered,
+    AskMember,
+    AskScout,
+    Drop,
+    Effect,
+    Event,
+    Heard,
+    Keep,
+    MemberLeft,
+    ScoutAnswered,
+    Stage,
+    Stopped,
+    Take,
+    Unreachable,
+    begin,
+    step,
+)
+from bridge.migration.orders import MemberStage
+from bridge.migration.route import Road
+from translators.classic_member.talking import SERVER_ASSIGNORS
+from translators.dialects.classic import JoinGroup, LeaveGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOver
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import TxnOffsetCommit
+
+LOG = logging.getLogger("epochbridge.moves")
+_STAGES = {
+    Stage.WAITING: MemberStage.WAITING,
+    Stage.ASKED: MemberStage.MOVING,
+    Stage.TAKEN: MemberStage.MOVED,
+    Stage.STAYS: MemberStage.STAYS,
+    Stage.GONE: MemberStage.GONE,
+}
+SCOUT_REBALANCE_MS = 60_000
+"""What a scout says of itself: it has nothing to give up."""
+_NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
+
+
+class TakeOverMove:
+    """Members of one group on their way to road upstream (`groups.Underway`).
+
+    Members of which `begin` names a connection are asked for at once, the others when they are heard next. Where it
+    `is_resumed` an earlier life of the bridge may have asked for any of them, and the broker have switched them.
+    """
+
+    def __init__(
+        self,
+        around: Around,
+        progress: Progress,
+        group_id: GroupId,
+        members: Mapping[MemberId, ClassicMember],
+        *,
+        is_resumed: bool = False,
+    ) -> None:
+        self.is_over: Callable[[], None] = lambda: None
+        """Called once everybody has come to an end."""
+        self.lacks_topics = False
+        """Whether topics have to be looked at before anybody can be asked for; who does it sets it back."""
+        self._around = around
+        self._ways = around.ways
+        self._upstream = around.upstream
+        self._mapped = around.mapped
+        self._progress = progress
+        self._group_id = group_id
+        self._members = dict(members)
+        self._scout_id = around.fresh_member_id()
+        self._has_ended = False
+        self._vias: dict[MemberId, Via] = {}
+        self._waiting = Waiting(around.ways)
+        self._events: deque[Event] = deque()
+        self._is_stepping = False
+        unsure = frozenset(members) if is_resumed else frozenset[MemberId]()
+        self.state = begin({one: member.using for one, member in members.items()}, unsure)
+
+    # ------------------------------------------------------------------ what happens
+
+    def begin(self, vias: Mapping[MemberId, Via]) -> None:
+        """Ask for whoever can be asked, the first of them first."""
+        for member_id, via in vias.items():
+            member = self._members.get(member_id)
+            if member is not None:
+                self._hear(member_id, via, member.generation)
+        self._end_if_over()
+
+    def take(self, held: Held) -> None:
+        """See `groups.Underway`."""
+        member_id = classic_member_of(held.request)
+        if isinstance(held.request, JoinGroup):
+            self._take_join(held, held.request)
+        elif member_id is None:
+            self._ways.to_broker(held)
+        elif member_id not in self.state.members:
+            self._ways.by_road(held, self._around.home(self._group_id, member_id))
+        else:
+            generation = None if isinstance(held.request, TxnOffsetCommit) else generation_of(held.request)
+            if generation is not None and self.state.members[member_id].stage is Stage.WAITING:
+                # Asked before this request goes on: by the same connection the broker hears the one after the other.
+                # A transaction's offsets come by its producer's connection.
+                self._hear(member_id, held.via, generation)
+            self._pass_on(member_id, held)
+        self._end_if_over()
+
+    def _hear(self, member_id: MemberId, via: Via, generation: int) -> None:
+        """What its client says is its generation; its broker may know it by another."""
+        seat = self._mapped.seat(self._group_id, member_id)
+        if seat is not None and generation != seat.generation:
+            # Of an earlier generation, and long on its way.
+            return
+        self._vias[member_id] = via
+        self._happen(Heard(member_id, generation if seat is None else seat.seat_generation))
+
+    def disconnected(self, connection: int) -> None:
+        """See `groups.Underway`."""
+        self._waiting.forget(connection)
+        for member_id, via in tuple(self._vias.items()):
+            if via.connection == connection:
+                del self._vias[member_id]
+                self._happen(Unreachable(member_id))
+        self._end_if_over()
+
+    def stop(self, reason: Refused) -> None:
+        """Move nobody else; who may have been moved already is waited for."""
+        self._happen(Stopped(reason))
+        self._end_if_over()
+
+    def give_up(self) -> None:
+        """Whoever was not heard for so long is nobody's: its broker has ended it by its session."""
+        for member_id, member in self.state.members.items():
+            if member.stage is Stage.WAITING:
+                self._happen(MemberLeft(member_id))
+        self._end_if_over()
+
+    def excuse(self, before_ms: int) -> None:
+        """Answer what was held since before then."""
+        self._waiting.excuse(before_ms)
+
+    def take_joins(self) -> list[Held]:
+        """The JoinGroups that waited for the end; they are somebody else's to let go."""
+        return self._waiting.take_joins()
+
+    # ------------------------------------------------------------------ where a request goes
+
+    def _take_join(self, held: Held, request: JoinGroup) -> None:
+        member = self.state.members.get(request.member_id)
+        if member is None:
+            # A newcomer would move the group under everybody's feet: it waits for the end.
+            self._waiting.hold_join(held)
+        elif member.stage is Stage.WAITING:
+            # By its classic words the broker would make everybody join anew; it is asked for first.
+            known = self._members[request.member_id].generation
+            if known >= 0:
+                self._hear(request.member_id, held.via, known)
+            self._waiting.hold(request.member_id, held)
+            self._let_go_where_known()
+        else:
+            self._pass_on(request.member_id, held)
+
+    def _is_held(self, member_id: MemberId) -> bool:
+        """Whether the broker may have it as a consumer member by now, and would end it (25) for its classic words."""
+        member = self.state.members[member_id]
+        return member.stage is Stage.ASKED or (member.stage is Stage.WAITING and member.may_be_switched)
+
+    def _pass_on(self, member_id: MemberId, held: Held) -> None:
+        if self._is_held(member_id):
+            self._waiting.hold(member_id, held)
+            return
+        stage = self.state.members[member_id].stage
+        if stage is Stage.TAKEN or stage is Stage.GONE:
+            self._ways.by_road(held, Road.UPSTREAM)
+            return
+        self._ways.by_road(held, self._around.home(self._group_id, member_id))
+        if isinstance(held.request, LeaveGroup):
+            self._happen(MemberLeft(member_id))
+
+    def _let_go_where_known(self) -> None:
+        """Let requests go on whose member's place is known by now; a JoinGroup of a classic member still waits."""
+        for member_id in self._waiting.members():
+            if not self._is_held(member_id):
+                for held in self._waiting.take(member_id):
+                    is_waiting = self.state.members[member_id].stage is Stage.WAITING
+                    if is_waiting and isinstance(held.request, JoinGroup):
+                        self._waiting.hold_join(held)
+                    else:
+                        self._pass_on(member_id, held)
+
+    # ------------------------------------------------------------------ what is done
+
+    def _happen(self, event: Event) -> None:
+        """Take a step; what happens meanwhile waits for its end."""
+        self._events.append(event)
+        if self._is_stepping:
+            return
+        self._is_stepping = True
+        try:
+            while self._events:
+                self._step(self._events.popleft())
+        finally:
+            self._is_stepping = False
+        self._let_go_where_known()
+
+    def _step(self, event: Event) -> None:
+        before = self.state.members
+        self.state, effects = step(self.state, event)
+        for member_id, member in self.state.members.items():
+            if member is not before[member_id]:
+                reason = "" if member.reason is None else in_a_sentence(member.reason)
+                self._progress.note(member_id, _STAGES[member.stage], reason)
+        for effect in effects:
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case AskMember(member_id, epoch):
+                self._ask(member_id, epoch)
+            case AskScout(by, epoch):
+                self._ask_scout(by, epoch)
+            case Take(member_id, epoch):
+                self._take_over(member_id, epoch)
+            case Keep() | Drop():
+                """Its requests go where its stage says."""
+            case _:
+                assert_never(effect)
+
+    def _ask(self, member_id: MemberId, epoch: int) -> None:
+        member = self._members[member_id]
+        if epoch == LEAVE_EPOCH:
+            self._say_farewell(member)
+            return
+        wants = member.subscription()
+        inquiry = Inquiry(
+            group_id=self._group_id,
+            member_id=member_id,
+            member_epoch=epoch,
+            instance_id=member.instance_id,
+            rack_id=wants.rack_id,
+            topics=frozenset(wants.topics),
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            owned=frozenset() if epoch == JOIN_EPOCH else member.using,
+            assignor=SERVER_ASSIGNORS.get(member.protocol_name),
+        )
+        catalog = self._upstream.catalog
+        # Partitions without a topic id would be missing in the heartbeat, as if given up.
+        is_known = catalog.knows({one.topic for one in member.using})
+        if not is_known or self._upstream.is_closed:
+            self.lacks_topics = self.lacks_topics or not is_known
+            self._happen(Answered(member_id, _NOT_YET))
+            return
+        request = to_heartbeat(inquiry, None, catalog)
+
+        def heard(reply: GroupReply | None) -> None:
+            self._happen(Answered(member_id, self._to_answer(reply)))
+            if self.state.members[member_id].stage is Stage.WAITING:
+                # Nothing is on its way that could tell whose its requests are: they are to come again.
+                self._waiting.excuse_all(member_id)
+            self._end_if_over()
+
+        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+
+    def _say_farewell(self, member: ClassicMember) -> None:
+        request = ConsumerGroupHeartbeat(
+            group_id=self._group_id,
+            member_id=member.member_id,
+            member_epoch=LEAVE_EPOCH,
+            instance_id=member.instance_id,
+        )
+        self._ways.access(self._vias.get(member.member_id, NOWHERE)).ask(None, request, _unheard)
+
+    def _ask_scout(self, by: MemberId, epoch: int) -> None:
+        request = ConsumerGroupHeartbeat(
+            group_id=self._group_id,
+            member_id=self._scout_id,
+            member_epoch=epoch,
+            rebalance_timeout_ms=SCOUT_REBALANCE_MS,
+            subscribed_topic_names=(),
+            owned=frozenset(),
+        )
+
+        def heard(reply: GroupReply | None) -> None:
+            self._happen(ScoutAnswered(self._to_answer(reply)))
+            self._end_if_over()
+
+        self._ways.access(self._vias.get(by, NOWHERE)).ask(None, request, heard)
+
+    def _to_answer(self, reply: GroupReply | None) -> Granted | Refused | None:
+        if not isinstance(reply, ConsumerGroupHeartbeatReply):
+            return None
+        answer = to_answer(reply, self._upstream.catalog)
+        return None if answer is UNKNOWN_TOPIC else answer
+
+    def _take_over(self, member_id: MemberId, epoch: int) -> None:
+        member = self._members[member_id]
+        seat = self._mapped.take_out(self._group_id, member_id)
+        heard = self.state.members[member_id].generation
+        assert heard is not None, "who was asked for was heard"
+        taken = TakenOver(
+            member=MemberRef(self._group_id, member_id),
+            client=member.client,
+            instance_id=member.instance_id,
+            protocols=member.protocols,
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            protocol_name=member.protocol_name,
+            wants=member.subscription(),
+            epoch=epoch,
+            generation=heard if seat is None else seat.generation,
+            handed=member.using,
+            using=member.using,
+            session_deadline_ms=self._around.now_ms() + member.session_timeout_ms,
+            via=self._vias.get(member_id, NOWHERE),
+        )
+        self._upstream.take_over((taken,))
+        LOG.info(
+            "group %r: member %r of client %r is a consumer member at its broker now, epoch %d, and was not disturbed",
+            *(self._group_id, member_id, member.client.client_id, epoch),
+            extra=LogFields(group_id=self._group_id, member_id=member_id, road=PASSING, member_epoch=epoch),
+        )
+
+    def _end_if_over(self) -> None:
+        if not self._has_ended and self.state.is_over:
+            self._has_ended = True
+            self.is_over()
+
+
+def _unheard(reply: GroupReply | None) -> None:
+    """Nobody waits for the answer to a farewell."""

@@ -1,0 +1,135 @@
+"""Moves that take a group as a whole: adopt and release, found feasible, begun, and gone on with after a restart."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import trio
+
+from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.embedded.handover import Handover
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.moving.adopt import Adopting, AdoptMove
+from bridge.coordinators.moving.places import Places
+from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.release import ReleaseMove, Releasing, restless, unconvertible
+from bridge.coordinators.moving.requests import Held, classic_member_of
+from bridge.coordinators.moving.surroundings import Around
+from bridge.engine.outcome import NotConverted
+from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.adopt import Kept as NotAdopted
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.release import Kept as NotReleased
+from bridge.migration.orders import Obstacle
+from bridge.migration.roster import Roster
+from bridge.migration.route import Road
+from bridge.ports import Broker, Clock, Coordinators
+from translators.dialects.coordinator import ClassicSeat
+from translators.dialects.ids import GroupId, MemberId
+
+REST_S = 15.0
+"""How long a look waits for a group to come to rest."""
+LOOK_S = 0.1
+WholeMove = AdoptMove[Held] | ReleaseMove[Held]
+Members = Mapping[MemberId, ClassicMember]
+
+
+def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
+    """Members that their broker has described, mapped ones by the ids and generations that their clients know."""
+    members = dict(found)
+    for seat in mapped.seats_of(group_id).values():
+        member = members.pop(seat.seat_id, None)
+        if member is not None:
+            members[seat.member_id] = replace(member, member_id=seat.member_id, generation=seat.generation)
+    return members
+
+
+async def find_in_engine(group_id: GroupId, embedded: EmbeddedGroups) -> Members | tuple[Obstacle, ...]:
+    """The members of a group here, once they are at rest; or why they can't be released."""
+    what = ""
+    with trio.move_on_after(REST_S):
+        while True:
+            found = embedded.read_handover(group_id)
+            if isinstance(found, Handover):
+                return {seat.member_id: _member(seat) for seat in found.seats}
+            if isinstance(found, NotConverted):
+                return (unconvertible(found),)
+            what = found.what
+            await trio.sleep(LOOK_S)
+    return (restless(group_id, what),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeGroups:
+    """What both moves are made with."""
+
+    around: Around
+    embedded: EmbeddedGroups
+    places: Places
+    roster: Roster
+    broker: Broker
+    coordinators: Coordinators
+    clock: Clock
+
+    def adopting(self, progress: Progress, group_id: GroupId, members: Members) -> AdoptMove[Held]:
+        """The move of a group from its broker to the engine."""
+        ways, seats = self.around.ways, self.around.mapped.seats_of(group_id)
+
+        def pass_on(held: Held) -> None:
+            ways.by_road(held, Road.MAPPED if classic_member_of(held.request) in seats else Road.PASS)
+
+        around: Adopting[Held] = Adopting(
+            pass_on=pass_on,
+            excuse=ways.excuse,
+            note=progress.note,
+            access=ways.access,
+            embedded=self.embedded,
+            broker=self.broker,
+            coordinators=self.coordinators,
+            now_ms=self.clock.now_ms,
+        )
+        move = AdoptMove(around, group_id, members, seats)
+        move.meet(self.roster)
+        return move
+
+    def releasing(self, progress: Progress, group_id: GroupId, members: Collection[ClassicMember]) -> ReleaseMove[Held]:
+        """The move of a group from the engine to its broker."""
+        ways = self.around.ways
+        around: Releasing[Held] = Releasing(
+            to_engine=lambda held: ways.by_road(held, Road.EMBEDDED),
+            excuse=ways.excuse,
+            note=progress.note,
+            write=self.places.write,
+            embedded=self.embedded,
+            mapped=self.around.mapped,
+            broker=self.broker,
+            coordinators=self.coordinators,
+            clock=self.clock,
+        )
+        hold_ms = min((one.session_timeout_ms for one in members), default=0) // 3
+        return ReleaseMove(around, group_id, hold_ms)
+
+    def settle(self, group_id: GroupId, move: WholeMove) -> Obstacle | None:
+        """Why the group is where it was, None if it was moved; an adopted group's members are mapped no more."""
+        match move.state:
+            case NotAdopted(reason) | NotReleased(reason):
+                return reason
+            case Adopted():
+                for member_id in tuple(self.around.mapped.seats_of(group_id)):
+                    self.around.mapped.take_out(group_id, member_id)
+            case _:
+                pass
+        return None
+
+
+def _member(seat: ClassicSeat) -> ClassicMember:
+    return ClassicMember(
+        member_id=seat.member_id,
+        instance_id=seat.instance_id,
+        client=seat.identity,
+        protocols=seat.protocols,
+        protocol_name=next((one.name for one in seat.protocols), ""),
+        session_timeout_ms=seat.session_timeout_ms,
+        rebalance_timeout_ms=seat.rebalance_timeout_ms,
+        generation=seat.generation,
+        using=seat.using,
+    )

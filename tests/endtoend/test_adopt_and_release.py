@@ -1,0 +1,92 @@
+"""Live groups of real clients go from their broker to the bridge and back while records flow, and nobody notices.
+
+On brokers with KIP-848 and without; the bridge is killed over it.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.support.casts import Wardrobe
+from tests.support.kafka import KafkaUnderTest
+from tests.support.moved_group import MovedGroup, moved_group
+
+FLEETS: Mapping[str, Mapping[str, str]] = {
+    "mixed": {"m1": "kafka-python-range", "m2": "confluent-range", "m3": "kafka-python-range"},
+    "confluent-cooperative": {f"m{number}": "confluent-cooperative" for number in range(1, 4)},
+    "kafka-python-cooperative": {f"m{number}": "kafka-python-cooperative" for number in range(1, 4)},
+    "aiokafka": {f"m{number}": "aiokafka" for number in range(1, 4)},
+    "java": {"m1": "java-default", "m2": "java-default", "m3": "confluent-range"},
+    "java-cooperative": {"m1": "java-cooperative", "m2": "java-cooperative"},
+    "kafkajs": {"m1": "kafkajs", "m2": "kafkajs"},
+}
+"""Who plays; two fleets by default, all with --matrix=all."""
+BY_DEFAULT = ("mixed", "confluent-cooperative")
+BROKERS = ("kafka_43", "kafka_39")
+KILLS, KILLS_OF_MATRIX = 1, 12
+KILLED_WITHIN_S = 0.4
+RESUMED_WITHIN_S = 3.0
+THERE_ALREADY = {"EB-MOVE-103", "EB-MOVE-203"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Little by default, everything with --matrix=all."""
+    is_all = metafunc.config.getoption("--matrix") == "all"
+    if "fleet" in metafunc.fixturenames:
+        metafunc.parametrize("fleet", tuple(FLEETS) if is_all else BY_DEFAULT)
+    if "kafka" in metafunc.fixturenames:
+        metafunc.parametrize("kafka", BROKERS if is_all else BROKERS[:1], indirect=True)
+    if "kills" in metafunc.fixturenames:
+        metafunc.parametrize("kills", [KILLS_OF_MATRIX if is_all else KILLS])
+
+
+@pytest.fixture
+def kafka(request: pytest.FixtureRequest) -> KafkaUnderTest:
+    """The broker of this name."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, KafkaUnderTest)
+    return found
+
+
+async def test_group_is_adopted_and_released(
+    fleet: str, kafka: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path
+) -> None:
+    """From pass to embedded and back, twice: the second time with members that are mapped."""
+    async with moved_group(kafka.bootstrap, wardrobe, tmp_path, FLEETS[fleet]) as group:
+        for _ in range(2):
+            for to in ("embedded", "pass"):
+                moved = await group.move(to)
+                assert moved["stage"] == "done", moved
+
+
+async def test_bridge_is_killed_over_it(kills: int, kafka: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path) -> None:
+    """It goes on or back by its journal; ordered again, the group gets where it was to go."""
+    async with moved_group(kafka.bootstrap, wardrobe, tmp_path, FLEETS["mixed"]) as group:
+        for _ in range(kills):
+            for to in ("embedded", "pass"):
+                await be_killed_over(group, to)
+                moved = await group.move(to)
+                assert moved["stage"] == "done" or codes(moved) <= THERE_ALREADY, moved
+
+
+async def be_killed_over(group: MovedGroup, to: str) -> None:
+    """Order a move, kill the bridge at some moment of it, and wait until it has gone on or back."""
+    async with group.fleet.step(f"to {to}, killed"):
+        await group.order(to)
+        await trio.sleep(random.uniform(0, KILLED_WITHIN_S))
+        await trio.to_thread.run_sync(group.bridge.kill)
+        await trio.to_thread.run_sync(group.bridge.start)
+        # Of a move that had not begun, or had ended, nothing is remembered.
+        with trio.move_on_after(RESUMED_WITHIN_S):
+            await group.wait_for_end()
+        await group.fleet.wait_settled()
+
+
+def codes(moved: Mapping[str, object]) -> set[str]:
+    """The codes of what stood in a move's way."""
+    obstacles = moved["obstacles"]
+    assert isinstance(obstacles, Sequence)
+    return {one["code"] for one in obstacles}

@@ -1,0 +1,123 @@
+"""A group of real clients under load behind a bridge that can be killed; ordered to other roads, and judged."""
+
+import random
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, parse
+from bridge.demo.cluster import create_topics, read_committed
+from bridge.demo.fleet import Fleet
+from bridge.demo.fleet_specs import ProducerSpec, Target
+from bridge.demo.judge import Verdict, judge
+from bridge.demo.screen import verdict_lines
+from tests.support.bridge_process import QUICK_SETTINGS
+from tests.support.casts import Wardrobe
+from tests.support.restarted_bridge import RestartedBridge
+from tests.support.story_run import require_safety
+
+PARTITIONS = 6
+SESSION_MS = 45_000
+LIFE_S = 1.5
+LOOK_S = 0.1
+MOVE_TIMEOUT_S = 60.0
+ENDED = frozenset({"done", "stopped", "refused"})
+
+
+@dataclass(slots=True)
+class MovedGroup:
+    """The fleet and its bridge."""
+
+    fleet: Fleet
+    bridge: RestartedBridge
+    wardrobe: Wardrobe
+
+    @property
+    def group(self) -> str:
+        """The group's id."""
+        return self.fleet.target.group
+
+    async def order(self, to: str, members: Sequence[str] = ()) -> None:
+        """Order a move; a bridge that dies over it gives no answer."""
+        wanted: Mapping[str, object] = {"to": to, "members": list(members)}
+        with suppress(NoAnswer):
+            path = group_path(self.group) + "/move"
+            await trio.to_thread.run_sync(give_order, self.bridge.admin, path, wanted)
+
+    async def progress(self) -> Mapping[str, object]:
+        """The last move of the group as the bridge tells it."""
+        answer = await trio.to_thread.run_sync(ask_move, self.bridge.admin, self.group)
+        found = parse(answer, self.bridge.admin)
+        moves = found.get("moves", [found])
+        assert isinstance(moves, list), found
+        return dict(moves[0])
+
+    async def move(self, to: str, members: Sequence[str] = ()) -> Mapping[str, object]:
+        """Order a move as a step of the fleet, and wait for its verdict and for the fleet's rest."""
+        async with self.fleet.step(f"to {to}"):
+            await self.order(to, members)
+            found = await self.wait_for_end()
+            await trio.sleep(LIFE_S)
+            await self.fleet.wait_settled()
+        return found
+
+    async def wait_until_nothing_moves(self) -> None:
+        """Wait for the end of a move that went on by itself, if there is one."""
+        with trio.fail_after(MOVE_TIMEOUT_S):
+            while True:
+                answer = await trio.to_thread.run_sync(ask_moves, self.bridge.admin)
+                moves = parse(answer, self.bridge.admin)["moves"]
+                assert isinstance(moves, list), moves
+                print(moves)
+                if all(move["stage"] in ENDED for move in moves):
+                    return
+                await trio.sleep(LOOK_S)
+
+    async def wait_for_end(self) -> Mapping[str, object]:
+        """Wait for a verdict."""
+        with trio.fail_after(MOVE_TIMEOUT_S):
+            while True:
+                with suppress(NoAnswer):
+                    found = await self.progress()
+                    if found["stage"] in ENDED:
+                        return found
+                await trio.sleep(LOOK_S)
+
+
+@asynccontextmanager
+async def moved_group(
+    broker: str, wardrobe: Wardrobe, directory: Path, seats: Mapping[str, str], rules: str = "no-group-at-all"
+) -> AsyncIterator[MovedGroup]:
+    """A settled group on road pass while records flow; at the end nothing was lost, owned twice, or disturbed."""
+    bridge = RestartedBridge(broker, rules, directory, QUICK_SETTINGS)
+    group = f"moved-{random.randrange(2**24):06x}"
+    target = Target(bootstrap=bridge.bootstrap, group=group, topics=(f"{group}-topic",))
+    partitions = await trio.to_thread.run_sync(create_topics, broker, target.topics, PARTITIONS)
+    await trio.to_thread.run_sync(bridge.start)
+    try:
+        async with trio.open_nursery() as nursery:
+            fleet = Fleet(nursery, target, partitions, directory)
+            await fleet.start_producer(ProducerSpec(partitions=PARTITIONS, rate=200))
+            for seat, kind in seats.items():
+                await fleet.start(wardrobe.spec(seat, kind, SESSION_MS))
+            await fleet.wait_settled()
+            yield MovedGroup(fleet, bridge, wardrobe)
+            await fleet.stop_producers()
+            await fleet.wait_read()
+            await fleet.stop_all()
+    finally:
+        status = await trio.to_thread.run_sync(bridge.stop)
+    offsets = await trio.to_thread.run_sync(read_committed, broker, group, fleet.partitions)
+    verdict = judge(fleet.evidence(offsets))
+    print("\n".join(verdict_lines(verdict)))
+    require_nobody_noticed(verdict)
+    assert (status, "Traceback" in bridge.tail()) == (0, False), bridge.tail()
+
+
+def require_nobody_noticed(verdict: Verdict) -> None:
+    """Nothing lost, owned twice or committed back, and no callback in any client."""
+    require_safety(verdict)
+    assert verdict.disturbances == ()

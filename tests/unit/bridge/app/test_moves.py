@@ -1,0 +1,46 @@
+"""What moves groups, put together: roads for every request, and places that are recalled before clients come."""
+
+from trio.testing import MockClock
+
+from bridge.app.moves import Between, put_together
+from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.placement import GroupPlaces
+from bridge.migration.route import Road, Router
+from bridge.net.clock import TrioClock
+from bridge.net.reply_routes import ReplyRoutes
+from bridge.session.counters import Counters
+from tests.support.embedded_world import embedded_world
+from tests.support.engine_coordinators import EngineCoordinators
+from tests.support.owned_group import GROUP
+from tests.support.proxy import SeenGroups
+from tests.support.upstream_world import upstream_world
+from translators.dialects.ids import MemberId
+
+
+async def test_roads_of_all_requests_and_recalled_places(autojump_clock: MockClock) -> None:
+    """A group that was moved in an earlier life is where it was, and nothing else is."""
+    async with upstream_world() as upstream, embedded_world() as embedded:
+        router, clock = Router(()), TrioClock()
+        stays = GroupPlaces(router, upstream.broker, lambda _: None, lambda _: False, clock.now_ms)
+        moving = put_together(
+            Between(
+                router=router,
+                stays=stays,
+                reply_routes=ReplyRoutes(Counters()),
+                embedded=embedded.groups,
+                upstream=upstream.groups,
+                requests_of_embedded=embedded.groups,
+                broker=upstream.broker,
+                coordinators=EngineCoordinators(),
+                clock=clock,
+                wall_ms=clock.now_ms,
+                passing=SeenGroups(),
+                fresh_member_id=lambda: MemberId("fresh"),
+            )
+        )
+        assert moving.roads.keys() == {Road.EMBEDDED, Road.UPSTREAM, Road.MAPPED, Road.MOVING}
+        assert await embedded.groups.facts_written()
+        embedded.groups.keep_fact(FACTS + GROUP, '{"road":"upstream"}')
+        moving.recall()
+        assert (router.place(GROUP), moving.live.all()) == (Road.UPSTREAM, [])
+        moving.roads[Road.MOVING].disconnected(1)

@@ -1,0 +1,92 @@
+"""Who can be moved now, as the broker or the machines have it, and what is said where nobody can."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.moving.candidates import of_order
+from bridge.migration import route
+from bridge.migration.orders import MoveOrder, Obstacle
+from bridge.migration.route import Road
+from tests.support.moving_world import GENERATION, MovingWorld, described, moving_world
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import granted
+from translators.dialects.ids import MemberId, TopicPartition
+
+ZERO = frozenset({TopicPartition(TOPIC, 0)})
+MEMBERS = {"a": ZERO, "b": frozenset[TopicPartition]()}
+
+
+async def code(world: MovingWorld, to: Road = Road.UPSTREAM, origin: Road = Road.PASS, *members: str) -> str:
+    """The one obstacle in the way of an order."""
+    order = MoveOrder(GROUP, to, tuple(map(MemberId, members)))
+    found = await world.candidates.find(order, origin)
+    assert isinstance(found, tuple), found
+    (obstacle,) = found
+    assert isinstance(obstacle, Obstacle)
+    return obstacle.code
+
+
+async def test_members_at_the_broker_are_found_at_rest(autojump_clock: MockClock) -> None:
+    """A group in a rebalance is waited for: its broker shows no assignments meanwhile."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS, "PreparingRebalance")
+
+        async def rest() -> None:
+            await trio.sleep(3)
+            world.at_broker(MEMBERS)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rest)
+            found = await world.candidates.find(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS)
+        assert not isinstance(found, tuple)
+        assert {str(one): member.using for one, member in found.items()} == MEMBERS
+        order = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),))
+        assert of_order(found, order).keys() == {MemberId("a")}
+
+
+async def test_what_stands_in_the_way_is_named(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with a code of its own."""
+    async with moving_world() as world:
+        world.at_broker({}, "Dead")
+        assert await code(world) == "EB-MOVE-103"
+        world.at_broker(MEMBERS, "PreparingRebalance")
+        assert await code(world) == "EB-MOVE-104"
+        world.at_broker(MEMBERS)
+        assert await code(world, Road.UPSTREAM, Road.PASS, "nobody") == "EB-MOVE-103"
+        assert await code(world, Road.EMBEDDED, Road.PASS, "a") == "EB-MOVE-203"
+        assert await code(world, Road.PASS, Road.EMBEDDED, "a") == "EB-MOVE-203"
+        assert await code(world, Road.PASS, Road.EMBEDDED) == "EB-MOVE-233"
+        assert await code(world, Road.PASS, Road.UPSTREAM) == "EB-MOVE-103"
+        monkeypatch.setattr(route, "MOVED_MEMBERS_MAX", 1)
+        assert await code(world) == "EB-MOVE-205"
+        world.upstream.broker.is_down = True
+        assert await code(world) == "EB-MOVE-204"
+
+
+async def test_obstacles_of_the_group_are_passed_on(autojump_clock: MockClock) -> None:
+    """An assignor that no broker has."""
+    async with moving_world() as world:
+        group = described(MEMBERS)
+        world.upstream.broker.described = type(group)(
+            error=group.error,
+            group_id=group.group_id,
+            group_state=group.group_state,
+            protocol_type=group.protocol_type,
+            protocol_data="of-its-own",
+            members=group.members,
+        )
+        assert await code(world) == "EB-MOVE-115"
+
+
+async def test_members_with_a_machine_are_found_here(autojump_clock: MockClock) -> None:
+    """Nobody needs to be asked."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.UPSTREAM)
+        assert not isinstance(found, tuple)
+        (member,) = found.values()
+        assert (member.generation, member.using, member.protocol_name) == (GENERATION, ZERO, "range")

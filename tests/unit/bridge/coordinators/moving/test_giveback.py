@@ -1,0 +1,216 @@
+"""Give-backs over connections: who is at rest, what is asked in its place, and what its client hears of it: nothing."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.migration.orders import MemberStage, MoveStage
+from bridge.migration.route import Road
+from tests.support.embedded_world import commit_request, leave_request
+from tests.support.moving_world import GENERATION, MovingWorld, classic_join, moving_world, ref_of
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import granted, refused, unchanged
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    SyncGroup,
+    SyncGroupReply,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer_protocol import decode_subscription, encode_assignment
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, TopicPartition
+
+ZERO = frozenset({TopicPartition(TOPIC, 0)})
+EPOCH = 9
+
+
+async def taken_over(world: MovingWorld, member_id: str = "a", partition: int = 0) -> None:
+    """One member is on road upstream, at rest, at a later epoch than its generation."""
+    world.at_broker({member_id: frozenset({TopicPartition(TOPIC, partition)})})
+    world.joined(member_id)
+    await world.order(Road.UPSTREAM, member_id)
+    world.answer(member_id, granted(GENERATION, partition))
+    world.answer(member_id, granted(EPOCH, partition))
+    world.beat(member_id)
+    await trio.sleep(0.1)
+    assert world.candidates.around.upstream.is_at_rest(ref_of(member_id))
+
+
+def joined(world: MovingWorld, member_id: str = "a") -> JoinGroup:
+    """The JoinGroup that the broker is asked in a member's place."""
+    (asked,) = world.asked(member_id)
+    assert isinstance(asked, JoinGroup), asked
+    return asked
+
+
+def accept(world: MovingWorld, member_id: str = "a", generation: int = EPOCH) -> None:
+    """The broker has the member as a classic one."""
+    reply = JoinGroupReply(
+        error=ErrorCode.NONE, member_id=MemberId(member_id), generation=generation, protocol_name="range"
+    )
+    asked = world.answer(member_id, reply)
+    assert isinstance(asked, JoinGroup), asked
+
+
+def assign(world: MovingWorld, assigned: frozenset[TopicPartition], member_id: str = "a") -> None:
+    """It says what the member has."""
+    asked = world.answer(member_id, SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(assigned)))
+    assert isinstance(asked, SyncGroup), asked
+    assert (asked.generation, asked.protocol_name, asked.assignments) == (EPOCH, "range", ())
+
+
+async def test_member_is_given_back_and_its_client_keeps_its_generation(autojump_clock: MockClock) -> None:
+    """JoinGroup says what it owns; what it asks meanwhile waits, and goes on mapped."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        asked = joined(world)
+        assert (asked.member_id, decode_subscription(asked.protocols[0].metadata).owned) == ("a", ZERO)
+        assert world.candidates.around.upstream.seat(ref_of("a")) is None
+        waiting = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
+        accept(world)
+        assign(world, ZERO)
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.MOVED)) == (MoveStage.DONE, 1)
+        beat, commit = world.asked("a")
+        assert isinstance(beat, Heartbeat)
+        assert beat.generation == EPOCH == getattr(commit, "generation", None)
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(waiting[0]) is ErrorCode.NONE
+        assert (world.road("a"), world.road()) == (Road.MAPPED, Road.PASS)
+
+
+async def test_member_with_less_is_called(autojump_clock: MockClock) -> None:
+    """Others want the rest: its client joins again, as in any rebalance, and then is no longer mapped."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        accept(world)
+        assign(world, frozenset())
+        assert "told to join again" in world.progress().members[0].detail
+        assert "1 had to be told to join again" in world.progress().verdict
+        assert world.code(world.beat("a")) is ErrorCode.REBALANCE_IN_PROGRESS
+        world.send("a", classic_join("a"))
+        accept(world, generation=EPOCH + 1)
+        assert (world.road("a"), world.mapped.seats_of(GROUP)) == (Road.PASS, {})
+
+
+async def test_broker_that_won_t_have_it_leaves_it_where_it_was(autojump_clock: MockClock) -> None:
+    """Its machine goes on under the same epoch, and asks at once."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        waiting = world.beat("a")
+        world.answer("a", JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=MemberId("a")))
+        refusal = world.progress()
+        assert (refusal.stage, refusal.count(MemberStage.STAYS)) == (MoveStage.REFUSED, 1)
+        assert world.code(waiting) is ErrorCode.NONE
+        (beat,) = world.asked("a")
+        assert isinstance(beat, ConsumerGroupHeartbeat)
+        assert beat.member_epoch == EPOCH
+        assert world.road("a") is Road.UPSTREAM
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+async def test_lost_answer_is_asked_for_by_the_next_connection(is_synced: bool, autojump_clock: MockClock) -> None:
+    """The same JoinGroup tells what the broker made of the first."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        if is_synced:
+            accept(world)
+        world.reconnect("a")
+        beat = world.beat("a")
+        accept(world)
+        assign(world, ZERO)
+        assert world.progress().stage is MoveStage.DONE
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(beat) is ErrorCode.NONE
+
+
+async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: MockClock) -> None:
+    """Its requests go to the broker, which says so itself."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        world.beat("a")
+        world.answer("a", JoinGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=MemberId("a")))
+        assert [type(one) for one in world.asked("a")] == [Heartbeat]
+        assert world.progress().count(MemberStage.GONE) == 1
+        assert world.road("a") is Road.PASS
+
+
+async def test_member_that_leaves_before_its_turn_does_so_as_a_consumer(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """Who is not at rest is not asked for: here its heartbeat has no answer yet, and it says farewell."""
+    async with moving_world() as world:
+        await taken_over(world)
+        monkeypatch.setattr(world.candidates.around.upstream, "is_at_rest", lambda _: False)
+        await world.order(Road.PASS, "a")
+        assert world.asked("a") == []
+        world.send("a", leave_request("a"))
+        await trio.sleep(0.01)
+        (farewell,) = world.asked("a")
+        assert isinstance(farewell, ConsumerGroupHeartbeat)
+        assert farewell.member_epoch == -1
+        assert world.progress().count(MemberStage.GONE) == 1
+
+
+async def test_member_that_does_not_come_to_rest_stays_and_newcomers_join(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """Within a session the move has a named end."""
+    async with moving_world() as world:
+        await taken_over(world)
+        monkeypatch.setattr(world.candidates.around.upstream, "is_at_rest", lambda _: False)
+        await world.order(Road.PASS, "a")
+        joining = world.send("new", classic_join("new"))
+        for _ in range(15):
+            await trio.sleep(3)
+            world.beat("a")
+            while world.asked("a"):
+                world.answer("a", unchanged(EPOCH))
+        ended = world.progress()
+        assert (ended.stage, ended.count(MemberStage.STAYS)) == (MoveStage.STOPPED, 1)
+        assert world.code(joining) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert world.road("a") is Road.UPSTREAM
+
+
+async def test_nothing_is_asked_before_it_is_written(autojump_clock: MockClock) -> None:
+    """A bridge that is killed in between has to know whom it let go."""
+    async with moving_world() as world:
+        await taken_over(world)
+        world.facts.fails = True
+        refusal = await world.order(Road.PASS, "a")
+        assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-206")
+        assert world.asked("a") == []
+        assert world.road("a") is Road.UPSTREAM
+
+
+async def test_broker_that_moves_its_coordinator_is_asked_again(autojump_clock: MockClock) -> None:
+    """Requests that waited are answered meanwhile."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        beat = world.beat("a")
+        world.answer("a", JoinGroupReply(error=ErrorCode.NOT_COORDINATOR, member_id=MemberId("a")))
+        assert world.code(beat) is ErrorCode.NONE
+        world.beat("a")
+        accept(world)
+        assign(world, ZERO)
+        assert world.progress().stage is MoveStage.DONE
+
+
+async def test_refused_code_is_no_heartbeat(autojump_clock: MockClock) -> None:
+    """An answer of another kind counts as lost."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        world.answer("a", refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+        assert world.progress().stage is MoveStage.MOVING
+        world.beat("a")
+        assert joined(world).member_id == "a"

@@ -1,0 +1,219 @@
+"""Orders, from the first word to the verdict, over restarts, and what becomes of groups and members afterwards."""
+
+import trio
+from trio.testing import MockClock
+
+from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.route import Road
+from tests.support.embedded_world import leave_request
+from tests.support.memory_journal import MemoryJournal
+from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, moving_world
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import granted, refused, unchanged
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, TopicPartition
+
+ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
+MEMBERS = {"a": ZERO, "b": ONE}
+
+
+async def take_over(world: MovingWorld, *members: str, only: tuple[str, ...] = ()) -> None:
+    """Have these members taken over, in a group that is a consumer group at its broker already."""
+    await world.order(Road.UPSTREAM, *only)
+    for member_id in members:
+        world.answer(member_id, granted(GENERATION, int(member_id == "b")))
+    for member_id in members:
+        world.answer(member_id, unchanged(GENERATION))
+    assert world.progress().stage is MoveStage.DONE
+    await trio.sleep(0.05)
+
+
+async def test_second_order_is_refused_while_one_is_carried_out(autojump_clock: MockClock) -> None:
+    """And says which."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        await world.order(Road.UPSTREAM)
+        refusal = world.live.start(MoveOrder(GROUP, Road.PASS))
+        assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-202")
+        assert world.progress().order.destination is Road.UPSTREAM
+        assert [move.stage for move in world.live.all()] == [MoveStage.MOVING]
+
+
+async def test_nobody_to_be_moved_is_an_obstacle_and_a_check_changes_nothing(autojump_clock: MockClock) -> None:
+    """So is a way that does not exist."""
+    async with moving_world() as world:
+        world.at_broker({}, "Empty")
+        assert (await world.order(Road.UPSTREAM)).obstacles[0].code == "EB-MOVE-103"
+        assert (await world.order(Road.PASS)).obstacles[0].code == "EB-MOVE-103"
+        assert (await world.order(Road.EMBEDDED)).obstacles[0].code == "EB-MOVE-103"
+        world.at_broker(MEMBERS)
+        checked = await world.live.check(MoveOrder(GROUP, Road.UPSTREAM))
+        assert (checked.stage, len(checked.members), world.road()) == (MoveStage.DONE, 2, Road.PASS)
+        assert world.facts.kept == {}
+
+
+async def test_stop_before_anybody_was_asked_for(autojump_clock: MockClock) -> None:
+    """Nothing was changed."""
+    async with moving_world() as world:
+        assert world.live.stop(GROUP) is None
+        world.at_broker(MEMBERS)
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        assert world.live.stop(GROUP) is not None
+        await trio.sleep(0.1)
+        assert (world.progress().stage, world.road(), world.facts.kept) == (MoveStage.STOPPED, Road.PASS, {})
+
+
+async def test_move_that_can_t_be_written_down_is_not_begun(autojump_clock: MockClock) -> None:
+    """A bridge that is killed then would not know of it."""
+    async with moving_world(FakeFacts(fails=True)) as world:
+        world.at_broker(MEMBERS)
+        world.joined("a")
+        refusal = await world.order(Road.UPSTREAM)
+        assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-206")
+        assert (world.asked("a"), world.road()) == ([], Road.PASS)
+
+
+async def test_bug_on_the_way_to_the_first_step_leaves_the_group_to_the_next_order(autojump_clock: MockClock) -> None:
+    """It is counted and logged by whoever supervises tasks."""
+    async with moving_world() as world:
+        world.upstream.broker.raises = ZeroDivisionError("a bug")
+        refusal = await world.order(Road.UPSTREAM)
+        assert refusal.stage is MoveStage.REFUSED
+        world.upstream.broker.raises = None
+        world.at_broker(MEMBERS)
+        assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
+
+
+async def test_one_member_after_the_other_each_keeps_its_road(autojump_clock: MockClock) -> None:
+    """A canary stays one when the next order comes."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.joined("a", "b")
+        await take_over(world, "a", only=("a",))
+        assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]
+        world.at_broker({"b": ONE})
+        await take_over(world, "b", only=("b",))
+        assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.UPSTREAM, Road.PASS]
+        assert world.code(world.beat("a")) is ErrorCode.NONE
+
+
+async def test_member_that_leaves_later_takes_its_group_s_road(autojump_clock: MockClock) -> None:
+    """Nothing is remembered of it."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a", only=("a",))
+        world.send("a", leave_request("a"))
+        await trio.sleep(0.01)
+        world.answer("a", unchanged(-1))
+        await trio.sleep(0.1)
+        assert (world.road("a"), world.facts.kept) == (Road.PASS, {})
+
+
+async def test_take_over_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
+    """The broker may have switched anybody: no request of theirs gets there before that is known."""
+    facts, journal = FakeFacts(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker(MEMBERS)
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        assert world.progress().stage is MoveStage.MOVING
+    async with moving_world(facts, journal) as world:
+        assert (world.road(), world.progress().origin) == (Road.MOVING, Road.PASS)
+        joining = world.send("new", classic_join("new"))
+        held = world.beat("b")
+        assert world.asked("b") == [] or not isinstance(world.asked("b")[0], Heartbeat)
+        await trio.sleep(0.5)
+        world.beat("b")
+        (asked,) = world.asked("b")
+        assert isinstance(asked, ConsumerGroupHeartbeat)
+        assert asked.member_epoch == GENERATION
+        world.answer("b", granted(GENERATION, 1))
+        assert world.progress().stage is MoveStage.DONE
+        assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM] * 3
+        assert world.code(held) is ErrorCode.NONE
+        beat = world.beat("a")
+        await trio.sleep(0.1)
+        assert world.code(beat) is ErrorCode.NONE
+        assert (world.reply(joining), len(world.asked("new"))) == (None, 1)
+
+
+async def test_canary_that_was_interrupted_leaves_the_group_where_it_was(autojump_clock: MockClock) -> None:
+    """Only its members are on the new road."""
+    facts, journal = FakeFacts(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker(MEMBERS)
+        await world.order(Road.UPSTREAM, "a")
+    async with moving_world(facts, journal) as world:
+        await trio.sleep(0.5)
+        world.beat("a")
+        await trio.sleep(0.5)
+        world.beat("a")
+        world.answer("a", granted(GENERATION, 0))
+        assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]
+    async with moving_world(facts, journal) as world:
+        assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]
+
+
+async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
+    """The same JoinGroup tells what the broker made of the first."""
+    facts, journal = FakeFacts(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a")
+        world.beat("a")
+        await world.order(Road.PASS)
+        assert [type(one) for one in world.asked("a")] == [JoinGroup]
+    async with moving_world(facts, journal) as world:
+        assert (world.road(), world.candidates.around.upstream.members_of(GROUP)) == (Road.MOVING, {})
+        beat = world.beat("a")
+        joined = JoinGroupReply(
+            error=ErrorCode.NONE, member_id=MemberId("a"), generation=GENERATION, protocol_name="range"
+        )
+        assert isinstance(world.answer("a", joined), JoinGroup)
+        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(beat) is ErrorCode.NONE
+        assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.MAPPED)
+        await trio.sleep(0.1)
+    async with moving_world(facts, journal) as world:
+        assert (world.road("a"), world.road()) == (Road.MAPPED, Road.PASS)
+
+
+async def test_move_that_was_all_but_over_is_over_after_a_restart(autojump_clock: MockClock) -> None:
+    """Its end is written behind the machines that it made."""
+    facts, journal = FakeFacts(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        begun = dict(facts.kept)
+        world.answer("a", granted(GENERATION, 0))
+    async with moving_world(FakeFacts(begun), journal) as world:
+        assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.UPSTREAM)
+
+
+async def test_whole_group_that_was_refused_is_where_it_was(autojump_clock: MockClock) -> None:
+    """Members that were mapped before are still."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a")
+        world.beat("a")
+        await world.order(Road.PASS)
+        joined = JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("a"), generation=8, protocol_name="range")
+        world.answer("a", joined)
+        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        assert world.road("a") is Road.MAPPED
+        await world.order(Road.UPSTREAM)
+        if not world.asked("a"):
+            world.beat("a")
+        world.answer("a", refused(ErrorCode.GROUP_ID_NOT_FOUND))
+        world.answer("a", refused(ErrorCode.GROUP_ID_NOT_FOUND))
+        assert world.progress().stage is MoveStage.REFUSED
+        assert (world.road("a"), world.road()) == (Road.MAPPED, Road.PASS)

@@ -1,0 +1,132 @@
+"""Where groups and members were moved to, in one fact a group: written whole, read whole or not at all."""
+
+import json
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.coordinators.ledger import Clients
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MoveOrder
+from bridge.migration.route import Road, Router
+from bridge.session.contracts import NoAccess
+from tests.support.moving_world import BLOB, FakeFacts
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.dialects.classic import Protocol
+from translators.dialects.ids import MemberId, TopicPartition
+
+IDS = st.text(max_size=8).map(MemberId)
+SEATS = st.builds(
+    MappedSeat,
+    member_id=IDS,
+    generation=st.integers(0, 9),
+    seat_id=IDS,
+    seat_generation=st.integers(0, 9),
+    is_called=st.booleans(),
+)
+MEMBERS = st.builds(
+    ClassicMember,
+    member_id=IDS,
+    instance_id=st.none(),
+    client=st.just(CLIENT),
+    protocols=st.just((Protocol("range", BLOB),)),
+    protocol_name=st.just("range"),
+    session_timeout_ms=st.integers(1, 60_000),
+    rebalance_timeout_ms=st.integers(1, 60_000),
+    generation=st.integers(-1, 9),
+    using=st.frozensets(st.builds(TopicPartition, st.just(TOPIC), st.integers(0, 5)), max_size=3),
+)
+SETTLED = st.sampled_from([Road.PASS, Road.UPSTREAM, Road.EMBEDDED])
+MOVES = st.builds(
+    UnfinishedMove,
+    st.just(GROUP),
+    SETTLED,
+    SETTLED,
+    st.lists(IDS, max_size=2).map(tuple),
+    st.lists(MEMBERS, max_size=3).map(tuple),
+)
+
+
+class Life:
+    """One life of the bridge, as far as places go."""
+
+    def __init__(self, facts: FakeFacts) -> None:
+        self.router = Router(())
+        self.mapped = MappedGroups(Clients(lambda _ref, _reply: None, lambda _: NoAccess()), lambda _: None)
+        self.places = Places(self.router, self.mapped, facts)
+        self.unfinished = tuple(self.places.restore(facts.kept))
+
+    def state(self) -> object:
+        """Everything that has to survive."""
+        return (self.router.place(GROUP), self.router.moved.get(GROUP, {}), self.mapped.seats_of(GROUP))
+
+
+@given(
+    place=st.none() | st.just(Road.UPSTREAM),
+    roads=st.dictionaries(IDS, SETTLED, max_size=3),
+    seats=st.lists(SEATS, max_size=3),
+    move=st.none() | MOVES,
+)
+def test_what_is_written_is_read_again(
+    place: Road | None, roads: dict[MemberId, Road], seats: list[MappedSeat], move: UnfinishedMove | None
+) -> None:
+    """Whatever is known of a group, in the middle of a move or not."""
+    facts = FakeFacts()
+    life = Life(facts)
+    if place is not None:
+        life.router.place_group(GROUP, place)
+    for member_id, road in roads.items():
+        life.router.move_member(GROUP, member_id, road)
+    for seat in seats:
+        life.mapped.put(GROUP, seat)
+    life.places.write(GROUP)
+    if move is not None:
+        order = MoveOrder(GROUP, move.destination, move.only)
+        assert trio.run(life.places.begin_move, order, move.origin, move.members)
+    next_life = Life(facts)
+    assert next_life.state() == life.state()
+    assert next_life.unfinished == (() if move is None else (move,))
+    next_life.places.end_move(GROUP)
+    assert Life(facts).unfinished == ()
+
+
+def test_group_that_goes_by_the_rules_leaves_nothing() -> None:
+    """And one in the middle of a move has no place of its own."""
+    facts = FakeFacts()
+    life = Life(facts)
+    life.router.place_group(GROUP, Road.MOVING)
+    life.places.write(GROUP)
+    assert facts.kept == {}
+    life.router.place_group(GROUP, Road.UPSTREAM)
+    life.places.write(GROUP)
+    assert facts.kept == {FACTS + GROUP: '{"road":"upstream"}'}
+    life.router.place_group(GROUP, Road.PASS)
+    life.places.write(GROUP)
+    assert facts.kept == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        json.dumps({"road": "upstream", "mapped": [{"member_id": "a"}]}),
+        json.dumps({"road": "upstream", "members": {"a": "nowhere"}}),
+        json.dumps({"road": "upstream", "move": {"to": "pass"}}),
+        json.dumps({"road": "upstream", "mapped": 7}),
+        json.dumps({"road": "sideways"}),
+    ],
+)
+def test_fact_that_can_t_be_read_is_said_and_none_of_it_counts(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Half of a group's members on another road than they are would be worse."""
+    other = json.dumps({"road": "upstream"})
+    life = Life(FakeFacts({FACTS + GROUP: text, FACTS + "other": other}))
+    is_list = text == "[]"
+    assert ("EB-MOVE-201" in caplog.text) or is_list
+    assert life.state() == (None, {}, {})
+    assert [one for one in ("other",) if life.router.place(type(GROUP)(one)) is Road.UPSTREAM] == ["other"]

@@ -1,0 +1,156 @@
+"""Whose a request is, the ways on which it goes, and what is kept of it meanwhile."""
+
+import pytest
+
+from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of
+from bridge.migration.route import Road, Router
+from bridge.wire.codec.registry import Reply, Request
+from tests.support.embedded_world import FakeVia, commit_request, leave_request, native_join
+from tests.support.moving_world import classic_join
+from tests.support.owned_group import CLIENT, GROUP
+from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, SyncGroup, SyncGroupReply
+from translators.dialects.consumer import ConsumerGroupDescribe
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import ClientIdentity, MemberId, RequestRef, Via, via_of
+from translators.dialects.offsets import GroupOffsets, OffsetFetch
+
+A = MemberId("a")
+BEAT = Heartbeat(GROUP, 5, A, None)
+SYNC = SyncGroup(group_id=GROUP, generation=5, member_id=A, instance_id=None)
+
+
+class Elsewhere:
+    """Who serves another road; keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.taken: list[Request] = []
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        """See `session.contracts.Groups`."""
+        self.taken.append(request)
+
+    def beat(self, client: ClientIdentity, request: Request) -> bool:
+        """See `session.contracts.Groups`."""
+        return False
+
+    def disconnected(self, connection: int) -> None:
+        """See `session.contracts.Groups`."""
+
+
+class Roads:
+    """All ways out."""
+
+    def __init__(self) -> None:
+        self.via, self.upstream, self.mapped, self.router = FakeVia(), Elsewhere(), Elsewhere(), Router(())
+        self.replies: list[tuple[RequestRef, Reply]] = []
+        self.ways = Ways(
+            self.router,
+            lambda _: self.via,
+            lambda ref, reply: self.replies.append((ref, reply)),
+            {Road.UPSTREAM: self.upstream, Road.MAPPED: self.mapped},
+        )
+
+
+def held(request: Request, number: int = 0, at_ms: int = 0, connection: int = 1) -> Held:
+    """A request that came at some time."""
+    ref = RequestRef(0, connection, number)
+    return Held(ref, CLIENT, via_of(ref), request, at_ms)
+
+
+def fetch(member_id: str | None) -> OffsetFetch:
+    """A member, or nobody, asks for offsets."""
+    member = None if member_id is None else MemberId(member_id)
+    return OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None, member_id=member),))
+
+
+@pytest.mark.parametrize(
+    ("request_", "member_id", "generation"),
+    [
+        (BEAT, "a", 5),
+        (SYNC, "a", 5),
+        (classic_join("a"), "a", None),
+        (classic_join(""), "", None),
+        (commit_request(5, "a"), "a", 5),
+        (commit_request(), "", None),
+        (leave_request("a"), "a", None),
+        (leave_request("a", "b"), None, None),
+        (fetch("a"), "a", None),
+        (fetch(None), "", None),
+        (native_join("n"), None, None),
+        (ConsumerGroupDescribe((GROUP,)), None, None),
+        (DescribeGroups(group_ids=(GROUP,)), None, None),
+        (DeleteGroups((GROUP,)), None, None),
+        (ListGroups(), None, None),
+    ],
+)
+def test_whose_a_request_is(request_: Request, member_id: str | None, generation: int | None) -> None:
+    """None where no classic member asks."""
+    assert (classic_member_of(request_), generation_of(request_)) == (member_id, generation)
+
+
+def test_ways_lead_to_the_broker_or_to_a_road() -> None:
+    """What no classic member asks is the broker's, where a broker coordinates."""
+    roads = Roads()
+    for road in (Road.PASS, Road.UPSTREAM, Road.MAPPED):
+        roads.ways.by_road(held(BEAT), road)
+        roads.ways.by_road(held(native_join("n")), road)
+    assert [request for request, _ in roads.via.open] == [BEAT, *[native_join("n")] * 3]
+    assert (roads.upstream.taken, roads.mapped.taken) == ([BEAT], [BEAT])
+
+
+def test_who_can_t_be_translated_goes_to_the_broker_and_is_remembered() -> None:
+    """Without an id there is nobody to be remembered."""
+    roads, known = Roads(), classic_join("a", protocol="of-its-own")
+    roads.ways.by_road(held(known), Road.UPSTREAM)
+    roads.ways.by_road(held(classic_join("", protocol="of-its-own")), Road.UPSTREAM)
+    assert [type(request) for request, _ in roads.via.open] == [JoinGroup] * 2
+    assert roads.router.moved == {GROUP: {A: Road.PASS}}
+
+
+def test_answer_of_the_broker_is_handed_on_and_a_lost_one_is_said() -> None:
+    """The client asks again."""
+    roads = Roads()
+    roads.ways.to_broker(held(BEAT, 1))
+    roads.ways.to_broker(held(BEAT, 2))
+    roads.via.answer(lambda _: HeartbeatReply(ErrorCode.NONE))
+    roads.via.answer(lambda _: None)
+    assert [reply for _, reply in roads.replies] == [
+        HeartbeatReply(ErrorCode.NONE),
+        HeartbeatReply(ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ]
+
+
+def test_late_requests_are_excused_each_in_its_way() -> None:
+    """Those that came since are kept, and so is a farewell."""
+    roads = Roads()
+    waiting = Waiting(roads.ways)
+    leaving, young = held(leave_request("a"), 3, 10), held(BEAT, 4, 50)
+    for one in (held(BEAT, 1, 10), held(SYNC, 2, 10), leaving, young):
+        waiting.hold(A, one)
+    waiting.hold_join(held(classic_join("new"), 5, 10))
+    waiting.hold_join(held(classic_join("newer"), 6, 50))
+    waiting.excuse(40)
+    answers = {ref.sequence: reply for ref, reply in roads.replies}
+    assert answers.keys() == {1, 2, 5}
+    assert answers[1] == HeartbeatReply(ErrorCode.NONE)
+    assert isinstance(answers[2], SyncGroupReply)
+    assert answers[2].error is ErrorCode.REBALANCE_IN_PROGRESS
+    waiting.excuse_all(A)
+    assert roads.replies[-1] == (young.ref, HeartbeatReply(ErrorCode.NONE))
+    assert (waiting.take(A), waiting.members()) == ([leaving], ())
+    assert [one.ref.sequence for one in waiting.take_joins()] == [6]
+    assert waiting.take_joins() == []
+
+
+def test_requests_of_a_lost_connection_are_forgotten_except_for_farewells() -> None:
+    """Nobody waits for their answers."""
+    waiting = Waiting(Roads().ways)
+    leaving, other = held(leave_request("a"), 2), held(commit_request(5, "a"), 3, connection=2)
+    for one in (held(BEAT, 1), leaving, other):
+        waiting.hold(A, one)
+    waiting.hold(MemberId("b"), held(BEAT, 4))
+    waiting.hold_join(held(classic_join("new"), 5))
+    waiting.forget(1)
+    assert (waiting.members(), waiting.take_joins()) == ((A,), [])
+    assert waiting.take(A) == [leaving, other]

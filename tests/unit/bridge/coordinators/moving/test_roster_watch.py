@@ -1,0 +1,39 @@
+"""Members are heard as they pass, and whoever else listens hears them as before."""
+
+from bridge.coordinators.moving.roster_watch import RosterWatch
+from bridge.migration.roster import Roster
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Request, encode_request
+from bridge.wire.frames import read_request_header
+from tests.support.embedded_world import leave_request
+from tests.support.moving_world import GENERATION, classic_join
+from tests.support.owned_group import CLIENT, GROUP
+from tests.support.proxy import SeenGroups
+from translators.dialects.classic import Heartbeat, SyncGroup
+from translators.dialects.ids import MemberId, RequestRef
+
+SYNC = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId("a"), instance_id=None)
+VERSIONS = {ApiKey.JOIN_GROUP: 5, ApiKey.SYNC_GROUP: 3, ApiKey.LEAVE_GROUP: 3, ApiKey.HEARTBEAT: 3}
+
+
+def test_roster_hears_who_joins_syncs_and_leaves() -> None:
+    """What can't be read is the broker's to judge."""
+    roster, passing = Roster(), SeenGroups()
+    watch = RosterWatch(passing, roster)
+
+    def overhear(api_key: ApiKey, request: Request, cut: int = 0) -> None:
+        frame = encode_request(api_key, VERSIONS[api_key], 1, "c", request)
+        header = read_request_header(frame)
+        assert header is not None
+        watch.overhear(RequestRef(0, 1, 1), header, frame[: len(frame) - cut], CLIENT, 1)
+
+    overhear(ApiKey.JOIN_GROUP, classic_join("a"), cut=9)
+    overhear(ApiKey.SYNC_GROUP, SYNC)
+    assert roster.members_of(GROUP) == {}
+    overhear(ApiKey.JOIN_GROUP, classic_join("a"))
+    overhear(ApiKey.SYNC_GROUP, SYNC)
+    overhear(ApiKey.HEARTBEAT, Heartbeat(GROUP, GENERATION, MemberId("a"), None))
+    (spoken,) = roster.members_of(GROUP).values()
+    assert (spoken.generation, spoken.request.protocols) == (GENERATION, classic_join("a").protocols)
+    overhear(ApiKey.LEAVE_GROUP, leave_request("a"))
+    assert roster.members_of(GROUP) == {}

@@ -1,0 +1,335 @@
+"""Take-overs over connections: who is asked for what, whose requests wait for it, and where they go afterwards."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.migration.orders import MemberStage, MoveStage
+from bridge.migration.route import Road
+from bridge.wire.codec.registry import error_reply
+from tests.support.embedded_world import commit_request, leave_request
+from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import granted, refused, unchanged
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroupReply, SyncGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.offsets import OffsetCommit
+
+ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
+TWO_MEMBERS = {"a": ZERO, "b": ONE}
+NOT_FOUND = refused(ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+def heartbeat(world: MovingWorld, member_id: str) -> ConsumerGroupHeartbeat:
+    """The one thing that the broker is asked by a connection."""
+    (asked,) = world.asked(member_id)
+    assert isinstance(asked, ConsumerGroupHeartbeat), asked
+    return asked
+
+
+async def convert(world: MovingWorld, *members: str) -> None:
+    """Of a Kafka 4.3 that makes a consumer group for the pilot: answer everybody."""
+    pilot, *others = members
+    assert heartbeat(world, pilot).member_epoch == GENERATION
+    world.answer(pilot, NOT_FOUND)
+    joining = heartbeat(world, pilot)
+    assert (joining.member_epoch, joining.owned, joining.server_assignor) == (0, frozenset(), "range")
+    world.answer(pilot, granted(GENERATION, int(pilot != "a")))
+    for member_id in others:
+        switching = heartbeat(world, member_id)
+        assert (switching.member_epoch, len(switching.owned or ())) == (GENERATION, 1)
+        world.answer(member_id, granted(GENERATION, int(member_id != "a")))
+
+
+async def test_members_that_were_heard_are_taken_over_at_once(autojump_clock: MockClock) -> None:
+    """The pilot first, then everybody; their clients go on under the same ids and generations."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        world.joined("a", "b")
+        assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
+        assert (world.road(), world.road("a")) == (Road.MOVING, Road.MOVING)
+        assert world.asked("b") == []
+        await convert(world, "a", "b")
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.MOVED)) == (MoveStage.DONE, 2)
+        assert done.verdict == "2 members are on upstream, and none of them was disturbed"
+        assert (world.road(), world.road("a")) == (Road.UPSTREAM, Road.UPSTREAM)
+        for member_id in TWO_MEMBERS:
+            assert heartbeat(world, member_id).member_epoch == GENERATION
+            world.answer(member_id, unchanged(GENERATION))
+            assert world.code(world.beat(member_id)) is ErrorCode.NONE
+
+
+async def test_requests_of_a_member_wait_while_it_is_asked_for_and_go_on_in_order(autojump_clock: MockClock) -> None:
+    """Its broker may have switched it already; of others, who can't be, they go to the broker."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        await world.order(Road.UPSTREAM)
+        first = world.beat("a")
+        commit = world.send("a", commit_request(GENERATION, "a"))
+        other = world.beat("b")
+        assert [type(one) for one in world.asked("b")] == [Heartbeat]
+        world.answer("b", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(other) is ErrorCode.NONE
+        assert (heartbeat(world, "a").member_epoch, world.reply(first), world.reply(commit)) == (GENERATION, None, None)
+        world.answer("a", granted(GENERATION, 0))
+        assert world.code(first) is ErrorCode.NONE
+        asked = world.asked("a")
+        assert [type(one) for one in asked] == [ConsumerGroupHeartbeat, OffsetCommit]
+        assert isinstance(asked[1], OffsetCommit)
+        assert asked[1].generation == GENERATION
+
+
+async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_clock: MockClock) -> None:
+    """At the broker they would move the group under everybody's feet."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        joining = world.send("new", classic_join("new"))
+        assert (world.asked("new"), world.reply(joining)) == ([], None)
+        await convert(world, "a")
+        await trio.sleep(0.01)
+        assert heartbeat(world, "new").member_epoch == 0
+
+
+async def test_newcomer_that_nobody_can_translate_goes_to_the_broker_in_the_end(autojump_clock: MockClock) -> None:
+    """As it would have on the group's new road, without the wait."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.send("new", classic_join("new", protocol="of-its-own"))
+        await convert(world, "a")
+        assert [type(one) for one in world.asked("new")] == [JoinGroup]
+        assert world.road("new") is Road.PASS
+
+
+async def test_what_waits_too_long_is_answered_and_a_farewell_is_not(autojump_clock: MockClock) -> None:
+    """A third of a session: heartbeats go on, everything else comes again; a farewell nobody says twice."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        sync = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId("a"), instance_id=None)
+        beat, commit = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
+        synced, joining = world.send("a", sync), world.send("new", classic_join("new"))
+        leaving = world.send("a", leave_request("a"))
+        await trio.sleep(SESSION_MS / 3_000 - 0.5)
+        assert [world.reply(one) for one in (beat, commit, synced, joining, leaving)] == [None] * 5
+        await trio.sleep(1)
+        later = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert world.code(beat) is ErrorCode.NONE
+        assert world.reply(commit) == error_reply(commit_request(GENERATION, "a"), later)
+        assert (world.code(synced), world.code(joining)) == (ErrorCode.REBALANCE_IN_PROGRESS, later)
+        assert world.reply(leaving) is None
+        await convert(world, "a")
+        await trio.sleep(0.1)
+        assert isinstance(world.reply(leaving), LeaveGroupReply)
+
+
+async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one(autojump_clock: MockClock) -> None:
+    """Whether the broker has switched it is not known: until it is, none of its requests reaches the broker."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        lost = world.beat("a")
+        world.reconnect("a")
+        assert world.reply(lost) is None or world.code(lost) is ErrorCode.NONE
+        fetched = world.send("a", leave_request("a"))
+        assert world.asked("a") == []
+        again = world.beat("a")
+        assert heartbeat(world, "a").member_epoch == GENERATION
+        world.answer("a", granted(GENERATION, 0))
+        assert world.progress().stage is MoveStage.DONE
+        await trio.sleep(0.1)
+        assert world.reply(fetched) is not None
+        assert world.reply(again) is not None
+
+
+async def test_held_requests_of_a_lost_connection_are_forgotten_and_make_no_ghosts(autojump_clock: MockClock) -> None:
+    """Nobody waits for their answers, and a JoinGroup would make a member that no client knows of."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.send("new", classic_join("new"))
+        world.reconnect("new")
+        await convert(world, "a")
+        await trio.sleep(0.1)
+        assert world.candidates.around.upstream.members_of(GROUP).keys() == {MemberId("a")}
+
+
+async def test_refusal_of_the_first_ends_the_move_and_nothing_was_changed(autojump_clock: MockClock) -> None:
+    """A policy, user data, a size: what the broker says of one it says of all."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        held = world.beat("a")
+        world.answer("a", NOT_FOUND)
+        world.answer("a", replace(NOT_FOUND, error_message="unsupported custom assignor is in use"))
+        refusal = world.progress()
+        assert (refusal.stage, refusal.count(MemberStage.STAYS)) == (MoveStage.REFUSED, 2)
+        assert "unsupported custom assignor" in refusal.verdict
+        assert [type(one) for one in world.asked("a")] == [Heartbeat]
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(held) is ErrorCode.NONE
+        assert (world.road(), world.road("a")) == (Road.PASS, Road.PASS)
+        await trio.sleep(0.1)
+        assert world.facts.kept == {}
+
+
+async def test_stopped_move_waits_for_who_is_asked_and_leaves_the_others(autojump_clock: MockClock) -> None:
+    """Everybody has one place, and one road that leads there."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        assert world.live.stop(GROUP) is not None
+        assert world.progress().stage is MoveStage.MOVING
+        world.answer("a", granted(GENERATION, 0))
+        stopped = world.progress()
+        assert (stopped.stage, stopped.count(MemberStage.MOVED)) == (MoveStage.STOPPED, 1)
+        assert (world.road("a"), world.road("b"), world.road()) == (Road.UPSTREAM, Road.PASS, Road.UPSTREAM)
+
+
+async def test_member_that_leaves_before_its_turn_is_gone(autojump_clock: MockClock) -> None:
+    """Its farewell goes to the broker as it came."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        leaving = world.send("b", leave_request("b"))
+        world.answer("b", LeaveGroupReply(error=ErrorCode.NONE, members=()))
+        assert world.code(leaving) is ErrorCode.NONE
+        await convert(world, "a")
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.GONE)) == (MoveStage.DONE, 1)
+
+
+async def test_member_that_is_never_heard_keeps_nobody_waiting_for_ever(autojump_clock: MockClock) -> None:
+    """It comes by another way, or is dead: the move ends within a session, and newcomers join."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        await convert(world, "a")
+        world.answer("a", unchanged(GENERATION))
+        assert world.progress().stage is MoveStage.MOVING
+        await trio.sleep(46)
+        ended = world.progress()
+        assert (ended.stage, ended.count(MemberStage.STAYS)) == (MoveStage.STOPPED, 1)
+        assert world.road("b") is Road.PASS
+
+
+async def test_topics_that_are_not_known_are_looked_at_first(autojump_clock: MockClock) -> None:
+    """Partitions without an id would be missing in the heartbeat, as if given up."""
+    async with moving_world() as world:
+        topics, world.upstream.broker.topics = world.upstream.broker.topics, []
+        world.at_broker({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+        beat = world.beat("a")
+        assert [type(one) for one in world.asked("a")] == [Heartbeat]
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(beat) is ErrorCode.NONE
+        world.upstream.broker.topics = topics
+        await trio.sleep(0.5)
+        world.beat("a")
+        assert len(heartbeat(world, "a").owned or ()) == 1
+
+
+async def test_mapped_member_is_taken_over_under_its_seat_and_keeps_its_own_generation(
+    autojump_clock: MockClock,
+) -> None:
+    """The broker knows it by another generation than its client does."""
+    async with moving_world() as world:
+        seat = MappedSeat(
+            member_id=MemberId("a"), generation=GENERATION, seat_id=MemberId("a"), seat_generation=GENERATION + 3
+        )
+        world.mapped.put(GROUP, seat)
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.at_broker({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+        stale = world.beat("a", GENERATION - 1)
+        assert world.reply(stale) is not None, "of an earlier generation: it is refused, and tells nothing"
+        assert world.asked("a") == []
+        world.beat("a")
+        assert heartbeat(world, "a").member_epoch == GENERATION + 3
+        world.answer("a", granted(GENERATION + 3, 0))
+        assert (world.mapped.seat(GROUP, MemberId("a")), world.road("a")) == (None, Road.UPSTREAM)
+        assert world.candidates.around.upstream.epoch_of(ref_of("a")) == GENERATION + 3
+        world.answer("a", unchanged(GENERATION + 3))
+        assert world.code(world.beat("a")) is ErrorCode.NONE
+        assert world.code(world.beat("a", GENERATION + 3)) is ErrorCode.ILLEGAL_GENERATION
+
+
+async def test_member_whose_partitions_were_given_away_is_dropped_with_a_farewell(autojump_clock: MockClock) -> None:
+    """Two would read them; what the broker holds for it would be nobody's for a session."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", NOT_FOUND)
+        world.answer("a", granted(GENERATION, 1))
+        assert heartbeat(world, "a").member_epoch == -1
+        done = world.progress()
+        assert done.count(MemberStage.GONE) == 1
+        assert "had to be told" in done.verdict
+        assert world.code(world.beat("a")) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_all(autojump_clock: MockClock) -> None:
+    """Kafka 4.0 and 4.1."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", NOT_FOUND)
+        world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        scout = heartbeat(world, "a")
+        assert (scout.member_id, scout.member_epoch, scout.subscribed_topic_names) == ("scout-1", 0, ())
+        world.answer("a", granted(GENERATION))
+        assert heartbeat(world, "a").member_epoch == GENERATION
+        world.answer("a", granted(GENERATION, 0))
+        left = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
+        assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), ("scout-1", -1)]
+
+
+@pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
+async def test_coordinator_that_has_no_time_is_asked_again_when_the_member_is_heard(
+    code: ErrorCode, autojump_clock: MockClock
+) -> None:
+    """And whoever waited is answered."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        waited = world.beat("a")
+        world.answer("a", refused(code))
+        if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            assert [type(one) for one in world.asked("a")] == [Heartbeat]
+            world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(waited) is ErrorCode.NONE
+        world.beat("a")
+        assert isinstance(world.asked("a")[0], ConsumerGroupHeartbeat)
+
+
+async def test_member_that_joins_anew_is_asked_for_first(autojump_clock: MockClock) -> None:
+    """By its classic words the broker would make everybody join."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO, "b": ONE})
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        joining = world.send("b", classic_join("b"))
+        assert (world.asked("b"), world.reply(joining)) == ([], None)
+        await convert(world, "a", "b")
+        await trio.sleep(0.01)
+        assert world.progress().stage is MoveStage.DONE
+        assert isinstance(world.asked("b")[0], ConsumerGroupHeartbeat)
