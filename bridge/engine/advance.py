@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from bridge.engine.catalog import take_pattern, take_topics
-from bridge.engine.classic.heartbeats import take_heartbeat as take_classic_heartbeat
 from bridge.engine.classic.joining import take_join
+from bridge.engine.classic.seats import take_heartbeat as take_classic_heartbeat
 from bridge.engine.classic.syncing import take_sync
 from bridge.engine.commands import (
     AdoptGroup,
@@ -28,8 +28,8 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.commits import end_commit, take_commit
-from bridge.engine.consumer.answer import answer, next_current, refused, step_records
 from bridge.engine.consumer.heartbeats import take_heartbeat
+from bridge.engine.consumer.reconciliation import answer, next_current, refused, step_records
 from bridge.engine.consumer.retargeting import retarget_groups
 from bridge.engine.convert.adoption import give_up, take_adoption
 from bridge.engine.convert.downgrade import notice_due, take_seats

@@ -3,8 +3,7 @@
 from bridge.engine.classic.rebalancing import follow_departure, pass_join_deadline, try_complete
 from bridge.engine.classic.seats import forget_member as forget_classic_member
 from bridge.engine.classic.syncing import pass_sync_deadline
-from bridge.engine.consumer.delay import pass_delay
-from bridge.engine.consumer.heartbeats import forget_member
+from bridge.engine.consumer.heartbeats import forget_member, pass_delay
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import RemovalCause
 from bridge.engine.records import DeadlineCleared, MemberIdWithdrawn

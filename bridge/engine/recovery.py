@@ -3,8 +3,8 @@
 from bridge.engine.classic.rebalancing import prepare_rebalance
 from bridge.engine.classic.seats import extend_session, refuse_join
 from bridge.engine.commands import Speaks
-from bridge.engine.consumer.answer import session_timeout_ms
-from bridge.engine.consumer.grace import renew_seats
+from bridge.engine.consumer.reconciliation import session_timeout_ms
+from bridge.engine.consumer.retargeting import renew_seats
 from bridge.engine.loads import prepare_loads
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member, MemberState, Phase
 from bridge.engine.records import ClassicGroupUnloaded, DeadlineSet, Record

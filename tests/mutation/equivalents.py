@@ -43,7 +43,7 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "using != group.target.get(seat.member_id, frozenset())",
     ): "no partition is in two targets: seats that all use exactly theirs share none",
     (
-        "bridge/engine/consumer/removal.py",
+        "bridge/engine/leaving.py",
         "_judge",
         "boolean: entry.instance_id is not None and (not member_id)",
         "not member_id",

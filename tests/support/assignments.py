@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from bridge.engine.assignors.claims import settle_claims
-from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat
-from bridge.engine.assignors.flow import Flow
+from bridge.engine.assignors.chains import Flow
+from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat, settle_claims
 from bridge.engine.assignors.incremental import Census
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
 from bridge.engine.assignors.ladder import Ladder

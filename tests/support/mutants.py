@@ -12,12 +12,11 @@ from bridge.coordinators.embedded.engine_commands import to_answer
 from bridge.coordinators.exchange import Exchange, TurnResult
 from bridge.engine import commits, indexes, state
 from bridge.engine.commands import Command
-from bridge.engine.consumer import answer, reconciliation
+from bridge.engine.consumer import reconciliation
 from bridge.engine.consumer.reconciliation import Surroundings
-from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import Current, DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer
-from bridge.engine.state import Shard
+from bridge.engine.state import Deadlines, Shard
 from translators.classic_member import absent, calling, completing, joining, preparing, stable
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import CallDue, NotCalled, Stable, State
@@ -33,7 +32,7 @@ Patch = pytest.MonkeyPatch
 
 def grant_before_release(patch: Patch) -> None:
     """A partition is given on while its old owner still has it."""
-    patch.setattr(answer, "is_free_for", lambda *_: True)
+    patch.setattr(reconciliation, "is_free_for", lambda *_: True)
 
 
 def forget_pending_revocation(patch: Patch) -> None:
@@ -151,7 +150,7 @@ def never_settle(patch: Patch) -> None:
     def stuck(current: Current, around: Surroundings) -> Current:
         return reconcile(current, replace(around, is_free=lambda partition: partition in current.assigned))
 
-    patch.setattr(answer, "reconcile", stuck)
+    patch.setattr(reconciliation, "reconcile", stuck)
 
 
 def hold_no_join(patch: Patch) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bridge.engine.assignors.claims import Claims
+from bridge.engine.assignors.cohorts import Claims
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicIdPartition

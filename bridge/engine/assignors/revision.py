@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from bridge.engine.assignors.chain_search import Chain, ChainSearch
-from bridge.engine.assignors.draft import Draft, Touched
+from bridge.engine.assignors.chain_search import Chain, ChainSearch, Draft, Touched
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Seat
 from bridge.engine.assignors.load_index import LoadIndex, Region

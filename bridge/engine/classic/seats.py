@@ -1,13 +1,21 @@
-"""Who may speak for a seat of a classic group, and how a seat is taken and given up."""
+"""Members of a classic group: who may speak for a seat, how it is taken and given up, and what a heartbeat is told."""
 
 from dataclasses import dataclass
 
-from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicMember
+from bridge.engine.commands import ClassicHeartbeat
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicMember, Phase
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.records import ClassicMemberForgotten, DeadlineSet, JoinParked
-from bridge.engine.state import ClassicGroup, session_key
+from bridge.engine.state import ClassicGroup, Shard, session_key
 from bridge.engine.turn import Turn
-from translators.dialects.classic import JoinedMember, JoinGroup, JoinGroupReply, SyncGroupReply
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinedMember,
+    JoinGroup,
+    JoinGroupReply,
+    SyncGroupReply,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId, ReplyTo
 
@@ -106,3 +114,35 @@ def removed(group: ClassicGroup, member: ClassicMember, cause: RemovalCause) -> 
         client_id=member.identity.client_id,
         generation=group.roster.generation,
     )
+
+
+_REPLIES = {code: HeartbeatReply(code) for code in ErrorCode}
+_ALIVE = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def take_heartbeat(turn: Turn, command: ClassicHeartbeat) -> None:
+    """Answer a heartbeat; one of a member in the current generation extends its session (K1.54 to K1.56); O(1)."""
+    request = command.request
+    code = judge_heartbeat(turn.state, request)
+    if code in _ALIVE:
+        group = turn.state.classic_groups[request.group_id]
+        extend_session(turn, group, group.members[request.member_id])
+    turn.reply(command.ref, _REPLIES[code])
+
+
+def judge_heartbeat(state: Shard, request: Heartbeat) -> ErrorCode:
+    """The code of a heartbeat, in Kafka's order (K1.55)."""
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    group = state.classic_groups.get(request.group_id)
+    if group is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if group.phase is Phase.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    code = judge_identity(group, request.member_id, request.instance_id)
+    if code is not ErrorCode.NONE:
+        return code
+    if request.generation != group.generation_of(request.member_id):
+        return ErrorCode.ILLEGAL_GENERATION
+    is_rebalancing = group.phase is Phase.PREPARING_REBALANCE
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE

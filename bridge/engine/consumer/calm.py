@@ -2,7 +2,7 @@
 
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
-from bridge.engine.consumer.answer import is_settled, session_timeout_ms
+from bridge.engine.consumer.reconciliation import is_settled, session_timeout_ms
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member
 from bridge.engine.records import DeadlineSet
 from bridge.engine.state import Group, Shard

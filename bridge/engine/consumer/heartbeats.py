@@ -1,16 +1,17 @@
-"""A heartbeat's first phase: refused, left, or admitted to wait for its answer."""
+"""A heartbeat's first phase: refused at sight or by the group, left, or admitted to wait for its answer, which in a
+group that begins is the wait for more members.
+"""
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
-from bridge.engine.consumer.answer import left, refused, session_timeout_ms
-from bridge.engine.consumer.delay import park
-from bridge.engine.consumer.grace import kept_seat, take_kept_seat
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
-from bridge.engine.consumer.validation import find_fault
+from bridge.engine.consumer.reconciliation import left, refused, session_timeout_ms
+from bridge.engine.consumer.retargeting import kept_seat, take_kept_seat
 from bridge.engine.convert.readiness import find_policy_fault
 from bridge.engine.convert.upgrade import plan_upgrade, upgrade
-from bridge.engine.model import DeadlineKey, DeadlineKind, Member
+from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, InitialDelay, Member
 from bridge.engine.outcome import (
     ConversionCause,
     ConversionFailed,
@@ -21,18 +22,22 @@ from bridge.engine.outcome import (
     Unready,
 )
 from bridge.engine.records import (
+    AskParked,
     CurrentAssigned,
     DeadlineCleared,
     DeadlineSet,
+    DelayChanged,
     GroupDeleted,
     MemberForgotten,
     Record,
     SeatKept,
 )
-from bridge.engine.state import ClassicGroup, Group
+from bridge.engine.settings import settings_of
+from bridge.engine.state import ClassicGroup, Group, Shard, held_until_ms
 from bridge.engine.turn import Turn
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, GroupId
 
 _CODES = {Unready.TOO_LARGE: ErrorCode.GROUP_MAX_SIZE_REACHED}
 """What a joiner hears where a group can't be converted for it (K3.16); else that there is no such consumer group."""
@@ -175,3 +180,111 @@ def _removed(group: Group, member: Member, cause: RemovalCause) -> MemberRemoved
         client_id=subscription.identity.client_id,
         member_epoch=member.current.epoch,
     )
+
+
+def _lacks_member_id(request: ConsumerGroupHeartbeat) -> bool:
+    """From version 1 on the client makes its id and must send it always; before, it may be blank when it joins (K11.4
+    on 2.1).
+    """
+    if request.member_id.strip():
+        return False
+    return request.has_client_id or request.member_epoch > JOIN_EPOCH or request.member_epoch == LEAVE_EPOCH
+
+
+def _joins(request: ConsumerGroupHeartbeat) -> bool:
+    return request.member_epoch == JOIN_EPOCH
+
+
+_INVALID: tuple[tuple[Callable[[ConsumerGroupHeartbeat], bool], str], ...] = (
+    (_lacks_member_id, "MemberId can't be empty."),
+    (lambda request: not request.group_id.strip(), "GroupId can't be empty."),
+    (lambda request: request.instance_id is not None and not request.instance_id.strip(), "InstanceId can't be empty."),
+    (lambda request: request.rack_id is not None and not request.rack_id.strip(), "RackId can't be empty."),
+    (
+        lambda request: _joins(request) and request.rebalance_timeout_ms == -1,
+        "RebalanceTimeoutMs must be provided in first request.",
+    ),
+    (
+        lambda request: _joins(request) and (request.owned is None or bool(request.owned)),
+        "TopicPartitions must be empty when (re-)joining.",
+    ),
+    (
+        lambda request: (
+            _joins(request) and request.subscribed_topic_names is None and request.subscribed_topic_regex is None
+        ),
+        "SubscribedTopicNames or SubscribedTopicRegex must be set in first request.",
+    ),
+    (
+        lambda request: request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is None,
+        "InstanceId can't be null when a static member leaves for a while.",
+    ),
+    (lambda request: request.member_epoch < STATIC_LEAVE_EPOCH, "MemberEpoch is invalid."),
+)
+"""In Kafka's order (K2.1 to K2.8, with the order of 11.4); the first that holds is told."""
+
+
+def find_fault(command: MemberHeartbeat, assignors: Collection[str]) -> Refusal | None:
+    """Why the heartbeat is refused whatever the group's state, or None (K2.1 to K2.9).
+
+    A translated member's request was made by its machine, which knows the rules: only the assignor is looked at.
+    """
+    request = command.request
+    if command.speaks is Speaks.CONSUMER:
+        for is_wrong, message in _INVALID:
+            if is_wrong(request):
+                return Refusal(ErrorCode.INVALID_REQUEST, message)
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        return Refusal(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {quote(request.server_assignor)} is not supported. Supported assignors:"
+            f" {', '.join(assignors)}.",
+        )
+    return None
+
+
+def park(state: Shard, group: Group, ask: Ask, was_empty: bool, now_ms: int) -> tuple[Record, ...]:
+    """The records that park a joiner's ask, none if it is answered now (decisions 9 and 13).
+
+    Only CLASSIC joiners wait: at the start of an empty group, while such a wait lasts, and while no target may be
+    computed yet.
+    """
+    subscription = group.members[ask.member_id].subscription
+    if subscription.speaks is not Speaks.CLASSIC:
+        return ()
+    if group.delay is not None:
+        return (*_note_newcomer(group, ask), AskParked(ask))
+    wait_ms = held_until_ms(state, group.group_id) - now_ms
+    delay_ms = settings_of(state.settings, group.group_id).group_initial_rebalance_delay_ms if was_empty else 0
+    if max(wait_ms, delay_ms) <= 0:
+        return ()
+    if wait_ms >= delay_ms:
+        return _begin(group, ask, InitialDelay(remaining_ms=0, last_delay_ms=wait_ms), now_ms)
+    remaining_ms = max(subscription.rebalance_timeout_ms - delay_ms, 0)
+    return _begin(group, ask, InitialDelay(remaining_ms=remaining_ms, last_delay_ms=delay_ms), now_ms)
+
+
+def pass_delay(state: Shard, group: Group, now_ms: int) -> tuple[Record, ...]:
+    """What happens when a wait is over: one more step if newcomers came and time is left, else the end (K1.30)."""
+    delay = group.delay
+    if delay is None or not (delay.has_newcomers and delay.remaining_ms):
+        return (DelayChanged(group.group_id, None),)
+    step_ms = min(settings_of(state.settings, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
+    longer = InitialDelay(remaining_ms=max(delay.remaining_ms - step_ms, 0), last_delay_ms=step_ms)
+    return (DelayChanged(group.group_id, longer), DeadlineSet(delay_key(group.group_id), now_ms + step_ms))
+
+
+def delay_key(group_id: GroupId) -> DeadlineKey:
+    """The key of a group's initial delay."""
+    return DeadlineKey(DeadlineKind.INITIAL_DELAY, group_id)
+
+
+def _begin(group: Group, ask: Ask, delay: InitialDelay, now_ms: int) -> tuple[Record, ...]:
+    at_ms = now_ms + delay.last_delay_ms
+    return (DelayChanged(group.group_id, delay), DeadlineSet(delay_key(group.group_id), at_ms), AskParked(ask))
+
+
+def _note_newcomer(group: Group, ask: Ask) -> tuple[Record, ...]:
+    """Members that join again don't lengthen the wait, newcomers do."""
+    if group.delay is None or group.delay.has_newcomers or ask.before is not None:
+        return ()
+    return (DelayChanged(group.group_id, replace(group.delay, has_newcomers=True)),)

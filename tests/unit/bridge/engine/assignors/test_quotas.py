@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bridge.engine.assignors.claims import Claims
+from bridge.engine.assignors.cohorts import Claims
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
 from bridge.engine.assignors.quotas import deal, set_quotas, share_evenly

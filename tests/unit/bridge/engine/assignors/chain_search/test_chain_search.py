@@ -1,7 +1,6 @@
 """Which chain of moves is cheapest in small regions."""
 
-from bridge.engine.assignors.chain_search import Chain, ChainSearch
-from bridge.engine.assignors.draft import Draft
+from bridge.engine.assignors.chain_search import Chain, ChainSearch, Draft
 from bridge.engine.assignors.interface import AssignmentSpec
 from tests.support.assignments import index_of, spec
 from translators.dialects.ids import MemberId

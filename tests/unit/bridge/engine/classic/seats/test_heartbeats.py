@@ -1,6 +1,6 @@
 """Tests of Heartbeat on classic groups."""
 
-from bridge.engine.classic.heartbeats import judge_heartbeat
+from bridge.engine.classic.seats import judge_heartbeat
 from bridge.engine.model import Phase
 from tests.support.classic_bench import SESSION_MS, ClassicBench, join_of
 from tests.support.engine_bench import GROUP

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.engine.deadlines import Deadlines
 from bridge.engine.model import DeadlineKey, DeadlineKind
+from bridge.engine.state import Deadlines
 from tests.support.engine_bench import GROUP
 from translators.dialects.ids import MemberId
 

@@ -1,6 +1,6 @@
 """A mixed region while it is being rearranged: who stands for whom, and what a unit costs."""
 
-from bridge.engine.assignors.draft import Draft
+from bridge.engine.assignors.chain_search import Draft
 from tests.support.assignments import index_of, parts, spec
 from translators.dialects.ids import MemberId
 

@@ -1,7 +1,6 @@
 """What of a previous target stands, by value; it must not know balance."""
 
-from bridge.engine.assignors.claims import Claims, settle_claims
-from bridge.engine.assignors.cohorts import form_cohorts, link_components
+from bridge.engine.assignors.cohorts import Claims, form_cohorts, link_components, settle_claims
 from bridge.engine.assignors.interface import AssignmentSpec
 from tests.support.assignments import parts, shares, spec
 from translators.dialects.ids import MemberId

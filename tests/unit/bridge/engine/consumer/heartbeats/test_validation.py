@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.commands import MemberHeartbeat, Speaks
-from bridge.engine.consumer.validation import find_fault
+from bridge.engine.consumer.heartbeats import find_fault
 from tests.support.engine_bench import IDENTITY, beat_request, join_request, parts
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode

@@ -10,7 +10,7 @@ from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.commands import ChangeTopics, MemberHeartbeat, PassDeadlines, RemoveMembers, Speaks
 from bridge.engine.condensing import condense
-from bridge.engine.consumer.grace import kept_until_ms
+from bridge.engine.consumer.retargeting import kept_until_ms
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.queries import next_deadline
 from bridge.engine.records import SeatsGivenUp, SeatTaken

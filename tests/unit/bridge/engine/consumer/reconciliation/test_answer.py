@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.consumer.answer import is_settled, pending_of
+from bridge.engine.consumer.reconciliation import is_settled, pending_of
 from bridge.engine.records import CurrentAssigned, DeadlineSet
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import BAR, FOO, Bench, beat_request, join_request, parts

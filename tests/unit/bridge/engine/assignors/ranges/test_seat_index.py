@@ -3,8 +3,7 @@
 from bridge.engine.assignors.incremental import NOTHING, Census
 from bridge.engine.assignors.interface import AssignmentSpec
 from bridge.engine.assignors.ladder import seat_of
-from bridge.engine.assignors.ranges import Range
-from bridge.engine.assignors.seat_index import SeatIndex, cut_range
+from bridge.engine.assignors.ranges import Range, SeatIndex, cut_range
 from tests.support.assignments import census_of, parts, shares, spec, topic
 from translators.dialects.ids import MemberId
 
