@@ -51,7 +51,7 @@ from bridge.supervision import (
     start_guarded,
     start_job,
 )
-from translators.dialects.ids import GroupId, Topic
+from translators.dialects.ids import Topic
 
 
 class Watch:
@@ -118,8 +118,6 @@ class Services:
     reply_routes: ReplyRoutes
     counters: Counters
     failures: Failures = field(default_factory=Failures)
-    holds: Callable[[GroupId], bool] = lambda _: False
-    """Whether there is a group of that name behind `groups`."""
     known_groups: KnownGroups = NOTHING_KNOWN
     """What those behind `groups` know of where groups live; `place` finds it out where they don't."""
     place: Place = no_place
@@ -142,7 +140,6 @@ class Proxy:
             limits=settings.limits,
             router=services.router,
             node=settings.node,
-            holds=services.holds,
             known_groups=services.known_groups,
             report_kind=services.report_kind,
         )

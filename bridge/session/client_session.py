@@ -72,8 +72,6 @@ class Rules:
     limits: Limits
     router: Router
     node: int = 0
-    holds: Callable[[GroupId], bool] = lambda _: False
-    """Whether the bridge has a group of that name."""
     known_groups: KnownGroups = NOTHING_KNOWN
     report_kind: ReportKind = lambda _group_id, _kind: None
 
@@ -169,7 +167,7 @@ class ClientSession:
         self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.known_groups)
         self._report_kind = rules.report_kind
         self._passing = passing
-        self._holds = rules.holds
+        self._holds = rules.known_groups.holds
 
     @property
     def bytes_held(self) -> int:

@@ -75,7 +75,6 @@ ASKS_OF_MEMBERS = frozenset((*OF_CLASSIC_MEMBERS, ApiKey.CONSUMER_GROUP_HEARTBEA
 """Apis whose answer depends on where the group lives; what admins ask is answered by whoever has it."""
 
 
-_JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 """Apis by which somebody may be the first of a group."""
 
@@ -153,6 +152,8 @@ class KnownGroups:
     """Whether it is known where the group lives."""
     has_members: Callable[[GroupId], bool] = lambda _: False
     """Whether the bridge's own coordinator has members of that group."""
+    holds: Callable[[GroupId], bool] = lambda _: False
+    """Whether the bridge's own coordinator has a group of that name, with members or without."""
 
 
 NOTHING_KNOWN = KnownGroups()
@@ -226,7 +227,7 @@ class GroupRequests:
         key = header.api_key
         if not stays:
             return key in ASKS_OF_MEMBERS and not self._known_groups.is_known(group_id)
-        if key not in _JOINS:
+        if key not in JOINS:
             return False
         request = self._decode(header, data)
         if isinstance(request, JoinGroup):
@@ -277,17 +278,24 @@ class GroupRequests:
         return Passes(group_ids(request))
 
     def _taken(self, road: Road, request: Request, api_key: int) -> Passes | Taken:
-        """Who joins a group that is none of consumers goes to the broker, as if there was no rule; and so does who
-        can't be translated, on road `upstream`.
+        """Who joins a group that is none of consumers goes to the broker, as if there was no rule, but for a name that
+        is taken here; and so does who can't be translated, on road `upstream`.
         """
         is_of_other = isinstance(request, JoinGroup) and not is_of_consumer_group(request)
-        if isinstance(request, JoinGroup) and is_of_other and not self._known_groups.has_members(request.group_id):
+        if isinstance(request, JoinGroup) and is_of_other and not self._is_taken(road, request.group_id):
             return Passes((request.group_id,), kind=request.protocol_type)
         if road is Road.UPSTREAM and isinstance(request, JoinGroup):
             obstacle = find_obstacle(request)
             if obstacle is not None and not self._known_groups.translates(request.group_id, request.member_id):
                 return Passes((request.group_id,), Untranslated(request.member_id, obstacle))
         return Taken(road, request, api_key in MAY_ASK or road in AT_BROKER)
+
+    def _is_taken(self, road: Road, group_id: GroupId) -> bool:
+        """Whether a group is here, so that its next generation is, too: an emptied one goes on counting, whoever comes
+        (K1.15).
+        """
+        known = self._known_groups
+        return known.has_members(group_id) or (road is Road.EMBEDDED and known.holds(group_id))
 
     def _is_unknown(self, api_key: int, group_id: GroupId) -> bool:
         return self._road(api_key, group_id) is not Road.PASS and not self._known_groups.is_known(group_id)

@@ -273,7 +273,7 @@ def test_fetch_is_shown_while_somebody_waits_for_it() -> None:
 def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_name(api_key: ApiKey) -> None:
     """One name is one group: Kafka refuses the second kind, and the broker knows nothing of our groups."""
     held: set[GroupId] = set()
-    one = ClientSession(replace(RULES, holds=held.__contains__), 1, "10.0.0.9", SeenGroups())
+    one = ClientSession(replace(RULES, known_groups=KnownGroups(holds=held.__contains__)), 1, "10.0.0.9", SeenGroups())
     answer = ApiVersionsAnswer(versions=offer(KNOWN, rewrites_node_endpoints=False, has_embedded_rule=True))
     frame = request(api_key, KNOWN[api_key].highest, 7, b"\x0bembedded-x" + bytes(9))
 

@@ -163,8 +163,8 @@ def test_member_that_nobody_can_translate_joins_at_the_broker() -> None:
     assert isinstance(known.read(*framed(ApiKey.JOIN_GROUP, 5, again)), Taken)
 
 
-def test_worker_of_another_protocol_type_goes_to_the_broker_unless_its_group_lives_here() -> None:
-    """Connect's workers under any rule; of a group from an older journal the bridge has members still."""
+def test_worker_of_another_protocol_type_goes_to_the_broker_unless_its_group_is_here() -> None:
+    """Connect's workers under any rule, but where consumers had the name before and left (K1.15)."""
     worker = replace(join_request("w"), group_id=OURS, protocol_type="connect")
     framed_worker = framed(ApiKey.JOIN_GROUP, 5, worker)
     for road in (Road.EMBEDDED, Road.UPSTREAM):
@@ -172,6 +172,13 @@ def test_worker_of_another_protocol_type_goes_to_the_broker_unless_its_group_liv
         assert GroupRequests(router).read(*framed_worker) == Passes((OURS,), kind="connect")
         lived = KnownGroups(has_members=lambda _: True, translates=lambda _group_id, _member_id: True)
         assert isinstance(GroupRequests(router, known_groups=lived).read(*framed_worker), Taken)
+    emptied = KnownGroups(holds=lambda _: True)
+    found = {
+        road: GroupRequests(Router((Rule("*", road),)), known_groups=emptied).read(*framed_worker)
+        for road in (Road.EMBEDDED, Road.UPSTREAM)
+    }
+    assert isinstance(found[Road.EMBEDDED], Taken), "its generations are counted here"
+    assert isinstance(found[Road.UPSTREAM], Passes), "there its broker counts them"
 
 
 def test_group_that_nobody_has_heard_of_is_looked_up_before_its_members_are_answered() -> None:
