@@ -20,17 +20,24 @@ from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import Access, Groups
 from bridge.session.directory import Address
-from bridge.telemetry.broker_ears import BrokerEars, ClientOf
 from bridge.telemetry.cause.explain import explain
-from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
-from bridge.telemetry.event_log.files import find_unfinished
+from bridge.telemetry.event_log.files import FileLimits, FileSink, find_unfinished
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack
-from bridge.telemetry.observing import Deliver, EngineWatcher, Guard, ObservedGroups, Observer, observe_answers
+from bridge.telemetry.observing import (
+    UpstreamObserver,
+    ClientOf,
+    Deliver,
+    EngineWatcher,
+    Guard,
+    ObservedGroups,
+    Observer,
+    observe_answers,
+)
 from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
@@ -164,7 +171,7 @@ class EventWatch(Watch):
         topics = TopicBook()
         self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
         self._observer = Observer(self._follower, figures.times, self._guard, recorder.now_us)
-        self._broker_ears = BrokerEars(self._follower, self._guard, recorder.now_us)
+        self._upstream_observer = UpstreamObserver(self._follower, self._guard, recorder.now_us)
         self._passing = ObservedPassing(self._follower, self._guard, topics, recorder.now_us, self._want_look)
 
     def over_requests(self, groups: Groups) -> Groups:
@@ -198,11 +205,11 @@ class EventWatch(Watch):
 
     def over_access(self, access: Access) -> Access:
         """See `Watch`."""
-        return self._broker_ears.over(access)
+        return self._upstream_observer.over(access)
 
     def name_clients(self, client_of: ClientOf) -> None:
         """See `Watch`."""
-        self._broker_ears.client_of = client_of
+        self._upstream_observer.client_of = client_of
 
     def begin(self) -> None:
         """See `Watch`."""

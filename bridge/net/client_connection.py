@@ -33,7 +33,7 @@ from bridge.session.contracts import OnAnswer
 from bridge.session.endings import REMEDIES, Ended
 from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
-from bridge.session.large_messages import is_large
+from bridge.session.limits import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of

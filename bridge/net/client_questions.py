@@ -17,8 +17,7 @@ from bridge.session.answers import Expected
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
-from bridge.session.large_messages import is_large
-from bridge.session.limits import LARGE_BODY_BYTES
+from bridge.session.limits import LARGE_BODY_BYTES, is_large
 from bridge.supervision import BROKER_OPENER, BROKER_READER, Task
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_request

@@ -1,6 +1,19 @@
-"""Every bound of a client connection, by its name. It must not know where a value was configured or who enforces it."""
+"""Every bound of a client connection, by its name, and which messages count as large. It must not know where a value
+was configured or who enforces it.
+"""
 
 from dataclasses import dataclass
+
+from bridge.wire.codec.registry import Reply, Request
+from translators.dialects.offsets import (
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    TxnOffsetCommit,
+)
 
 MIB = 1024 * 1024
 ELEMENTS_MAX = 25_000
@@ -47,3 +60,23 @@ class Limits:
     """How long the held part of one request may take to arrive; slower clients are closed."""
     upstream_wait_max_ms: int = 10_000
     """How long a request waits for a broker that can't be reached, with backoff between attempts."""
+
+
+def is_large(message: Request | Reply) -> bool:
+    """Whether it names `LARGE_PARTITIONS` or more; O(topics)."""
+    return _partitions(message) >= LARGE_PARTITIONS
+
+
+def _partitions(message: Request | Reply) -> int:
+    """How many partitions a message names: only messages about offsets name many that one client sends."""
+    match message:
+        case OffsetCommit() | TxnOffsetCommit() | OffsetDelete():
+            return sum(len(topic.partitions) for topic in message.topics)
+        case OffsetCommitReply() | OffsetDeleteReply():
+            return sum(len(topic.partitions) for topic in message.topics)
+        case OffsetFetch():
+            return sum(len(topic.partitions) for group in message.groups for topic in group.topics or ())
+        case OffsetFetchReply():
+            return sum(len(topic.partitions) for group in message.groups for topic in group.topics)
+        case _:
+            return 0

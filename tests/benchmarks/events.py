@@ -16,7 +16,7 @@ from bridge.app.process import calm_collector
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.telemetry.cause.explain import explain
-from bridge.telemetry.event_log.file_sink import FileLimits, FileSink
+from bridge.telemetry.event_log.files import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import Join, Partitions
-from bridge.telemetry.following.reading import read_assignment, read_join
+from bridge.telemetry.following.joins import Join, Partitions, read_assignment, read_join
 from bridge.telemetry.following.targets import compare_shares
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed

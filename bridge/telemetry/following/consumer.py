@@ -9,8 +9,7 @@ from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.fact_fields import input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join, Partitions
-from bridge.telemetry.following.reading import read_report
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join, Partitions, read_report
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberSubscribed

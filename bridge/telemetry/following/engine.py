@@ -32,8 +32,7 @@ from bridge.engine.state import ClassicGroup, Group, Shard, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.fact_fields import group_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join
-from bridge.telemetry.following.reading import read_assignment, read_join
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join, read_assignment, read_join
 from bridge.telemetry.following.targets import TargetBook
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack

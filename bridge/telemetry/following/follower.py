@@ -15,14 +15,20 @@ from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
 from bridge.telemetry.following.engine import EngineFollower
-from bridge.telemetry.following.fact_writer import Explain, FactWriter, Log
-from bridge.telemetry.following.joins import UNTOLD_MS
-from bridge.telemetry.following.partition_use import CommitFollower, FetchFollower
-from bridge.telemetry.following.reading import read_client
+from bridge.telemetry.following.fact_fields import member_fields
+from bridge.telemetry.following.fact_writer import Explain, FactWriter, Log, Owner
+from bridge.telemetry.following.joins import UNTOLD_MS, Partitions, read_client
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded
-from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Protocol, Road
+from bridge.telemetry.schema.facts import (
+    UNKNOWN_EPOCH,
+    CommitPassed,
+    CoordinatorMoved,
+    OperatorActed,
+    RebalanceBegan,
+    RebalanceEnded,
+)
+from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Phase, Protocol, Road
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -38,6 +44,57 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, RequestRef, TopicPartition
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+
+
+class FetchFollower:
+    """Members that have not fetched all of what they have."""
+
+    def __init__(self, writer: FactWriter) -> None:
+        self._writer = writer
+
+    def fetched(self, client: ClientIdentity, partitions: Partitions, is_incremental: bool, at_us: int) -> None:
+        """A Fetch names these; members are known by client id and host, since a Fetch names no group.
+
+        An incremental one (KIP-227) asks also for what its session names from before, so a member that has the same
+        partitions again need not name them again.
+        """
+        awaited = self._writer.awaiting.get((client.client_id, client.client_host), {})
+        found: dict[Owner, tuple[GroupTrack, MemberTrack, set[TopicPartition]]] = {}
+        for partition, waiting in awaited.items():
+            for owner, (group, member) in waiting.items():
+                if partition in partitions or (is_incremental and partition in member.former):
+                    found.setdefault(owner, (group, member, set()))[2].add(partition)
+        for group, member, fetched in found.values():
+            self._writer.fetch(group, member, frozenset(fetched), at_us)
+
+
+class CommitFollower:
+    """Commits of members."""
+
+    def __init__(self, writer: FactWriter) -> None:
+        self._writer = writer
+
+    def is_wanted(self, group: GroupTrack, request: OffsetCommit) -> bool:
+        """Whether this commit's answer matters."""
+        member = group.members.get(request.member_id)
+        return member is not None and (member.owes_commit or member.phase is Phase.REVOKING)
+
+    def answered(self, group: GroupTrack, request: OffsetCommit, reply: OffsetCommitReply, at_us: int) -> None:
+        """A commit was answered."""
+        member = group.members.get(request.member_id)
+        if member is None:
+            return
+        member.commit()
+        errors = {one.error for topic in reply.topics for one in topic.partitions} - {ErrorCode.NONE}
+        partitions = sorted((topic.name, one.partition) for topic in request.topics for one in topic.partitions)
+        fact = CommitPassed(
+            **member_fields(group, member),
+            partitions=tuple(f"{name}-{partition}" for name, partition in partitions),
+            is_on_revoke=member.phase is Phase.REVOKING,
+            error=min((error.name for error in errors), default=""),
+        )
+        self._writer.tell(group, fact, at_us)
+
 
 LOG = logging.getLogger("epochbridge.telemetry")
 GROUPS_MAX = 10_000

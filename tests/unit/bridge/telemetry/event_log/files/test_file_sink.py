@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.telemetry.event_log.file_sink import SYNC_US, FileLimits, FileSink
+from bridge.telemetry.event_log.files import SYNC_US, FileLimits, FileSink
 from bridge.telemetry.event_log.sinks import Line, SinkUnusable
 from bridge.telemetry.schema.facts import BridgeStopped, Event, Stamp
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bridge.session.contracts import BrokerAccess, OnAnswer
-from bridge.telemetry.broker_ears import BrokerEars
-from bridge.telemetry.observing import Guard
+from bridge.telemetry.observing import UpstreamObserver, Guard
 from bridge.telemetry.schema.terms import Road
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, native_join
@@ -40,9 +39,9 @@ class Heard:
     def __init__(self) -> None:
         self.ears = Ears()
         self.ways: dict[int, Way] = {OWN: Way(OWN), OTHER: Way(OTHER)}
-        broker_ears = BrokerEars(self.ears.follower, Guard(), lambda: 5)
-        broker_ears.client_of = lambda _: CLIENT
-        self.access = broker_ears.over(self._way)
+        upstream_observer = UpstreamObserver(self.ears.follower, Guard(), lambda: 5)
+        upstream_observer.client_of = lambda _: CLIENT
+        self.access = upstream_observer.over(self._way)
         self.answers: list[Reply | None] = []
 
     def _way(self, via: Via) -> BrokerAccess:

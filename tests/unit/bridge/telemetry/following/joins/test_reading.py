@@ -4,8 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, UserDataForm
-from bridge.telemetry.following.reading import read_assignment, read_client, read_join, read_report
+from bridge.telemetry.following.joins import (
+    NO_PARTITIONS,
+    Inputs,
+    UserDataForm,
+    read_assignment,
+    read_client,
+    read_join,
+    read_report,
+)
 from tests.support.owned_group import CLIENT
 from tests.support.passing_words import SECRET, join, named, report
 from translators.dialects.classic import JoinGroup, Protocol

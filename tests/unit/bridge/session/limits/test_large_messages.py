@@ -2,8 +2,7 @@
 
 import pytest
 
-from bridge.session.large_messages import is_large
-from bridge.session.limits import LARGE_PARTITIONS
+from bridge.session.limits import LARGE_PARTITIONS, is_large
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.classic import Heartbeat
 from translators.dialects.errors import ErrorCode
