@@ -18,7 +18,7 @@ from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_survey import ClusterSurvey
 from bridge.net.listener import CannotListen, listen
 from bridge.net.settings import ProxySettings
-from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory
 
 EXAMINATION_TIMEOUT_S = 120.0
 

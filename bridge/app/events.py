@@ -18,8 +18,8 @@ from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
+from bridge.session.broker_addresses import Address
 from bridge.session.contracts import Access, Groups
-from bridge.session.directory import Address
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.files import FileLimits, FileSink, find_unfinished
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
@@ -29,13 +29,13 @@ from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.observing import (
-    UpstreamObserver,
     ClientOf,
     Deliver,
     EngineWatcher,
     Guard,
     ObservedGroups,
     Observer,
+    UpstreamObserver,
     observe_answers,
 )
 from bridge.telemetry.passing import ObservedPassing, PassingLog

@@ -11,7 +11,7 @@ from bridge.coordinators.embedded.regular_expressions import Resolution, resolve
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.ports import BrokerUnreachable, ClusterTopics
-from bridge.session.directory import Advertised, Directory
+from bridge.session.broker_addresses import Advertised, Directory
 
 
 def resolve_in_cluster(pattern: str, config: Config) -> Resolution:

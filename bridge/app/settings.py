@@ -15,7 +15,7 @@ from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.net.settings import ProxySettings
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
 from bridge.wire.sasl import Credentials, Mechanism
 from translators.classic_member.states import Limits as MemberLimits

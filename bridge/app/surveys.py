@@ -19,7 +19,7 @@ from bridge.migration.route import Road
 from bridge.net.broker_connection import connect
 from bridge.net.cluster_survey import BrokerFound, GroupsFound
 from bridge.ports import BrokerUnreachable
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
 from translators.dialects.admin import DescribedGroup, ListedGroup

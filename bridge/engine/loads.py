@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable
 
 from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
-from bridge.engine.assignors.ladder import Seat, seat_of
+from bridge.engine.assignors.seats import Seat, seat_of
 from bridge.engine.model import Subscription
 from bridge.engine.state import (
     NO_PARTITIONS,

@@ -8,7 +8,7 @@ import trio
 from bridge.net.listener import ADVICE, is_used_up
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.sasl import (
     AuthenticateAnswer,

@@ -12,7 +12,7 @@ from bridge.net.clock import now_ms
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.transport import PeerGone, Sender, Transport
-from bridge.session.answers import AnswerCutter, Confused, Expected, Passing, Whole
+from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Passing, Whole
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.supervision import BROKER_ANSWER, BROKER_OPENER, BROKER_READER, Task

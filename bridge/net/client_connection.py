@@ -15,8 +15,7 @@ from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
-from bridge.session.answers import Expected
-from bridge.session.batches import Merge
+from bridge.session.broker_answers import Expected
 from bridge.session.client_session import (
     Answered,
     ClientSession,
@@ -30,12 +29,13 @@ from bridge.session.client_session import (
 )
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
-from bridge.session.endings import REMEDIES, Ended
+from bridge.session.fatal_answers import REMEDIES, Ended
 from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.limits import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
+from bridge.session.split_requests import Merge
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.registry import Reply, Request

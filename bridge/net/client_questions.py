@@ -13,7 +13,7 @@ from bridge.net.broker_side import BrokerSide, Cluster
 from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.shared import LOG, Shared
 from bridge.net.transport import Transport
-from bridge.session.answers import Expected
+from bridge.session.broker_answers import Expected
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer

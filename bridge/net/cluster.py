@@ -27,9 +27,9 @@ from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
+from bridge.session.broker_addresses import Address, Directory
 from bridge.session.client_session import Offered
-from bridge.session.directory import Address, Directory
-from bridge.session.remembered import Remembered
+from bridge.session.remembered_answers import Remembered
 from bridge.wire.api_versions import (
     VERSION_ASKED_FIRST,
     ApiVersionsAnswer,

@@ -10,7 +10,7 @@ from contextlib import suppress
 import trio
 
 from bridge.net.shared import LOG
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 
 KEPT = 128
 """Descriptors that clients may not have: for the bridge's own questions, listeners, the journal, the admin API."""

@@ -31,11 +31,11 @@ from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
 from bridge.net.transport import SocketTransport, Transport
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
-from bridge.session.directory import Address, Advertised, Directory
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
 from bridge.session.limits import Limits
 from bridge.supervision import (

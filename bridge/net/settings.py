@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.migration.route import Rule
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
 from bridge.wire.sasl import Credentials
 

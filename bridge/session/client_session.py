@@ -9,11 +9,10 @@ from functools import partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
-from bridge.session.answers import AnswerCutter
-from bridge.session.batches import Merge
+from bridge.session.broker_answers import AnswerCutter
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing
-from bridge.session.endings import LIVED_THROUGH, Ended, ending_in, ending_in_frame, member_of
+from bridge.session.fatal_answers import LIVED_THROUGH, Ended, ending_in, ending_in_frame, member_of
 from bridge.session.group_requests import (
     NOTHING_KNOWN,
     DividedRequest,
@@ -29,8 +28,9 @@ from bridge.session.group_requests import (
 from bridge.session.limits import LARGE_BODY_BYTES, Limits
 from bridge.session.login import Login
 from bridge.session.outbox import Outbox, Slot
-from bridge.session.remembered import Remembered
+from bridge.session.remembered_answers import Remembered
 from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
+from bridge.session.split_requests import Merge
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
 from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_reply, group_ids

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bridge.migration.route import Road
 from bridge.session.close_reasons import CloseReason
-from bridge.session.endings import Ended
+from bridge.session.fatal_answers import Ended
 from bridge.wire.apis import ApiKey
 from translators.dialects.errors import ErrorCode
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle, is_of_consumer_group
-from bridge.session.batches import Merge, split
-from bridge.session.endings import member_of
+from bridge.session.fatal_answers import member_of
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
+from bridge.session.split_requests import Merge, split
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
-from bridge.wire.acks import expects_answer
 from bridge.wire.apis import ApiKey, Treatment, treatment
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, size_end
 from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
 from bridge.wire.node_endpoints import carries_node_endpoints
+from bridge.wire.produce import expects_answer
 from bridge.wire.share_and_streams import is_of_other_kind
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024

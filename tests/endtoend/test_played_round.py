@@ -13,7 +13,7 @@ from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.ports import Coordinators
-from bridge.session.directory import Advertised, Directory
+from bridge.session.broker_addresses import Advertised, Directory
 from tests.support.kafka import KafkaUnderTest
 from tests.support.proxy import settings_for
 from tests.support.round_table import player

@@ -49,7 +49,7 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "not member_id",
     ): "no instance is None: looking it up gives the member id back; the first half is for the type checker",
     (
-        "bridge/engine/assignors/cohorts.py",
+        "bridge/engine/assignors/subscriber_sets.py",
         "_root",
         "removed statement: parent[number] = parent[parent[number]]",
         "pass",

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
 from bridge.engine.assignors.load_index import LoadIndex
-from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.range import Range
 from bridge.engine.assignors.uniform import Uniform, UniformIndex
 from bridge.engine.commands import (
     BeginCommit,

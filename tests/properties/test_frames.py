@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer.group import HeartbeatRequest
 
-from bridge.wire.acks import expects_answer
 from bridge.wire.api_versions import read_api_versions, read_client_software
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.cursor import Cursor
@@ -22,6 +21,7 @@ from bridge.wire.frames import (
 )
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.metadata import read_metadata
+from bridge.wire.produce import expects_answer
 from bridge.wire.rewrite import brokers_in, rewrite
 from tests.support.oracle_frames import is_malformed, request_bytes
 from translators.dialects.classic import Heartbeat

@@ -14,11 +14,10 @@ import pytest
 
 import bridge.wire
 import bridge.wire.codec
-from bridge.session.answers import AnswerCutter, Expected
+from bridge.session.broker_answers import AnswerCutter, Expected
 from bridge.session.limits import Limits
 from bridge.session.outbox import Slot
 from bridge.session.requests import RequestCutter
-from bridge.wire.acks import expects_answer
 from bridge.wire.api_versions import read_api_versions, read_client_software
 from bridge.wire.apis import ApiKey, is_flexible, request_header_version, response_header_version
 from bridge.wire.codec.messages import (
@@ -34,6 +33,7 @@ from bridge.wire.fetch import read_fetch, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.metadata import read_metadata
+from bridge.wire.produce import expects_answer
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import Credentials, Mechanism, read_authenticate, read_handshake
 from bridge.wire.scram import Proof, check_server, prove

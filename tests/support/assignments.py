@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from bridge.engine.assignors.chains import Flow
-from bridge.engine.assignors.cohorts import form_cohorts, link_components, seat, settle_claims
 from bridge.engine.assignors.incremental import Census
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
-from bridge.engine.assignors.ladder import Ladder
 from bridge.engine.assignors.load_index import LoadIndex, Standing
+from bridge.engine.assignors.seats import Ladder
+from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components, seat, settle_claims
 from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 

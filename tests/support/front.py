@@ -10,10 +10,10 @@ from bridge.migration.route import Road, Router, Rule
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
+from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Access, AccessOnUse, NoAccess
 from bridge.session.counters import Counters
-from bridge.session.directory import Address
 from bridge.session.limits import Limits
 from bridge.wire.codec.registry import Request
 from tests.support.proxy import SeenGroups

@@ -5,8 +5,8 @@ It tells the index what the engine's records would, and must not know how the in
 
 from dataclasses import dataclass, field, replace
 
-from bridge.engine.assignors.cohorts import seat
 from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.subscriber_sets import seat
 from bridge.engine.assignors.uniform import UniformIndex
 from tests.support.assignments import census_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition

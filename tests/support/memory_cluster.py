@@ -10,8 +10,8 @@ from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import Transport
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import Offered
-from bridge.session.directory import Address, Advertised, Directory
 from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import reply_frame

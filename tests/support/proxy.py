@@ -12,9 +12,9 @@ from bridge.migration.route import Router
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
+from bridge.session.broker_addresses import Address
 from bridge.session.contracts import Hear
 from bridge.session.counters import Counters
-from bridge.session.directory import Address
 from bridge.telemetry.passing import PassingLog
 from bridge.wire.codec.registry import Request
 from bridge.wire.frames import RequestHeader

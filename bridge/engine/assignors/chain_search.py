@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from bridge.engine.assignors.ladder import Ladder, Seat
 from bridge.engine.assignors.load_index import Crowd, Kind, Region, Standing
+from bridge.engine.assignors.seats import Ladder, Seat
 from translators.dialects.ids import MemberId
 
 

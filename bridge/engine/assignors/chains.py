@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from bridge.engine.assignors.cohorts import Claims, Component
+from bridge.engine.assignors.subscriber_sets import Claims, Component
 from translators.dialects.ids import MemberId, TopicId
 
 

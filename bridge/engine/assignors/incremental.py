@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.ladder import Seat
+from bridge.engine.assignors.seats import Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 Partitions = frozenset[TopicIdPartition]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bridge.engine.assignors.incremental import NOTHING, Census, Partitions
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.ladder import Ladder, Seat
+from bridge.engine.assignors.seats import Ladder, Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

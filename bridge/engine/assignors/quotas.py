@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bridge.engine.assignors.cohorts import Claims
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.ladder import Ladder, Seat
+from bridge.engine.assignors.seats import Ladder, Seat
+from bridge.engine.assignors.subscriber_sets import Claims
 from translators.dialects.ids import MemberId, TopicIdPartition
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from bridge.engine.assignors.interface import Assignor
-from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.range import Range
 from bridge.engine.assignors.uniform import Uniform
 
 _BUILT_IN: tuple[Assignor, ...] = (Uniform(), Range())

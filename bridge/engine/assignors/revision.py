@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from bridge.engine.assignors.chain_search import Chain, ChainSearch, Draft, Touched
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.ladder import Seat
 from bridge.engine.assignors.load_index import LoadIndex, Region
 from bridge.engine.assignors.quotas import deal, set_quotas
+from bridge.engine.assignors.seats import Seat
 from translators.dialects.ids import MemberId, TopicIdPartition
 
 MOST_CHAINS = 256

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from heapq import heapify, heapreplace
 
 from bridge.engine.assignors.chains import Flow, settle
-from bridge.engine.assignors.cohorts import (
+from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.load_index import LoadIndex
+from bridge.engine.assignors.quotas import share_evenly
+from bridge.engine.assignors.revision import revise
+from bridge.engine.assignors.subscriber_sets import (
     NOTHING,
     Claims,
     Component,
@@ -16,11 +21,6 @@ from bridge.engine.assignors.cohorts import (
     seat,
     settle_claims,
 )
-from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.load_index import LoadIndex
-from bridge.engine.assignors.quotas import share_evenly
-from bridge.engine.assignors.revision import revise
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

@@ -5,7 +5,7 @@ becomes of those who asked when the assignor fails.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from bridge.engine.assignors.ladder import seat_of
+from bridge.engine.assignors.seats import seat_of
 from bridge.engine.consumer.reconciliation import refused
 from bridge.engine.consumer.target import FailedTarget, compute_target, target_allowed_at
 from bridge.engine.loads import remember_target

@@ -14,7 +14,7 @@ from bridge.config.keys import Settings
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.net.settings import ProxySettings
-from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.wire.sasl import Credentials, Mechanism
 from tests.support.scripted_broker import ScriptedBroker
 from translators.dialects.errors import ErrorCode

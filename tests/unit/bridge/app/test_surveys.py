@@ -16,7 +16,7 @@ from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.net.cluster_survey import ClusterSurvey
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.assignors.ranges import SeatIndex
+from bridge.engine.assignors.range import SeatIndex
 from bridge.engine.assignors.uniform import Uniform
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
 from bridge.engine.loads import index_loads, prepare_loads, remember_target

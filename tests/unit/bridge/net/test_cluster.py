@@ -13,7 +13,7 @@ from bridge.net.cluster_memory import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport
 from bridge.ports import BrokerUnreachable
-from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import Credentials, Mechanism

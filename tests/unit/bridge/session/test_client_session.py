@@ -7,6 +7,7 @@ from types import FrameType
 import pytest
 
 from bridge.migration.route import Road, Router, Rule
+from bridge.session.broker_addresses import Address
 from bridge.session.client_session import (
     Answered,
     ClientSession,
@@ -19,10 +20,9 @@ from bridge.session.client_session import (
     Submitted,
 )
 from bridge.session.close_reasons import CloseReason
-from bridge.session.directory import Address
 from bridge.session.group_requests import KnownGroups, Unplaced
 from bridge.session.limits import Limits
-from bridge.session.remembered import Remembered
+from bridge.session.remembered_answers import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey

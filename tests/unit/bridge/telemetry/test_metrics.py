@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bridge.migration.route import Road
 from bridge.session.close_reasons import CloseReason
 from bridge.session.counters import Counters, Statistics
-from bridge.session.endings import Ended
+from bridge.session.fatal_answers import Ended
 from bridge.telemetry.metric_names import CONNECTION_COUNTERS, CONNECTION_GAUGES, METRICS, PREFIX
 from bridge.telemetry.metrics import (
     GROUPS_MAX,

@@ -19,7 +19,7 @@ from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import MigrationPolicy, settings_of
 from bridge.migration.route import Road, Rule
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from translators.dialects.ids import GroupId
 
 FILE = """\

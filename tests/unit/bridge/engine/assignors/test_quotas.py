@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from bridge.engine.assignors.cohorts import Claims
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
 from bridge.engine.assignors.quotas import deal, set_quotas, share_evenly
+from bridge.engine.assignors.seats import Ladder, Seat, seat_of
+from bridge.engine.assignors.subscriber_sets import Claims
 from tests.support.assignments import parts, shares
 from translators.dialects.ids import MemberId
 

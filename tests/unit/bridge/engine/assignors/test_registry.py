@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.range import Range
 from bridge.engine.assignors.registry import extend_registry, registry
 from bridge.engine.assignors.uniform import Uniform
 

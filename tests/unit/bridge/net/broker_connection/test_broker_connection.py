@@ -5,7 +5,7 @@ import trio
 
 from bridge.net.broker_connection import connect, exchange
 from bridge.ports import BrokerUnreachable
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
 

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from bridge.net.broker_connection import LoginRefused, connect, log_in
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import Credentials, Mechanism
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker

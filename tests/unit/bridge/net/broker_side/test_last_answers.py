@@ -6,7 +6,7 @@ import trio
 
 from bridge.net.broker_side import hear_out
 from bridge.net.transport import SocketTransport
-from bridge.session.answers import AnswerCutter, Expected
+from bridge.session.broker_answers import AnswerCutter, Expected
 from bridge.session.outbox import Outbox
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import response_frame

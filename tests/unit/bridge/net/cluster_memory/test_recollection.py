@@ -9,7 +9,7 @@ from bridge.migration.route import Router
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import ClusterMemory, Entrance, recollect
 from bridge.net.settings import ProxySettings
-from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.versions import VersionRange
 from translators.dialects.ids import GroupId, Topic, TopicId, TopicName

@@ -13,8 +13,8 @@ from bridge.net import listener as descriptors
 from bridge.net.broker_connection import connect
 from bridge.net.listener import KEPT, Spare, clients_max, is_used_up, listen, raise_limit
 from bridge.ports import BrokerUnreachable
+from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
-from bridge.session.directory import Address
 from tests.support.front import front_of
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 

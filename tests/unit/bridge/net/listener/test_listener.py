@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from bridge.net.listener import CannotListen, accept_from, bound_port, listen
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from tests.support.scripted_broker import LOOPBACK
 
 

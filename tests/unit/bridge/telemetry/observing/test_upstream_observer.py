@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.session.contracts import BrokerAccess, OnAnswer
-from bridge.telemetry.observing import UpstreamObserver, Guard
+from bridge.telemetry.observing import Guard, UpstreamObserver
 from bridge.telemetry.schema.terms import Road
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, native_join

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from bridge.engine.assignors.incremental import NOTHING
-from bridge.engine.assignors.ladder import Ladder, Seat, seat_of
 from bridge.engine.assignors.load_index import MOST_DESERTED, LoadIndex
+from bridge.engine.assignors.seats import Ladder, Seat, seat_of
 from tests.support.assignments import find_misplaced, index_of, parts, spec, topic
 from translators.dialects.ids import MemberId
 

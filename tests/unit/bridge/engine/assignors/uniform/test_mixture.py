@@ -1,7 +1,7 @@
 """Mixed subscriptions from claims to partitions, by value; it must not know searches."""
 
-from bridge.engine.assignors.cohorts import form_cohorts, link_components, settle_claims
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components, settle_claims
 from bridge.engine.assignors.uniform import share_along_chains
 from tests.support.assignments import shares, spec
 from translators.dialects.ids import MemberId

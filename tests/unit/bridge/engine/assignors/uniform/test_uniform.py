@@ -1,6 +1,6 @@
 """The uniform assignor by value; it must not know flows or quotas."""
 
-from bridge.engine.assignors.cohorts import form_cohorts, link_components
+from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components
 from bridge.engine.assignors.uniform import Uniform, assign_component
 from tests.support.assignments import parts, shares, spec
 from translators.dialects.ids import MemberId, TopicIdPartition

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
-from bridge.engine.assignors.ladder import Seat, seat_of
+from bridge.engine.assignors.seats import Seat, seat_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

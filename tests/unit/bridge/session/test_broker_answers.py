@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.session.answers import AnswerCutter, Confused, Expected, Passing, Whole
+from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Passing, Whole
 from bridge.session.outbox import Outbox
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import response_frame

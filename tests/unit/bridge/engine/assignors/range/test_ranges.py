@@ -1,6 +1,6 @@
 """The range assignor by value; it must not know stickiness."""
 
-from bridge.engine.assignors.ranges import Range
+from bridge.engine.assignors.range import Range
 from tests.support.assignments import shares, spec
 from translators.dialects.ids import MemberId
 

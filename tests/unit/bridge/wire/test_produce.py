@@ -3,9 +3,9 @@
 import pytest
 from kafka.protocol.producer.produce import ProduceRequest
 
-from bridge.wire.acks import expects_answer
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import read_request_header
+from bridge.wire.produce import expects_answer
 from tests.support.oracle_frames import request_bytes
 
 TRANSACTIONAL_IDS = [None, "", "tx", "t" * 127, "t" * 200]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridge.session.directory import Address
-from bridge.session.remembered import PARTITIONS_MAX, Remembered
+from bridge.session.broker_addresses import Address
+from bridge.session.remembered_answers import PARTITIONS_MAX, Remembered
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import READABLE, read_reply_fields, whole_request_frame
 from bridge.wire.codec.record import Fields, Record

@@ -1,6 +1,6 @@
 """Seats, cohorts and components by value; it must not know who gets what."""
 
-from bridge.engine.assignors.cohorts import Cohort, form_cohorts, link_components, seat, seated
+from bridge.engine.assignors.subscriber_sets import Cohort, form_cohorts, link_components, seat, seated
 from tests.support.assignments import spec, topic
 from translators.dialects.ids import MemberId
 

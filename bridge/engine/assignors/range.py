@@ -5,10 +5,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
-from bridge.engine.assignors.cohorts import NOTHING, Cohort, form_cohorts, seated
 from bridge.engine.assignors.incremental import Census, IncrementalAssignor, Partitions, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.ladder import Seat
+from bridge.engine.assignors.seats import Seat
+from bridge.engine.assignors.subscriber_sets import NOTHING, Cohort, form_cohorts, seated
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

@@ -1,7 +1,7 @@
 """What of a previous target stands, by value; it must not know balance."""
 
-from bridge.engine.assignors.cohorts import Claims, form_cohorts, link_components, settle_claims
 from bridge.engine.assignors.interface import AssignmentSpec
+from bridge.engine.assignors.subscriber_sets import Claims, form_cohorts, link_components, settle_claims
 from tests.support.assignments import parts, shares, spec
 from translators.dialects.ids import MemberId
 

@@ -1,6 +1,6 @@
 """Brokers, where they are, and the ports that stand for them."""
 
-from bridge.session.directory import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.wire.endpoints import Endpoint
 
 

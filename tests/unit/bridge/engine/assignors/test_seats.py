@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.engine.assignors.ladder import Ladder, seat_of
+from bridge.engine.assignors.seats import Ladder, seat_of
 from translators.dialects.ids import InstanceId, MemberId
 
 STATIC = seat_of(MemberId("z"), InstanceId("i"))

@@ -4,7 +4,7 @@ import pytest
 
 from bridge.migration.route import Road, Router, Rule
 from bridge.session.client_session import ClientSession, Offered, Relayed, Rewritten, Rules, Submitted
-from bridge.session.endings import FIRST_BY_EPOCH, LIVED_THROUGH, REMEDIES, Ended, ending_in_frame, ends
+from bridge.session.fatal_answers import FIRST_BY_EPOCH, LIVED_THROUGH, REMEDIES, Ended, ending_in_frame, ends
 from bridge.session.group_requests import ASKS_OF_MEMBERS
 from bridge.session.limits import Limits
 from bridge.session.requests import Head

@@ -2,8 +2,8 @@
 
 from bridge.engine.assignors.incremental import NOTHING, Census
 from bridge.engine.assignors.interface import AssignmentSpec
-from bridge.engine.assignors.ladder import seat_of
-from bridge.engine.assignors.ranges import Range, SeatIndex, cut_range
+from bridge.engine.assignors.range import Range, SeatIndex, cut_range
+from bridge.engine.assignors.seats import seat_of
 from tests.support.assignments import census_of, parts, shares, spec, topic
 from translators.dialects.ids import MemberId
 

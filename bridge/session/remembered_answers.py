@@ -7,7 +7,7 @@ request would keep its members from going on. It must not know where the memory 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from bridge.session.directory import Address
+from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import Place, read_request_fields, reply_frame
 from bridge.wire.codec.record import Fields, Record

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.route import Road
-from bridge.session.batches import Merge, Parts, split
+from bridge.session.split_requests import Merge, Parts, split
 from bridge.wire.codec.registry import (
     APIS,
     SUPPORTED,
