@@ -90,9 +90,6 @@ class Crowd:
             apply(self._state, self._seated(MemberId(f"member-{number:05}"), number))
         self._newcomers: list[MemberId] = []
         self._change()
-        for member_id, share in self.group.target.items():
-            current = Current(epoch=self.group.epoch, assigned=dict.fromkeys(share, self.group.epoch))
-            apply(self._state, CurrentAssigned(GROUP, member_id, current))
         self._change()
         gc.collect()
 
@@ -150,7 +147,23 @@ class Crowd:
         start = time.process_time_ns()
         retarget_groups(turn)
         end = time.process_time_ns()
-        return Cost((found - begin) / 1e3, (end - start) / 1e3, _count_moved(turn, before))
+        moved = _count_moved(turn, before)
+        self._take({record.member_id for record in turn.records if isinstance(record, TargetAssigned)})
+        return Cost((found - begin) / 1e3, (end - start) / 1e3, moved)
+
+    def _take(self, changed: set[MemberId]) -> None:
+        """Let members take what they were given, as they do with their next heartbeats, those who lose something first.
+
+        What nobody has taken would be dealt out anew with every change.
+        """
+        group = self.group
+        grown = {
+            one: len(group.target[one]) - len(group.members[one].current.assigned)
+            for one in changed & group.members.keys()
+        }
+        for member_id in sorted(grown, key=grown.__getitem__):
+            current = Current(epoch=group.epoch, assigned=dict.fromkeys(group.target[member_id], group.epoch))
+            apply(self._state, CurrentAssigned(GROUP, member_id, current))
 
     def _form_wishes(self) -> list[frozenset[TopicName]]:
         names, kind = self._names, self._shape.subscriptions

@@ -24,7 +24,7 @@ def give_up_latest(group: Group, answer: Assignment) -> Assignment:
     Partitions change places within their topic, so everybody's load stays. Only machines of classic clients say exactly
     what is in use: what a KIP-848 client was given last it may be about to take (deviations.md on K2.34).
     """
-    givers = [member_id for member_id in sorted(answer) if _gives_up(group, member_id, answer[member_id])]
+    givers = sorted(member_id for member_id, share in answer.items() if _gives_up(group, member_id, share))
     if not givers:
         return answer
     shares = dict(answer)
@@ -115,8 +115,7 @@ def compute_target(
         answer = _assign(state, group, name, hints)
     if isinstance(answer, str):
         return FailedTarget(name, answer)
-    assignor = state.assignors[name]
-    if isinstance(assignor, IncrementalAssignor) and assignor.is_by_count:
+    if group.natives < len(group.members) and _is_by_count(state.assignors[name]):
         answer = give_up_latest(group, answer)
     changed = tuple(
         TargetAssigned(group.group_id, member_id, partitions)
@@ -126,6 +125,10 @@ def compute_target(
     moved = frozenset(record.member_id for record in changed if record.partitions or group.target.get(record.member_id))
     ending = (TargetEpochReached(group.group_id, group.epoch, name), TargetComputed(group.group_id, now_ms))
     return NewTarget((*changed, *ending), moved)
+
+
+def _is_by_count(assignor: Assignor) -> bool:
+    return isinstance(assignor, IncrementalAssignor) and assignor.is_by_count
 
 
 def choose_assignor(state: Shard, group: Group) -> str:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.target import give_up_latest
 from bridge.engine.model import AssignedEpochs
+from bridge.engine.records import MemberSubscribed
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Group
-from tests.support.engine_bench import Bench, Partitions, parts, topic
+from tests.support.engine_bench import GROUP, Bench, Partitions, parts, topic
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 NO_WAIT = EngineSettings(departure_wait_ms=0)
@@ -28,8 +30,8 @@ def after_a_departure(speaks: Speaks = Speaks.CLASSIC) -> tuple[Bench, dict[str,
     bench.settle(*"abc")
     assert [len(bench.assigned(member)) for member in "abc"] == [4, 4, 4]
     for member in "abc":
-        seat = bench.member(member)
-        bench.group.members[MemberId(member)] = replace(seat, subscription=replace(seat.subscription, speaks=speaks))
+        wish = replace(bench.member(member).subscription, speaks=speaks)
+        apply(bench.state, MemberSubscribed(GROUP, wish))
     return bench, before, left
 
 
