@@ -13,7 +13,7 @@ from bridge.engine.indexes import (
     unindex_current,
     unindex_subscription,
 )
-from bridge.engine.loads import forget_loads, index_topic, rest_loads, seat_loads, unseat_loads
+from bridge.engine.loads import confirm_loads, forget_loads, index_topic, seat_loads, unseat_loads
 from bridge.engine.model import (
     ClassicMember,
     Current,
@@ -211,7 +211,7 @@ def _forget_member(state: Shard, record: MemberForgotten) -> None:
 def _reach_target(state: Shard, record: TargetEpochReached) -> None:
     group = state.groups[record.group_id]
     group.assignment_epoch = record.epoch
-    rest_loads(group, record.assignor)
+    confirm_loads(group, record.assignor)
     group.assignor = record.assignor
     state.deadlines.drop(DeadlineKey(DeadlineKind.TARGET, record.group_id))
 

@@ -33,8 +33,8 @@ def count_down(counts: dict[Key, int], key: Key) -> None:
 
 def index_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
     """Enter a member's names, pattern, vote and seat."""
-    count_up(group.wishes, subscription.names)
-    if group.wishes[subscription.names] == 1:
+    count_up(group.name_sets, subscription.names)
+    if group.name_sets[subscription.names] == 1:
         for name in subscription.names:
             count_up(group.names, name)
             state.subscribers.setdefault(name, set()).add(group.group_id)
@@ -52,8 +52,8 @@ def index_subscription(state: Shard, group: Group, subscription: Subscription) -
 
 def unindex_subscription(state: Shard, group: Group, subscription: Subscription) -> None:
     """Take a member's names, pattern, vote and seat out again."""
-    count_down(group.wishes, subscription.names)
-    if subscription.names not in group.wishes:
+    count_down(group.name_sets, subscription.names)
+    if subscription.names not in group.name_sets:
         for name in subscription.names:
             count_down(group.names, name)
             if name not in group.names:

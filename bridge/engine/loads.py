@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable
 
-from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
+from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, TargetIndex
 from bridge.engine.assignors.seats import Seat, seat_of
 from bridge.engine.model import Subscription
 from bridge.engine.state import (
@@ -23,16 +23,16 @@ def index_loads(state: Shard, group: Group, assignor: IncrementalAssignor) -> Ta
     This is a memo, no state: the law is that it equals one built anew, so replay can do without it.
     """
     if group.loads is None:
-        wishes = {member_id: _wish(member.subscription) for member_id, member in group.members.items()}
-        first = {wish: member_id for member_id, wish in wishes.items()}
+        interests = {member_id: _interest(member.subscription) for member_id, member in group.members.items()}
+        first = {interest: member_id for member_id, interest in interests.items()}
         topics: dict[Hashable, frozenset[TopicId]] = {
-            wish: topic_ids_of(state, topic_names_of(state, group.members[member_id].subscription))
-            for wish, member_id in first.items()
+            interest: topic_ids_of(state, topic_names_of(state, group.members[member_id].subscription))
+            for interest, member_id in first.items()
         }
         group.loads = assignor.index(
-            Census(
+            IndexSource(
                 seats={member_id: _seat(member.subscription) for member_id, member in group.members.items()},
-                wishes=wishes,
+                interests=interests,
                 topics=topics,
                 partition_counts=state.partition_counts,
                 target=group.target,
@@ -68,19 +68,19 @@ def seat_loads(state: Shard, group: Group, subscription: Subscription) -> None:
 
 
 def _seat_member(state: Shard, group: Group, loads: TargetIndex, subscription: Subscription) -> bool:
-    wish = _wish(subscription)
+    interest = _interest(subscription)
     # Nobody told what became of topics that nobody wanted: what was known of them from before counts no more.
-    if _is_alone_with(group, subscription) or not loads.knows(wish):
+    if _is_alone_with(group, subscription) or not loads.knows(interest):
         topics = topic_ids_of(state, topic_names_of(state, subscription))
         counts = {topic: count for topic in topics if (count := state.partition_counts.get(topic, 0)) > 0}
-        if not loads.learn(wish, counts):
+        if not loads.learn(interest, counts):
             return False
-    return loads.seat(_seat(subscription), wish, group.target.get(subscription.member_id))
+    return loads.seat(_seat(subscription), interest, group.target.get(subscription.member_id))
 
 
 def _is_alone_with(group: Group, subscription: Subscription) -> bool:
     pattern = subscription.pattern
-    return group.wishes[subscription.names] == 1 or (pattern is not None and group.patterns[pattern] == 1)
+    return group.name_sets[subscription.names] == 1 or (pattern is not None and group.patterns[pattern] == 1)
 
 
 def unseat_loads(group: Group, member_id: MemberId) -> None:
@@ -116,7 +116,7 @@ def retarget_loads(group: Group, member_id: MemberId, gained: Partitions, lost: 
         group.loads.retarget(member_id, group.target[member_id], gained, lost)
 
 
-def rest_loads(group: Group, assignor: str) -> None:
+def confirm_loads(group: Group, assignor: str) -> None:
     """The group's target is new; balanced by another assignor than the last it may be anything."""
     if assignor != group.assignor:
         group.loads = None
@@ -128,5 +128,5 @@ def _seat(subscription: Subscription) -> Seat:
     return seat_of(subscription.member_id, subscription.instance_id)
 
 
-def _wish(subscription: Subscription) -> tuple[frozenset[TopicName], str | None]:
+def _interest(subscription: Subscription) -> tuple[frozenset[TopicName], str | None]:
     return (subscription.names, subscription.pattern)

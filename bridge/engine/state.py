@@ -171,7 +171,7 @@ class Group:
     """One consumer group: durable facts, volatile ones, and indexes that follow from them.
 
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
-    `grantable` what each member's target names and nobody holds; `wishes` counts members per set of names,
+    `grantable` what each member's target names and nobody holds; `name_sets` counts members per set of names,
     `names` such sets per name; `stable_at` counts STABLE members per epoch,
     `natives` members that speak the consumer protocol; `lost_natives` if there were some and none is left. `loads`
     is what the assignor remembers to change only what must change: None until it is asked, and again when the topics
@@ -196,7 +196,7 @@ class Group:
     lost_natives: bool = False
     grantable: dict[MemberId, set[TopicIdPartition]] = field(default_factory=dict)
     instances: dict[InstanceId, MemberId] = field(default_factory=dict)
-    wishes: dict[frozenset[TopicName], int] = field(default_factory=dict)
+    name_sets: dict[frozenset[TopicName], int] = field(default_factory=dict)
     names: dict[TopicName, int] = field(default_factory=dict)
     patterns: dict[str, int] = field(default_factory=dict)
     votes: dict[str, int] = field(default_factory=dict)

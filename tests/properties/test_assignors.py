@@ -241,4 +241,4 @@ def test_index_kept_over_many_changes_finds_what_must_move_and_no_more(
             assert sorted(partition for share in target.values() for partition in share) == subscribed(kept.spec)
             assert worth(kept.spec, target) == forced_minimum(kept.spec, owner)
             kept.spec = replace(kept.spec, previous=target)
-            assert kept.index.picture() == index_of(kept.spec).picture()
+            assert kept.index.snapshot() == index_of(kept.spec).snapshot()

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
+from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
 from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.range import Range
@@ -89,7 +89,7 @@ class Moody(IncrementalAssignor):
             raise RuntimeError("not now")
         return UNIFORM.assign(spec)
 
-    def index(self, census: Census) -> TargetIndex:
+    def index(self, census: IndexSource) -> TargetIndex:
         """Remember as the built-in one does."""
         return MoodyIndex(self, census)
 
@@ -99,7 +99,7 @@ class MoodyIndex(UniformIndex):
 
     __slots__ = ("moody",)
 
-    def __init__(self, moody: Moody, census: Census) -> None:
+    def __init__(self, moody: Moody, census: IndexSource) -> None:
         super().__init__(census)
         self.moody = moody
 
@@ -380,7 +380,7 @@ class EngineLaws(RuleBasedStateMachine):
         if group is not None and group.loads is not None:
             fresh = replace(group, loads=None)
             assignor = RANGE if group.assignor == "range" else UNIFORM
-            assert group.loads.picture() == index_loads(self.bench.state, fresh, assignor).picture()
+            assert group.loads.snapshot() == index_loads(self.bench.state, fresh, assignor).snapshot()
             assert not isinstance(group.loads, LoadIndex) or find_misplaced(group.loads) == []
 
     @invariant()

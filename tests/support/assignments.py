@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from bridge.engine.assignors.chains import Flow
-from bridge.engine.assignors.incremental import Census
+from bridge.engine.assignors.incremental import IndexSource
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
 from bridge.engine.assignors.load_index import LoadIndex, Standing
-from bridge.engine.assignors.seats import Ladder
-from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components, seat, settle_claims
+from bridge.engine.assignors.seats import LoadOrder
+from bridge.engine.assignors.subscriber_sets import form_subscriber_sets, link_components, seat, settle_claims
 from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition
 
@@ -51,17 +51,17 @@ def shares(texts: Mapping[str, str]) -> dict[MemberId, frozenset[TopicIdPartitio
 
 def flow(question: AssignmentSpec) -> Flow:
     """The flow of a question whose members are all in one component."""
-    (component,) = link_components(form_cohorts(question))
+    (component,) = link_components(form_subscriber_sets(question))
     return Flow(component, settle_claims(question, component))
 
 
-def census_of(question: AssignmentSpec) -> Census:
-    """The census of a group that is as the question says; who has no entry in `previous` is a newcomer."""
-    wishes = {name: member.topics for name, member in question.members.items()}
-    return Census(
+def source_of(question: AssignmentSpec) -> IndexSource:
+    """The source of a group that is as the question says; who has no entry in `previous` is a newcomer."""
+    interests = {name: member.topics for name, member in question.members.items()}
+    return IndexSource(
         seats={name: seat(member) for name, member in question.members.items()},
-        wishes=wishes,
-        topics={wish: wish for wish in wishes.values()},
+        interests=interests,
+        topics={interest: interest for interest in interests.values()},
         partition_counts=question.partition_counts,
         target={name: share for name, share in question.previous.items() if name in question.members},
     )
@@ -69,27 +69,29 @@ def census_of(question: AssignmentSpec) -> Census:
 
 def index_of(question: AssignmentSpec) -> UniformIndex:
     """The index of such a group."""
-    return UniformIndex(census_of(question))
+    return UniformIndex(source_of(question))
 
 
 def find_misplaced(index: LoadIndex) -> list[str]:
-    """Where ladders and holders of an index are not what the standings of its members make of them."""
+    """Where load orders and holders of an index are not what the standings of its members make of them."""
     wrong = []
-    for crowd in (crowd for region in index.regions for crowd in region.crowds):
-        standings = [one for one in index.standings.values() if one.crowd is crowd]
-        if crowd.ladder != _ladder(standings):
-            wrong.append(f"ladder of crowd {crowd.number}")
-        for kind in () if crowd.is_plain else crowd.kinds:
-            if crowd.holders[kind.number] != _ladder([one for one in standings if kind.number in one.units]):
-                wrong.append(f"holders of kind {kind.number} in crowd {crowd.number}")
+    for subscriber_set in (subscriber_set for region in index.regions for subscriber_set in region.subscriber_sets):
+        standings = [one for one in index.standings.values() if one.subscribers is subscriber_set]
+        if subscriber_set.load_order != _load_order(standings):
+            wrong.append(f"load_order of subscriber_set {subscriber_set.number}")
+        for kind in () if subscriber_set.is_plain else subscriber_set.kinds:
+            if subscriber_set.holders[kind.number] != _load_order(
+                [one for one in standings if kind.number in one.units]
+            ):
+                wrong.append(f"holders of kind {kind.number} in subscriber_set {subscriber_set.number}")
         wrong += [f"units of {one.seat}" for one in standings if one.units and sum(one.units.values()) != one.load]
     return wrong
 
 
-def _ladder(standings: Iterable[Standing]) -> Ladder:
-    ladder = Ladder()
-    ladder.fill([(one.load, one.seat) for one in standings])
-    return ladder
+def _load_order(standings: Iterable[Standing]) -> LoadOrder:
+    load_order = LoadOrder()
+    load_order.fill([(one.load, one.seat) for one in standings])
+    return load_order
 
 
 def find_uneven(question: AssignmentSpec, target: Assignment) -> list[tuple[MemberId, MemberId]]:

@@ -33,7 +33,7 @@ def _kept(group: Group) -> Mapping[str, object]:
         "grantable": group.grantable,
         "natives": group.natives,
         "instances": group.instances,
-        "wishes": group.wishes,
+        "interests": group.name_sets,
         "names": group.names,
         "patterns": group.patterns,
         "votes": group.votes,
@@ -55,15 +55,15 @@ def _derived(state: Shard, group: Group) -> Mapping[str, object]:
     for partition, member_id in targets.items():
         if partition not in owners and partition not in flying:
             grantable.setdefault(member_id, set()).add(partition)
-    wishes = Counter(one.names for one in subscriptions)
+    interests = Counter(one.names for one in subscriptions)
     return {
         "owners": owners,
         "target owners": targets,
         "grantable": grantable,
         "natives": sum(one.speaks is Speaks.CONSUMER for one in subscriptions),
         "instances": {one.instance_id: one.member_id for one in subscriptions if one.instance_id is not None},
-        "wishes": wishes,
-        "names": Counter(name for names in wishes for name in names),
+        "interests": interests,
+        "names": Counter(name for names in interests for name in names),
         "patterns": Counter(one.pattern for one in subscriptions if one.pattern is not None),
         "votes": Counter(one.assignor for one in subscriptions if one.assignor is not None),
         "stable": Counter(
@@ -76,8 +76,8 @@ def _users(state: Shard, *, is_pattern: bool) -> dict[str, set[str]]:
     users: dict[str, set[str]] = {}
     for group_id, group in state.groups.items():
         for member in group.members.values():
-            wished = member.subscription
-            names = [wished.pattern] if is_pattern else wished.names
+            wanted = member.subscription
+            names = [wanted.pattern] if is_pattern else wanted.names
             for name in names:
                 if name is not None:
                     users.setdefault(str(name), set()).add(group_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
 from bridge.engine.assignors.subscriber_sets import seat
 from bridge.engine.assignors.uniform import UniformIndex
-from tests.support.assignments import census_of
+from tests.support.assignments import source_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 EMPTY = AssignmentSpec(members={}, previous={}, partition_counts={})
@@ -20,7 +20,7 @@ class KeptIndex:
     """`spec` is the question that stands: its members, topics, and the target so far."""
 
     spec: AssignmentSpec = EMPTY
-    index: UniformIndex = field(default_factory=lambda: UniformIndex(census_of(EMPTY)))
+    index: UniformIndex = field(default_factory=lambda: UniformIndex(source_of(EMPTY)))
     rebuilt: int = 0
 
     def join(self, member_id: MemberId, topics: frozenset[TopicId]) -> None:
@@ -69,5 +69,5 @@ class KeptIndex:
 
     def _keep(self, is_in_step: bool) -> None:
         if not is_in_step:
-            self.index = UniformIndex(census_of(self.spec))
+            self.index = UniformIndex(source_of(self.spec))
             self.rebuilt += 1

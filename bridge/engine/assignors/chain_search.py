@@ -1,11 +1,11 @@
-"""The cheapest chain of moves in a mixed region as it is drafted so far, over kinds and crowds instead of members."""
+"""The cheapest chain of moves in a mixed region as drafted so far, over kinds of topics and sets of subscribers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from bridge.engine.assignors.load_index import Crowd, Kind, Region, Standing
-from bridge.engine.assignors.seats import Ladder, Seat
+from bridge.engine.assignors.load_index import IndexedSubscribers, Kind, Region, Standing
+from bridge.engine.assignors.seats import LoadOrder, Seat
 from translators.dialects.ids import MemberId
 
 
@@ -14,7 +14,7 @@ class Touched:
     """A member that gained, gave or passed on: what it has of each kind now, and what of that was its own before."""
 
     seat: Seat
-    crowd: int
+    subscriber_set: int
     load: int
     units: dict[int, int]
     claimed: Mapping[int, int]
@@ -36,51 +36,57 @@ class Touched:
 
 @dataclass(slots=True)
 class Draft:
-    """Kinds and crowds are numbered within the region, in the index's order."""
+    """Kinds and sets of subscribers are numbered within the region, in the index's order."""
 
     region: Region
     standings: Mapping[MemberId, Standing]
     free: dict[int, int] = field(init=False)
     touched: dict[MemberId, Touched] = field(default_factory=dict)
     kinds: tuple[Kind, ...] = field(init=False)
-    ladders: list[Ladder] = field(init=False)
-    holders: list[dict[int, Ladder]] = field(init=False)
-    kind_crowds: list[tuple[int, ...]] = field(init=False)
+    load_orders: list[LoadOrder] = field(init=False)
+    holders: list[dict[int, LoadOrder]] = field(init=False)
+    kind_sets: list[tuple[int, ...]] = field(init=False)
     beyond_all_loads: int = field(init=False)
     _kind_numbers: dict[int, int] = field(init=False)
-    _crowd_numbers: dict[int, int] = field(init=False)
+    _set_numbers: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         """Number what the region has."""
-        crowds, self.kinds = self.region.crowds, self.region.kinds
+        subscriber_sets, self.kinds = self.region.subscriber_sets, self.region.kinds
         self._kind_numbers = {kind.number: place for place, kind in enumerate(self.kinds)}
-        self._crowd_numbers = {crowd.number: place for place, crowd in enumerate(crowds)}
+        self._set_numbers = {subscriber_set.number: place for place, subscriber_set in enumerate(subscriber_sets)}
         self.free = {place: len(kind.free) for place, kind in enumerate(self.kinds)}
-        self.ladders = [crowd.ladder for crowd in crowds]
+        self.load_orders = [subscriber_set.load_order for subscriber_set in subscriber_sets]
         self.holders = [
-            {self._kind_numbers[kind.number]: _holders(crowd, kind) for kind in crowd.kinds} for crowd in crowds
+            {self._kind_numbers[kind.number]: _holders(subscriber_set, kind) for kind in subscriber_set.kinds}
+            for subscriber_set in subscriber_sets
         ]
-        places = self._crowd_numbers
-        self.kind_crowds = [
-            tuple(places[crowd.number] for crowd in kind.crowds if crowd.ladder.size) for kind in self.kinds
+        places = self._set_numbers
+        self.kind_sets = [
+            tuple(
+                places[subscriber_set.number]
+                for subscriber_set in kind.subscriber_sets
+                if subscriber_set.load_order.size
+            )
+            for kind in self.kinds
         ]
-        loads = [load for ladder in self.ladders for load in ladder.rungs]
+        loads = [load for load_order in self.load_orders for load in load_order.levels]
         self.beyond_all_loads = 2 + max(loads, default=0) + sum(self.free.values())
 
-    def poorest(self, crowd: int) -> tuple[int, MemberId] | None:
-        """The load and the name of an untouched member of a crowd with the least load."""
-        rungs = self.ladders[crowd].rungs
-        return self._find(rungs, sorted(rungs))
+    def poorest(self, subscriber_set: int) -> tuple[int, MemberId] | None:
+        """The load and the name of an untouched member of a set with the least load."""
+        levels = self.load_orders[subscriber_set].levels
+        return self._find(levels, sorted(levels))
 
-    def richest_holder(self, crowd: int, kind: int) -> tuple[int, MemberId] | None:
-        """The load and the name of an untouched member of a crowd with most load of those that have the kind."""
-        rungs = self.holders[crowd][kind].rungs
-        return self._find(rungs, sorted((load for load in rungs if load), reverse=True))
+    def richest_holder(self, subscriber_set: int, kind: int) -> tuple[int, MemberId] | None:
+        """The load and the name of an untouched member of a set with most load of those that have the kind."""
+        levels = self.holders[subscriber_set][kind].levels
+        return self._find(levels, sorted((load for load in levels if load), reverse=True))
 
-    def _find(self, rungs: Mapping[int, list[Seat]], order: list[int]) -> tuple[int, MemberId] | None:
+    def _find(self, levels: Mapping[int, list[Seat]], order: list[int]) -> tuple[int, MemberId] | None:
         """Of equals the last in seat order, so that static members are disturbed last."""
         for load in order:
-            for seat in reversed(rungs[load]):
+            for seat in reversed(levels[load]):
                 if seat[2] not in self.touched:
                     return load, seat[2]
         return None
@@ -91,20 +97,20 @@ class Draft:
         if known is None:
             standing = self.standings[member_id]
             claimed = {self._kind_numbers[number]: count for number, count in _units(standing).items()}
-            crowd = self._crowd_numbers[standing.crowd.number]
-            known = Touched(standing.seat, crowd, standing.load, dict(sorted(claimed.items())), claimed)
+            subscriber_set = self._set_numbers[standing.subscribers.number]
+            known = Touched(standing.seat, subscriber_set, standing.load, dict(sorted(claimed.items())), claimed)
             self.touched[member_id] = known
         return known
 
 
-def _holders(crowd: Crowd, kind: Kind) -> Ladder:
-    return crowd.ladder if crowd.is_plain else crowd.holders[kind.number]
+def _holders(subscriber_set: IndexedSubscribers, kind: Kind) -> LoadOrder:
+    return subscriber_set.load_order if subscriber_set.is_plain else subscriber_set.holders[kind.number]
 
 
 def _units(standing: Standing) -> Mapping[int, int]:
-    if not standing.crowd.is_plain:
+    if not standing.subscribers.is_plain:
         return standing.units
-    return {standing.crowd.kinds[0].number: standing.load} if standing.load else {}
+    return {standing.subscribers.kinds[0].number: standing.load} if standing.load else {}
 
 
 _UNREACHED = 1 << 62
@@ -119,9 +125,9 @@ class Chain:
 
 
 class ChainSearch:
-    """One search: labels of kinds, then crowds, then members that the draft has touched.
+    """One search: labels of kinds, then sets, then members that the draft has touched.
 
-    A member that the draft has not touched takes and gives like any other of its crowd, kind and load, so one stands
+    A member that the draft has not touched takes and gives like any other of its set, kind and load, so one stands
     for all. A label is the cost of the cheapest way for a unit to get there, loads in units of `_load_price`, else
     moves: minus the load of the member that gives. Free units come first, as if a member with too many gave them.
     """
@@ -130,8 +136,8 @@ class ChainSearch:
         """Find the cheapest ways; a label-correcting Dijkstra, since giving a claimed unit back costs minus one."""
         self._draft = draft
         self._touched = list(draft.touched.values())
-        self._first_crowd = len(draft.kind_crowds)
-        self._first_touched = self._first_crowd + len(draft.ladders)
+        self._first_set = len(draft.kind_sets)
+        self._first_touched = self._first_set + len(draft.load_orders)
         nodes = self._first_touched + len(self._touched)
         # More than any chain's moves, so that no saving of moves buys imbalance.
         self._load_price = 4 * nodes + 4
@@ -145,13 +151,13 @@ class ChainSearch:
     def find_chain(self) -> Chain | None:
         """The chain that narrows the widest gap with fewest moves, or saves moves at equal balance; None if none."""
         best, receiver, last = 0, None, 0
-        for crowd in range(len(self._draft.ladders)):
-            poorest = self._draft.poorest(crowd)
+        for subscriber_set in range(len(self._draft.load_orders)):
+            poorest = self._draft.poorest(subscriber_set)
             if poorest is None:
                 continue
-            cost = self._costs[self._first_crowd + crowd] + (poorest[0] + 1) * self._load_price
+            cost = self._costs[self._first_set + subscriber_set] + (poorest[0] + 1) * self._load_price
             if cost < best:
-                best, receiver, last = cost, poorest[1], self._first_crowd + crowd
+                best, receiver, last = cost, poorest[1], self._first_set + subscriber_set
         for number, touched in enumerate(self._touched):
             cost = self._costs[self._first_touched + number] + (touched.load + 1) * self._load_price
             if cost < best:
@@ -164,9 +170,9 @@ class ChainSearch:
             if count:
                 self._givers[kind] = None
                 self._costs[kind] = -draft.beyond_all_loads * self._load_price
-        for crowd, kinds in enumerate(draft.holders):
+        for subscriber_set, kinds in enumerate(draft.holders):
             for kind in kinds:
-                richest = draft.richest_holder(crowd, kind)
+                richest = draft.richest_holder(subscriber_set, kind)
                 if richest is not None and 1 - richest[0] * self._load_price < self._costs[kind]:
                     self._givers[kind] = richest[1]
                     self._costs[kind] = 1 - richest[0] * self._load_price
@@ -188,28 +194,28 @@ class ChainSearch:
                     heappush(queue, (cost + step, reached))
 
     def _steps(self, node: int) -> Iterator[tuple[int, int]]:
-        if node < self._first_crowd:
+        if node < self._first_set:
             return self._steps_of_kind(node)
         if node < self._first_touched:
-            return self._steps_of_crowd(node - self._first_crowd)
+            return self._steps_of_set(node - self._first_set)
         touched = self._touched[node - self._first_touched]
         return ((touched.take_cost(kind), kind) for kind in touched.units)
 
     def _steps_of_kind(self, kind: int) -> Iterator[tuple[int, int]]:
         """To all that want it, and with a move saved to those who had it."""
-        for crowd in self._draft.kind_crowds[kind]:
-            yield 0, self._first_crowd + crowd
+        for subscriber_set in self._draft.kind_sets[kind]:
+            yield 0, self._first_set + subscriber_set
         for number, touched in enumerate(self._touched):
             if touched.is_owed(kind):
                 yield -1, self._first_touched + number
 
-    def _steps_of_crowd(self, crowd: int) -> Iterator[tuple[int, int]]:
+    def _steps_of_set(self, subscriber_set: int) -> Iterator[tuple[int, int]]:
         """To each touched member, and through any other one to what it could pass on."""
         for number, touched in enumerate(self._touched):
-            if touched.crowd == crowd:
+            if touched.subscriber_set == subscriber_set:
                 yield 0, self._first_touched + number
-        for kind in self._draft.holders[crowd]:
-            if self._draft.richest_holder(crowd, kind) is not None:
+        for kind in self._draft.holders[subscriber_set]:
+            if self._draft.richest_holder(subscriber_set, kind) is not None:
                 yield 1, kind
 
     def _trace(self, receiver: MemberId, last: int) -> Chain:
@@ -219,7 +225,7 @@ class ChainSearch:
         node: int | None = last
         while node is not None:
             before = self._before[node]
-            if node < self._first_crowd:
+            if node < self._first_set:
                 kinds.append(node)
                 members.append(self._giver(node, before))
             node = before
@@ -231,5 +237,5 @@ class ChainSearch:
             return self._givers[kind]
         if before >= self._first_touched:
             return self._touched[before - self._first_touched].seat[2]
-        holder = self._draft.richest_holder(before - self._first_crowd, kind)
+        holder = self._draft.richest_holder(before - self._first_set, kind)
         return None if holder is None else holder[1]

@@ -13,37 +13,39 @@ from translators.dialects.ids import MemberId, TopicId
 class Flow:
     """Partitions of one topic are interchangeable, so a target is a count per topic and member until names are dealt.
 
-    Members, topics and cohorts are numbered, so that searches order equal choices the same way every time.
+    Members, topics and sets are numbered, so that searches order equal choices the same way every time.
     """
 
     __slots__ = (
         "claimed",
-        "cohort_members",
-        "cohort_of",
-        "cohort_topics",
         "holders",
         "loads",
         "members",
         "owed",
-        "topic_cohorts",
+        "set_members",
+        "set_of",
+        "set_topics",
+        "topic_sets",
         "topics",
         "units",
     )
 
     def __init__(self, component: Component, claims: Claims) -> None:
         """Start with every claim kept and nothing else handed out."""
-        self.members: list[MemberId] = [member_id for cohort in component for member_id in cohort.members]
-        self.topics: list[TopicId] = sorted({topic for cohort in component for topic in cohort.topics})
-        self.cohort_of = [number for number, cohort in enumerate(component) for _ in cohort.members]
-        self.cohort_members: list[list[int]] = [[] for _ in component]
-        for member, cohort_number in enumerate(self.cohort_of):
-            self.cohort_members[cohort_number].append(member)
+        self.members: list[MemberId] = [
+            member_id for subscriber_set in component for member_id in subscriber_set.members
+        ]
+        self.topics: list[TopicId] = sorted({topic for subscriber_set in component for topic in subscriber_set.topics})
+        self.set_of = [number for number, subscriber_set in enumerate(component) for _ in subscriber_set.members]
+        self.set_members: list[list[int]] = [[] for _ in component]
+        for member, set_number in enumerate(self.set_of):
+            self.set_members[set_number].append(member)
         number_of = {topic: number for number, topic in enumerate(self.topics)}
-        self.cohort_topics = [[number_of[topic] for topic in cohort.topics] for cohort in component]
-        self.topic_cohorts: list[list[int]] = [[] for _ in self.topics]
-        for cohort_number, topics in enumerate(self.cohort_topics):
+        self.set_topics = [[number_of[topic] for topic in subscriber_set.topics] for subscriber_set in component]
+        self.topic_sets: list[list[int]] = [[] for _ in self.topics]
+        for set_number, topics in enumerate(self.set_topics):
             for topic in topics:
-                self.topic_cohorts[topic].append(cohort_number)
+                self.topic_sets[topic].append(set_number)
         self.claimed = [self._count_claims(claims, member_id, number_of) for member_id in self.members]
         self.units = [dict(counts) for counts in self.claimed]
         self.loads = [sum(counts.values()) for counts in self.claimed]
@@ -90,7 +92,7 @@ _UNREACHED = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The cost of the cheapest chain from a member that gives to each node: members, then topics, then cohorts.
+    """The cost of the cheapest chain from a member that gives to each node: members, then topics, then sets.
 
     Costs are lexicographic in one integer: load in units of `load_price`, moves in units of `move_price`, then links,
     so that of equally good chains the short ones are found, which leave room for others. A member that gives costs
@@ -108,11 +110,11 @@ def search(flow: Flow) -> Reach:
     A label-correcting Dijkstra: the only negative steps give a claimed unit back, and no cycle of steps is negative.
     """
     first_topic = len(flow.members)
-    first_cohort = first_topic + len(flow.topics)
+    first_set = first_topic + len(flow.topics)
     move_price = len(flow.members) + 1
     # More than all moves together, so that no saving of moves buys imbalance.
     load_price = (2 * (sum(flow.loads) + len(flow.members)) + 1) * move_price
-    costs = [_UNREACHED] * (first_cohort + len(flow.cohort_topics))
+    costs = [_UNREACHED] * (first_set + len(flow.set_topics))
     # At equal balance only a saved move could pay, and without debts there is none to save.
     spare = min(flow.loads) + (1 if any(flow.owed) else 2)
     queue = [(-load_price * load, member) for member, load in enumerate(flow.loads) if load >= spare]
@@ -131,17 +133,17 @@ def search(flow: Flow) -> Reach:
 
 
 def _steps(flow: Flow, node: int, move_price: int) -> Iterator[tuple[int, int]]:
-    first_topic, first_cohort = len(flow.members), len(flow.members) + len(flow.topics)
+    first_topic, first_set = len(flow.members), len(flow.members) + len(flow.topics)
     if node < first_topic:
         for topic in flow.units[node]:
             yield flow.take_cost(topic, node) * move_price + 1, first_topic + topic
-    elif node < first_cohort:
-        for cohort in flow.topic_cohorts[node - first_topic]:
-            yield 0, first_cohort + cohort
+    elif node < first_set:
+        for subscriber_set in flow.topic_sets[node - first_topic]:
+            yield 0, first_set + subscriber_set
         for member in flow.owed[node - first_topic]:
             yield -move_price, member
     else:
-        for member in flow.cohort_members[node - first_cohort]:
+        for member in flow.set_members[node - first_set]:
             yield 0, member
 
 
@@ -149,7 +151,7 @@ class Retracing:
     """Finds chains of one search that have no member in common, so that all of them may be applied (a blocking flow).
 
     A chain is a list of node numbers, the gaining member first, the giving member last; between two members stand the
-    topic that moves and, unless a claimed unit comes back, the gaining member's cohort.
+    topic that moves and, unless a claimed unit comes back, the gaining member's set.
     """
 
     __slots__ = ("_flow", "_options", "_reach", "_visited")
@@ -198,9 +200,9 @@ class Retracing:
 
     def _cheapest_before(self, node: int) -> list[int]:
         flow, costs, price = self._flow, self._reach.costs, self._reach.move_price
-        first_topic, first_cohort = len(flow.members), len(flow.members) + len(flow.topics)
-        if node >= first_cohort:
-            topics = flow.cohort_topics[node - first_cohort]
+        first_topic, first_set = len(flow.members), len(flow.members) + len(flow.topics)
+        if node >= first_set:
+            topics = flow.set_topics[node - first_set]
             return [first_topic + topic for topic in topics if costs[first_topic + topic] == costs[node]]
         if node >= first_topic:
             topic = node - first_topic
@@ -211,8 +213,8 @@ class Retracing:
             for topic in flow.claimed[node]
             if node in flow.owed[topic] and costs[first_topic + topic] - price == costs[node]
         ]
-        cohort = first_cohort + flow.cohort_of[node]
-        return [*regained, cohort] if costs[cohort] == costs[node] else regained
+        subscriber_set = first_set + flow.set_of[node]
+        return [*regained, subscriber_set] if costs[subscriber_set] == costs[node] else regained
 
 
 def settle(flow: Flow) -> None:
@@ -254,7 +256,7 @@ def apply_chain(flow: Flow, chain: Sequence[int]) -> None:
             flow.give(topic, gaining)
             gaining = node
         else:
-            # A cohort stands before its topic, so that the last number seen is the topic's.
+            # A set stands before its topic, so that the last number seen is the topic's.
             topic = node - len(flow.members)
     flow.loads[chain[0]] += 1
     flow.loads[chain[-1]] -= 1

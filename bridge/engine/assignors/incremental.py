@@ -13,15 +13,16 @@ NOTHING: Partitions = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
-    """What an index is built from: seats and wishes of all members, topics of each wish, and the target.
+class IndexSource:
+    """What an index is built from: seats of all members and what each is interested in, the
+    topics of each interest, and the target.
 
     `partition_counts` need not name every topic; a topic it doesn't name has no partitions. Targets are disjoint; they
     may name partitions that are gone or not wanted any more.
     """
 
     seats: Mapping[MemberId, Seat]
-    wishes: Mapping[MemberId, Hashable]
+    interests: Mapping[MemberId, Hashable]
     topics: Mapping[Hashable, frozenset[TopicId]]
     partition_counts: Mapping[TopicId, int]
     target: Assignment
@@ -36,16 +37,16 @@ class TargetIndex(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def knows(self, wish: Hashable) -> bool:
-        """Whether a member with this wish may come; else it must be learned first."""
+    def knows(self, interest: Hashable) -> bool:
+        """Whether a member with this interest may come; else it must be learned first."""
 
     @abstractmethod
-    def learn(self, wish: Hashable, topics: Mapping[TopicId, int]) -> bool:
-        """Somebody will come with a new wish for these topics, which have so many partitions."""
+    def learn(self, interest: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """Somebody will come with a new interest for these topics, which have so many partitions."""
 
     @abstractmethod
-    def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
-        """A member came or took another wish; `target` is what it has in the group's target, None for a newcomer."""
+    def seat(self, seat: Seat, interest: Hashable, target: Partitions | None) -> bool:
+        """A member came or wants something else; `target` is its share of the group's target, None for a newcomer."""
 
     @abstractmethod
     def unseat(self, member_id: MemberId, target: Partitions) -> bool:
@@ -68,7 +69,7 @@ class TargetIndex(ABC):
         """The group's target is what this index was asked for."""
 
     @abstractmethod
-    def picture(self) -> object:
+    def snapshot(self) -> object:
         """All that follows from members, topics and target, as a value: equal to that of an index built anew."""
 
     @abstractmethod
@@ -93,5 +94,5 @@ class IncrementalAssignor(ABC):
         """As `interface.Assignor`."""
 
     @abstractmethod
-    def index(self, census: Census) -> TargetIndex:
+    def index(self, source: IndexSource) -> TargetIndex:
         """What this assignor wants to remember of a group."""

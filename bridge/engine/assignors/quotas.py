@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.seats import Ladder, Seat
+from bridge.engine.assignors.seats import LoadOrder, Seat
 from bridge.engine.assignors.subscriber_sets import Claims
 from translators.dialects.ids import MemberId, TopicIdPartition
 
@@ -14,29 +14,29 @@ def share_evenly(claims: Claims, seats: Mapping[MemberId, Seat]) -> Assignment:
     Kafka's homogeneous builder fixes who may hold one more by iteration order and fills member by member (K9.3). Here
     the surplus stays with those who have it, and free partitions are dealt in turn, which also spreads each topic.
     """
-    ladder = Ladder()
-    ladder.fill([(len(held), seats[member_id]) for member_id, held in claims.held.items()])
-    return {**claims.held, **deal(set_quotas(ladder, len(claims.unclaimed)), claims.held, claims.unclaimed)}
+    load_order = LoadOrder()
+    load_order.fill([(len(held), seats[member_id]) for member_id, held in claims.held.items()])
+    return {**claims.held, **deal(set_quotas(load_order, len(claims.unclaimed)), claims.held, claims.unclaimed)}
 
 
-def set_quotas(ladder: Ladder, unclaimed: int) -> dict[Seat, int]:
-    """Say who ends up with how many partitions, where that is not what it has; O(rungs + changes), n log n for many.
+def set_quotas(load_order: LoadOrder, unclaimed: int) -> dict[Seat, int]:
+    """Say who ends up with how many partitions, where that is not what it has; O(levels + changes), n log n for many.
 
     One more than the floor goes first to members that hold so many (it saves a move each), then to those below the
     floor (they change anyway), last to those at the floor. Of equals the first seats are left alone if they can be.
     """
-    floor, surplus = divmod(ladder.total + unclaimed, ladder.size)
+    floor, surplus = divmod(load_order.total + unclaimed, load_order.size)
     quotas: dict[Seat, int] = {}
-    for load in sorted(ladder.rungs, key=lambda load: (load <= floor, -load if load > floor else load)):
-        rung = ladder.rungs[load]
-        favoured = min(surplus, len(rung))
+    for load in sorted(load_order.levels, key=lambda load: (load <= floor, -load if load > floor else load)):
+        level = load_order.levels[load]
+        favoured = min(surplus, len(level))
         surplus -= favoured
         if load == floor:
-            quotas.update(dict.fromkeys(rung[len(rung) - favoured :], floor + 1))
+            quotas.update(dict.fromkeys(level[len(level) - favoured :], floor + 1))
             continue
         if load != floor + 1:
-            quotas.update(dict.fromkeys(rung[:favoured], floor + 1))
-        quotas.update(dict.fromkeys(rung[favoured:], floor))
+            quotas.update(dict.fromkeys(level[:favoured], floor + 1))
+        quotas.update(dict.fromkeys(level[favoured:], floor))
     return quotas
 
 

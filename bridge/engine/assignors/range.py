@@ -5,10 +5,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
-from bridge.engine.assignors.incremental import Census, IncrementalAssignor, Partitions, TargetIndex
+from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, Partitions, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
 from bridge.engine.assignors.seats import Seat
-from bridge.engine.assignors.subscriber_sets import NOTHING, Cohort, form_cohorts, seated
+from bridge.engine.assignors.subscriber_sets import NOTHING, SubscriberSet, form_subscriber_sets, seated
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
@@ -19,32 +19,34 @@ class Range(IncrementalAssignor):
 
     def assign(self, spec: AssignmentSpec) -> Assignment:
         """Cut every subscribed topic; members beyond the number of partitions get nothing of it."""
-        cohorts = form_cohorts(spec)
+        subscriber_sets = form_subscriber_sets(spec)
         orders: dict[tuple[int, ...], tuple[MemberId, ...]] = {}
         shares: dict[MemberId, list[TopicIdPartition]] = {member_id: [] for member_id in spec.members}
-        for topic, subscribed in _subscribed(cohorts).items():
+        for topic, subscribed in _subscribed(subscriber_sets).items():
             if subscribed not in orders:
-                orders[subscribed] = _merge_seats(spec, [cohorts[number] for number in subscribed])
+                orders[subscribed] = _merge_seats(spec, [subscriber_sets[number] for number in subscribed])
             _cut(topic, spec.partition_counts[topic], orders[subscribed], shares)
         return {member_id: _kept_object(spec, member_id, share) for member_id, share in shares.items()}
 
-    def index(self, census: Census) -> TargetIndex:
+    def index(self, source: IndexSource) -> TargetIndex:
         """Who sits where."""
-        return SeatIndex(census)
+        return SeatIndex(source)
 
 
-def _subscribed(cohorts: tuple[Cohort, ...]) -> dict[TopicId, tuple[int, ...]]:
+def _subscribed(subscriber_sets: tuple[SubscriberSet, ...]) -> dict[TopicId, tuple[int, ...]]:
     numbers: dict[TopicId, list[int]] = {}
-    for number, cohort in enumerate(cohorts):
-        for topic in cohort.topics:
+    for number, subscribers in enumerate(subscriber_sets):
+        for topic in subscribers.topics:
             numbers.setdefault(topic, []).append(number)
     return {topic: tuple(subscribed) for topic, subscribed in numbers.items()}
 
 
-def _merge_seats(spec: AssignmentSpec, cohorts: list[Cohort]) -> tuple[MemberId, ...]:
-    if len(cohorts) == 1:
-        return cohorts[0].members
-    return seated({member_id: spec.members[member_id] for cohort in cohorts for member_id in cohort.members})
+def _merge_seats(spec: AssignmentSpec, subscriber_sets: list[SubscriberSet]) -> tuple[MemberId, ...]:
+    if len(subscriber_sets) == 1:
+        return subscriber_sets[0].members
+    return seated(
+        {member_id: spec.members[member_id] for subscribers in subscriber_sets for member_id in subscribers.members}
+    )
 
 
 def _cut(
@@ -62,23 +64,23 @@ def _kept_object(
     return previous if previous == fresh else fresh
 
 
-MOST_ROWS = 1_024
-"""Of so many rows some may be nobody's any more: then the index is built anew instead of adding another."""
+SETS_MAX = 1_024
+"""Of so many sets some may be nobody's any more: then the index is built anew instead of adding another."""
 
 
 @dataclass(slots=True, eq=False)
-class Row:
-    """Members that want the same topics, in seat order; if all of them go, the row stays for others."""
+class SeatedSubscribers:
+    """Members that want the same topics, in seat order; if all of them go, the set stays for others."""
 
     topics: frozenset[TopicId]
     seats: list[Seat] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
-class Hall:
-    """Topics that the same rows want; `was` is how they were cut when the last target was made."""
+class TopicSet:
+    """Topics that the same subscribers want; `was` is how they were cut when the last target was made."""
 
-    rows: tuple[Row, ...]
+    subscriber_sets: tuple[SeatedSubscribers, ...]
     topics: list[TopicId] = field(default_factory=list)
     was: "Cut" = field(default_factory=lambda: Cut((), {}))
 
@@ -99,81 +101,95 @@ def cut_range(count: int, seats: int, place: int) -> range:
 
 
 class SeatIndex(TargetIndex):
-    """Rows and halls of a group; the last target is remembered as the seats it was cut by."""
+    """Subscribers and topics of a group; the last target is remembered as the seats it was cut by."""
 
-    __slots__ = ("_counts", "_halls", "_is_known", "_newcomers", "_restless", "_rows", "_seats", "_wishes")
+    __slots__ = (
+        "_changed",
+        "_counts",
+        "_interests",
+        "_is_known",
+        "_newcomers",
+        "_seats",
+        "_subscriber_sets",
+        "_topic_sets",
+    )
 
-    def __init__(self, census: Census) -> None:
-        """Seat everybody; O(members log members + topics of all wishes)."""
+    def __init__(self, source: IndexSource) -> None:
+        """Seat everybody; O(members log members + topics of all interests)."""
         self._counts = {
             topic: count
-            for topics in census.topics.values()
+            for topics in source.topics.values()
             for topic in topics
-            if (count := census.partition_counts.get(topic, 0)) > 0
+            if (count := source.partition_counts.get(topic, 0)) > 0
         }
-        self._wishes = _form_rows(census, self._counts)
-        self._rows = list(dict.fromkeys(self._wishes.values()))
-        self._seats: dict[MemberId, tuple[Seat, Row]] = {}
-        for member_id, seat in census.seats.items():
-            row = self._wishes[census.wishes[member_id]]
-            row.seats.append(seat)
-            self._seats[member_id] = (seat, row)
-        for row in self._rows:
-            row.seats.sort()
+        self._interests = _form_seated_sets(source, self._counts)
+        self._subscriber_sets = list(dict.fromkeys(self._interests.values()))
+        self._seats: dict[MemberId, tuple[Seat, SeatedSubscribers]] = {}
+        for member_id, seat in source.seats.items():
+            subscribers = self._interests[source.interests[member_id]]
+            subscribers.seats.append(seat)
+            self._seats[member_id] = (seat, subscribers)
+        for subscribers in self._subscriber_sets:
+            subscribers.seats.sort()
         self._is_known = False
-        self._halls = _form_halls(self._rows)
-        self._restless = dict.fromkeys(self._halls)
-        self._newcomers = {member_id for member_id in census.seats if member_id not in census.target}
+        self._topic_sets = _form_topic_sets(self._subscriber_sets)
+        self._changed = dict.fromkeys(self._topic_sets)
+        self._newcomers = {member_id for member_id in source.seats if member_id not in source.target}
 
-    def knows(self, wish: Hashable) -> bool:
+    def knows(self, interest: Hashable) -> bool:
         """See `TargetIndex`."""
-        return wish in self._wishes
+        return interest in self._interests
 
-    def learn(self, wish: Hashable, topics: Mapping[TopicId, int]) -> bool:
-        """A wish can be learned if it divides no hall, and its topics didn't change while nobody wanted them."""
+    def learn(self, interest: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """It can be learned if it divides no set of topics, and its topics didn't change while nobody wanted them."""
         if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
             return False
         wanted = frozenset(topics)
-        row = next((row for row in self._rows if row.topics == wanted), None)
-        if row is None:
-            halls = [hall for hall in self._halls if not wanted.isdisjoint(hall.topics)]
-            if not all(wanted.issuperset(hall.topics) for hall in halls) or len(self._rows) > MOST_ROWS:
+        subscribers = next((subscribers for subscribers in self._subscriber_sets if subscribers.topics == wanted), None)
+        if subscribers is None:
+            topic_sets = [topic_set for topic_set in self._topic_sets if not wanted.isdisjoint(topic_set.topics)]
+            if (
+                not all(wanted.issuperset(topic_set.topics) for topic_set in topic_sets)
+                or len(self._subscriber_sets) > SETS_MAX
+            ):
                 return False
-            row = Row(wanted)
-            self._rows.append(row)
-            for hall in halls:
-                hall.rows += (row,)
+            subscribers = SeatedSubscribers(wanted)
+            self._subscriber_sets.append(subscribers)
+            for topic_set in topic_sets:
+                topic_set.subscriber_sets += (subscribers,)
             unknown = {topic: count for topic, count in topics.items() if topic not in self._counts}
             if unknown:
                 self._counts.update(unknown)
-                self._halls += (Hall((row,), sorted(unknown), Cut((), unknown)),)
-        self._wishes[wish] = row
+                self._topic_sets += (TopicSet((subscribers,), sorted(unknown), Cut((), unknown)),)
+        self._interests[interest] = subscribers
         return True
 
-    def seat(self, seat: Seat, wish: Hashable, target: Partitions | None) -> bool:
+    def seat(self, seat: Seat, interest: Hashable, target: Partitions | None) -> bool:
         """See `TargetIndex`."""
-        row = self._wishes[wish]
+        subscribers = self._interests[interest]
         before = self._seats.get(seat[2])
-        if before == (seat, row):
+        if before == (seat, subscribers):
             return True
         if before is not None and not self.unseat(seat[2], target or frozenset()):
             return False
-        insort(row.seats, seat)
-        self._seats[seat[2]] = (seat, row)
-        # Whoever changed rows may have partitions of topics that no cut names for it.
+        insort(subscribers.seats, seat)
+        self._seats[seat[2]] = (seat, subscribers)
+        # Whoever wants other topics now may have partitions of topics that no cut names for it.
         self._newcomers.add(seat[2])
-        self._disturb(row)
+        self._disturb(subscribers)
         return True
 
     def unseat(self, member_id: MemberId, target: Partitions) -> bool:
         """See `TargetIndex`."""
-        seat, row = self._seats.pop(member_id)
-        del row.seats[bisect_left(row.seats, seat)]
+        seat, subscribers = self._seats.pop(member_id)
+        del subscribers.seats[bisect_left(subscribers.seats, seat)]
         self._newcomers.discard(member_id)
-        self._disturb(row)
-        if not row.seats:
+        self._disturb(subscribers)
+        if not subscribers.seats:
             # Nobody tells what becomes of its topics as long as nobody wants them.
-            self._wishes = {wish: known for wish, known in self._wishes.items() if known is not row}
+            self._interests = {
+                interest: known for interest, known in self._interests.items() if known is not subscribers
+            }
         return bool(self._seats)
 
     def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:
@@ -190,23 +206,28 @@ class SeatIndex(TargetIndex):
         if known is None or count < known:
             return False
         self._counts[topic] = count
-        self._restless.update((hall, None) for hall in self._halls if topic in hall.topics)
+        self._changed.update((topic_set, None) for topic_set in self._topic_sets if topic in topic_set.topics)
         return True
 
     def rest(self) -> None:
         """See `TargetIndex`."""
-        for hall in self._restless:
-            hall.was = self._cut(hall)
+        for topic_set in self._changed:
+            topic_set.was = self._cut(topic_set)
         self._is_known = True
-        self._restless.clear()
+        self._changed.clear()
         self._newcomers.clear()
 
-    def picture(self) -> object:
+    def snapshot(self) -> object:
         """See `TargetIndex`."""
         return (
-            {member_id: (seat, row.topics) for member_id, (seat, row) in self._seats.items()},
-            {row.topics: row.seats for row in self._rows if row.seats},
-            {topic: self._counts[topic] for row in self._rows if row.seats for topic in row.topics},
+            {member_id: (seat, subscribers.topics) for member_id, (seat, subscribers) in self._seats.items()},
+            {subscribers.topics: subscribers.seats for subscribers in self._subscriber_sets if subscribers.seats},
+            {
+                topic: self._counts[topic]
+                for subscribers in self._subscriber_sets
+                if subscribers.seats
+                for topic in subscribers.topics
+            },
         )
 
     def revise(self, target: Assignment) -> Assignment | None:
@@ -216,57 +237,63 @@ class SeatIndex(TargetIndex):
         """
         if not self._is_known:
             return None
-        cuts: dict[Hall, Cut] = {}
+        cuts: dict[TopicSet, Cut] = {}
         changed = set(self._newcomers)
-        for hall in self._restless:
-            cuts[hall] = self._cut(hall)
-            changed.update(_find_changed(hall.was, cuts[hall]))
+        for topic_set in self._changed:
+            cuts[topic_set] = self._cut(topic_set)
+            changed.update(_find_changed(topic_set.was, cuts[topic_set]))
         changed &= self._seats.keys()
         return {member_id: self._share(member_id, cuts, target.get(member_id)) for member_id in sorted(changed)}
 
-    def _share(self, member_id: MemberId, cuts: dict[Hall, Cut], before: Partitions | None) -> Partitions:
-        seat, row = self._seats[member_id]
+    def _share(self, member_id: MemberId, cuts: dict[TopicSet, Cut], before: Partitions | None) -> Partitions:
+        seat, subscribers = self._seats[member_id]
         share: list[TopicIdPartition] = []
-        for hall in self._halls:
-            if row in hall.rows:
-                if hall not in cuts:
-                    cuts[hall] = self._cut(hall)
-                order = cuts[hall].order
+        for topic_set in self._topic_sets:
+            if subscribers in topic_set.subscriber_sets:
+                if topic_set not in cuts:
+                    cuts[topic_set] = self._cut(topic_set)
+                order = cuts[topic_set].order
                 place = bisect_left(order, seat)
-                for topic in hall.topics:
+                for topic in topic_set.topics:
                     share.extend(
                         TopicIdPartition(topic, number) for number in cut_range(self._counts[topic], len(order), place)
                     )
         fresh = frozenset(share)
         return before if before == fresh else fresh
 
-    def _cut(self, hall: Hall) -> Cut:
-        order = tuple(hall.rows[0].seats) if len(hall.rows) == 1 else tuple(merge(*(row.seats for row in hall.rows)))
-        return Cut(order, {topic: self._counts[topic] for topic in hall.topics})
+    def _cut(self, topic_set: TopicSet) -> Cut:
+        order = (
+            tuple(topic_set.subscriber_sets[0].seats)
+            if len(topic_set.subscriber_sets) == 1
+            else tuple(merge(*(subscribers.seats for subscribers in topic_set.subscriber_sets)))
+        )
+        return Cut(order, {topic: self._counts[topic] for topic in topic_set.topics})
 
-    def _disturb(self, row: Row) -> None:
-        self._restless.update((hall, None) for hall in self._halls if row in hall.rows)
-
-
-def _form_rows(census: Census, counts: Mapping[TopicId, int]) -> dict[Hashable, Row]:
-    rows: dict[frozenset[TopicId], Row] = {}
-    by_wish: dict[Hashable, Row] = {}
-    for wish in dict.fromkeys(census.wishes.values()):
-        topics = frozenset(topic for topic in census.topics[wish] if topic in counts)
-        by_wish[wish] = rows.setdefault(topics, Row(topics))
-    return by_wish
+    def _disturb(self, subscribers: SeatedSubscribers) -> None:
+        self._changed.update(
+            (topic_set, None) for topic_set in self._topic_sets if subscribers in topic_set.subscriber_sets
+        )
 
 
-def _form_halls(rows: Iterable[Row]) -> tuple[Hall, ...]:
-    wanting: dict[TopicId, list[Row]] = {}
-    for row in rows:
-        for topic in row.topics:
-            wanting.setdefault(topic, []).append(row)
-    halls: dict[tuple[int, ...], Hall] = {}
+def _form_seated_sets(source: IndexSource, counts: Mapping[TopicId, int]) -> dict[Hashable, SeatedSubscribers]:
+    subscriber_sets: dict[frozenset[TopicId], SeatedSubscribers] = {}
+    by_interest: dict[Hashable, SeatedSubscribers] = {}
+    for interest in dict.fromkeys(source.interests.values()):
+        topics = frozenset(topic for topic in source.topics[interest] if topic in counts)
+        by_interest[interest] = subscriber_sets.setdefault(topics, SeatedSubscribers(topics))
+    return by_interest
+
+
+def _form_topic_sets(subscriber_sets: Iterable[SeatedSubscribers]) -> tuple[TopicSet, ...]:
+    wanting: dict[TopicId, list[SeatedSubscribers]] = {}
+    for subscribers in subscriber_sets:
+        for topic in subscribers.topics:
+            wanting.setdefault(topic, []).append(subscribers)
+    topic_sets: dict[tuple[int, ...], TopicSet] = {}
     for topic, wanted in wanting.items():
-        hall = halls.setdefault(tuple(id(row) for row in wanted), Hall(tuple(wanted)))
-        hall.topics.append(topic)
-    return tuple(halls.values())
+        topic_set = topic_sets.setdefault(tuple(id(subscribers) for subscribers in wanted), TopicSet(tuple(wanted)))
+        topic_set.topics.append(topic)
+    return tuple(topic_sets.values())
 
 
 def _find_changed(was: Cut, now: Cut) -> Iterator[MemberId]:

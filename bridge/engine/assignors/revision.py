@@ -12,17 +12,17 @@ from translators.dialects.ids import MemberId, TopicIdPartition
 MOST_CHAINS = 256
 """Beyond so many moves between different subscriptions computing all anew is cheaper than searching one by one."""
 MOST_LINKS = 2_048
-"""Beyond so many pairs of a crowd and a kind one search costs as much as computing all anew."""
+"""Beyond so many pairs of a set and a kind one search costs as much as computing all anew."""
 
 
 def revise(index: LoadIndex, target: Assignment) -> Assignment | None:
     """The new shares of the members whose share changes; None if that is a job for a full computation.
 
-    `target` is the group's last one; O(what changes) with one subscription, and with several a search over crowds and
+    `target` is the group's last one; O(what changes) with one subscription, and with several a search over sets and
     kinds per move.
     """
     shares: dict[MemberId, frozenset[TopicIdPartition]] = {}
-    for region in index.restless:
+    for region in index.changed:
         revised = _revise_mixed(index, region, target) if region.is_mixed else _revise_even(index, region, target)
         if revised is None:
             return None
@@ -33,15 +33,15 @@ def revise(index: LoadIndex, target: Assignment) -> Assignment | None:
 
 
 def _revise_even(index: LoadIndex, region: Region, target: Assignment) -> Assignment:
-    (crowd,) = region.crowds
-    free = [partition for kind in crowd.kinds for partition in kind.free]
-    quotas = set_quotas(crowd.ladder, len(free))
+    (subscribers,) = region.subscriber_sets
+    free = [partition for kind in subscribers.kinds for partition in kind.free]
+    quotas = set_quotas(subscribers.load_order, len(free))
     held = {seat[2]: index.valid(seat[2], target) for seat in quotas}
     return deal(quotas, held, sorted(free))
 
 
 def _revise_mixed(index: LoadIndex, region: Region, target: Assignment) -> Assignment | None:
-    links = sum(len(crowd.kinds) for crowd in region.crowds)
+    links = sum(len(subscribers.kinds) for subscribers in region.subscriber_sets)
     if links > MOST_LINKS or sum(len(kind.free) for kind in region.kinds) > MOST_CHAINS:
         return None
     draft = Draft(region, index.standings)

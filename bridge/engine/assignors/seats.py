@@ -15,42 +15,42 @@ def seat_of(member_id: MemberId, instance_id: InstanceId | None) -> Seat:
 
 
 @dataclass(slots=True)
-class Ladder:
-    """Rungs of seats by load, none of them empty, each in seat order, with the number of seats and the sum of loads.
+class LoadOrder:
+    """Levels of seats by load, none of them empty, each in seat order, with the number of seats and the sum of loads.
 
     A plain sorted list costs a comparison per bit and a move of pointers, which beats cleverer trees up to some 100,000
     seats.
     """
 
-    rungs: dict[int, list[Seat]] = field(default_factory=dict)
+    levels: dict[int, list[Seat]] = field(default_factory=dict)
     size: int = 0
     total: int = 0
 
     def add(self, load: int, seat: Seat) -> None:
-        """Put a seat on the rung of its load."""
-        rung = self.rungs.get(load)
-        if rung is None:
-            self.rungs[load] = [seat]
+        """Put a seat on the level of its load."""
+        level = self.levels.get(load)
+        if level is None:
+            self.levels[load] = [seat]
         else:
-            insort(rung, seat)
+            insort(level, seat)
         self.size += 1
         self.total += load
 
     def remove(self, load: int, seat: Seat) -> None:
-        """Take a seat away from its rung; KeyError or ValueError if it is not there, which is a bug."""
-        rung = self.rungs[load]
-        place = bisect_left(rung, seat)
-        if place == len(rung) or rung[place] != seat:
-            raise ValueError(f"EB-ENGINE-009: seat {seat!r} is not among the {len(rung)} with load {load}")
-        del rung[place]
-        if not rung:
-            del self.rungs[load]
+        """Take a seat away from its level; KeyError or ValueError if it is not there, which is a bug."""
+        level = self.levels[load]
+        place = bisect_left(level, seat)
+        if place == len(level) or level[place] != seat:
+            raise ValueError(f"EB-ENGINE-009: seat {seat!r} is not among the {len(level)} with load {load}")
+        del level[place]
+        if not level:
+            del self.levels[load]
         self.size -= 1
         self.total -= load
 
     def fill(self, seats: list[tuple[int, Seat]]) -> None:
-        """Put many seats with their loads on an empty ladder at once."""
+        """Put many seats with their loads on an empty load order at once."""
         for load, seat in sorted(seats):
-            self.rungs.setdefault(load, []).append(seat)
+            self.levels.setdefault(load, []).append(seat)
             self.total += load
         self.size = len(seats)

@@ -12,15 +12,15 @@ from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Cohort:
+class SubscriberSet:
     """Members that subscribe to the same topics. Topics are sorted and have partitions; members are in seat order."""
 
     topics: tuple[TopicId, ...]
     members: tuple[MemberId, ...]
 
 
-Component = tuple[Cohort, ...]
-"""Cohorts linked by common topics: what happens in one component concerns no other."""
+Component = tuple[SubscriberSet, ...]
+"""Sets of subscribers linked by common topics: what happens in one component concerns no other."""
 
 
 def seat(member: MemberSubscription) -> Seat:
@@ -33,7 +33,7 @@ def seated(members: Mapping[MemberId, MemberSubscription]) -> tuple[MemberId, ..
     return tuple(member.member_id for member in sorted(members.values(), key=seat))
 
 
-def form_cohorts(spec: AssignmentSpec) -> tuple[Cohort, ...]:
+def form_subscriber_sets(spec: AssignmentSpec) -> tuple[SubscriberSet, ...]:
     """Group the members of `spec` by the topics they want that have partitions, in order of first seat."""
     wanted: dict[frozenset[TopicId], list[MemberId]] = {}
     for member_id in seated(spec.members):
@@ -42,7 +42,7 @@ def form_cohorts(spec: AssignmentSpec) -> tuple[Cohort, ...]:
     for topics, members in wanted.items():
         existing = tuple(sorted(topic for topic in topics if spec.partition_counts.get(topic, 0) > 0))
         merged.setdefault(existing, []).append(members)
-    return tuple(Cohort(topics, _in_seat_order(spec, groups)) for topics, groups in merged.items())
+    return tuple(SubscriberSet(topics, _in_seat_order(spec, groups)) for topics, groups in merged.items())
 
 
 def _in_seat_order(spec: AssignmentSpec, groups: Sequence[list[MemberId]]) -> tuple[MemberId, ...]:
@@ -51,16 +51,16 @@ def _in_seat_order(spec: AssignmentSpec, groups: Sequence[list[MemberId]]) -> tu
     return seated({member_id: spec.members[member_id] for group in groups for member_id in group})
 
 
-def link_components(cohorts: Sequence[Cohort]) -> tuple[Component, ...]:
-    """Split cohorts into components that share no topic; a cohort without topics is a component of its own."""
-    parent = list(range(len(cohorts)))
+def link_components(subscriber_sets: Sequence[SubscriberSet]) -> tuple[Component, ...]:
+    """Split sets into components that share no topic; a set without topics is a component of its own."""
+    parent = list(range(len(subscriber_sets)))
     first: dict[TopicId, int] = {}
-    for number, cohort in enumerate(cohorts):
-        for topic in cohort.topics:
+    for number, subscribers in enumerate(subscriber_sets):
+        for topic in subscribers.topics:
             parent[_root(parent, first.setdefault(topic, number))] = _root(parent, number)
-    components: dict[int, list[Cohort]] = {}
-    for number, cohort in enumerate(cohorts):
-        components.setdefault(_root(parent, number), []).append(cohort)
+    components: dict[int, list[SubscriberSet]] = {}
+    for number, subscribers in enumerate(subscriber_sets):
+        components.setdefault(_root(parent, number), []).append(subscribers)
     return tuple(tuple(component) for component in components.values())
 
 
@@ -90,9 +90,9 @@ def settle_claims(spec: AssignmentSpec, component: Component) -> Claims:
     """Drop claims to partitions that are gone or no longer subscribed; of two claims to one the earlier seat's wins."""
     held: dict[MemberId, frozenset[TopicIdPartition]] = {}
     taken: set[TopicIdPartition] = set()
-    for cohort in component:
-        counts = {topic: spec.partition_counts[topic] for topic in cohort.topics}
-        for member_id in cohort.members:
+    for subscribers in component:
+        counts = {topic: spec.partition_counts[topic] for topic in subscribers.topics}
+        for member_id in subscribers.members:
             kept = _standing(spec.previous.get(member_id, NOTHING), counts, taken)
             taken |= kept
             held[member_id] = kept
@@ -109,7 +109,7 @@ def _standing(
 def _unclaimed(
     spec: AssignmentSpec, component: Component, taken: AbstractSet[TopicIdPartition]
 ) -> tuple[TopicIdPartition, ...]:
-    topics = sorted({topic for cohort in component for topic in cohort.topics})
+    topics = sorted({topic for subscribers in component for topic in subscribers.topics})
     if sum(spec.partition_counts[topic] for topic in topics) == len(taken):
         return ()
     every = (TopicIdPartition(topic, number) for topic in topics for number in range(spec.partition_counts[topic]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from heapq import heapify, heapreplace
 
 from bridge.engine.assignors.chains import Flow, settle
-from bridge.engine.assignors.incremental import Census, IncrementalAssignor, TargetIndex
+from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, TargetIndex
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
 from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.quotas import share_evenly
@@ -16,7 +16,7 @@ from bridge.engine.assignors.subscriber_sets import (
     NOTHING,
     Claims,
     Component,
-    form_cohorts,
+    form_subscriber_sets,
     link_components,
     seat,
     settle_claims,
@@ -33,13 +33,13 @@ class Uniform(IncrementalAssignor):
     def assign(self, spec: AssignmentSpec) -> Assignment:
         """Balance each component on its own: nothing moves between members that share no topic, even indirectly."""
         target: dict[MemberId, frozenset[TopicIdPartition]] = {}
-        for component in link_components(form_cohorts(spec)):
+        for component in link_components(form_subscriber_sets(spec)):
             target.update(assign_component(spec, component))
         return target
 
-    def index(self, census: Census) -> TargetIndex:
+    def index(self, source: IndexSource) -> TargetIndex:
         """Loads and free partitions, by what members want."""
-        return UniformIndex(census)
+        return UniformIndex(source)
 
 
 class UniformIndex(LoadIndex, TargetIndex):
@@ -55,7 +55,7 @@ class UniformIndex(LoadIndex, TargetIndex):
 def assign_component(spec: AssignmentSpec, component: Component) -> Assignment:
     """Compute the target of one component; a caller that knows which components changed need not ask for the others."""
     if not component[0].topics:
-        return {member_id: NOTHING for cohort in component for member_id in cohort.members}
+        return {member_id: NOTHING for subscribers in component for member_id in subscribers.members}
     claims = settle_claims(spec, component)
     if len(component) == 1:
         return share_evenly(claims, {member_id: seat(spec.members[member_id]) for member_id in component[0].members})
@@ -75,25 +75,26 @@ def _hand_out(flow: Flow, claims: Claims) -> None:
     free: dict[TopicId, int] = {}
     for partition in claims.unclaimed:
         free[partition.topic_id] = free.get(partition.topic_id, 0) + 1
-    queues = [[(flow.loads[member], member) for member in members] for members in flow.cohort_members]
+    queues = [[(flow.loads[member], member) for member in members] for members in flow.set_members]
     for queue in queues:
         heapify(queue)
     choices = {
-        topic: sum(len(queues[cohort]) for cohort in flow.topic_cohorts[topic]) for topic in range(len(flow.topics))
+        topic: sum(len(queues[subscribers]) for subscribers in flow.topic_sets[topic])
+        for topic in range(len(flow.topics))
     }
     for topic in sorted(choices, key=lambda number: (choices[number], number)):
         _hand_out_topic(flow, topic, free.get(flow.topics[topic], 0), queues)
 
 
 def _hand_out_topic(flow: Flow, topic: int, count: int, queues: list[list[tuple[int, int]]]) -> None:
-    heads = [(*queues[cohort][0], cohort) for cohort in flow.topic_cohorts[topic]]
+    heads = [(*queues[subscribers][0], subscribers) for subscribers in flow.topic_sets[topic]]
     heapify(heads)
     for _ in range(count):
-        load, member, cohort = heads[0]
+        load, member, subscribers = heads[0]
         flow.give(topic, member)
         flow.loads[member] = load + 1
-        heapreplace(queues[cohort], (load + 1, member))
-        heapreplace(heads, (*queues[cohort][0], cohort))
+        heapreplace(queues[subscribers], (load + 1, member))
+        heapreplace(heads, (*queues[subscribers][0], subscribers))
 
 
 def _deal_names(flow: Flow, claims: Claims) -> Assignment:

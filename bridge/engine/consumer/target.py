@@ -166,14 +166,14 @@ def make_spec(state: Shard, group: Group, hints: Mapping[MemberId, Partitions] =
     members: dict[MemberId, MemberSubscription] = {}
     for member_id, member in group.members.items():
         subscription = member.subscription
-        wish = (subscription.names, subscription.pattern)
-        if wish not in topics:
-            topics[wish] = topic_ids_of(state, topic_names_of(state, subscription))
+        interest = (subscription.names, subscription.pattern)
+        if interest not in topics:
+            topics[interest] = topic_ids_of(state, topic_names_of(state, subscription))
         members[member_id] = MemberSubscription(
             member_id=member_id,
             instance_id=subscription.instance_id,
             rack_id=subscription.rack_id,
-            topics=topics[wish],
+            topics=topics[interest],
         )
     return AssignmentSpec(
         members=MappingProxyType(members),

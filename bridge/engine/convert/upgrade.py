@@ -91,19 +91,19 @@ def _rebalances(state: Shard, group: ClassicGroup, shares: tuple[Share, ...]) ->
     """O(what members hold): no partition has two holders, so that counting tells whether all have one."""
     if group.phase is not Phase.STABLE:
         return bool(group.members)
-    wishes: dict[tuple[TopicName, ...], frozenset[TopicId]] = {}
+    wanted_topics: dict[tuple[TopicName, ...], frozenset[TopicId]] = {}
     owned = 0
     for share in shares:
         if share.held is not share.target:
             return True
         topics = share.holding.words.wants.topics
-        wished = wishes.get(topics)
-        if wished is None:
-            wished = wishes[topics] = topic_ids_of(state, frozenset(topics))
-        if not {topic_id for topic_id, _ in share.held} <= wished:
+        topic_ids = wanted_topics.get(topics)
+        if topic_ids is None:
+            topic_ids = wanted_topics[topics] = topic_ids_of(state, frozenset(topics))
+        if not {topic_id for topic_id, _ in share.held} <= topic_ids:
             return True
         owned += len(share.held)
-    wanted = frozenset[TopicId]().union(*wishes.values())
+    wanted = frozenset[TopicId]().union(*wanted_topics.values())
     return owned != sum(state.partition_counts[topic_id] for topic_id in wanted)
 
 

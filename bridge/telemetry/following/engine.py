@@ -340,7 +340,7 @@ class EngineFollower:
         track, group = self._track(group_id), self._shard.groups.get(group_id)
         if group is None:
             return
-        is_alike = not group.patterns and len(group.wishes) <= 1
+        is_alike = not group.patterns and len(group.name_sets) <= 1
         partition_count = len(group.target_owners)
         moves = self._book(group_id).turn(group.target_owners, partition_count, is_alike=is_alike)
         fact = facts.TargetComputed(

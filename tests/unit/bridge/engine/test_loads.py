@@ -17,7 +17,7 @@ A, B = MemberId("a"), MemberId("b")
 
 
 def indexed() -> Bench:
-    """Two members of the same wish, and an index since the second came."""
+    """Two members of the same interest, and an index since the second came."""
     bench = Bench()
     bench.join("a")
     bench.join("b")
@@ -28,7 +28,7 @@ def fits(bench: Bench) -> bool:
     """Whether the group has an index that equals a fresh one."""
     loads = bench.group.loads
     fresh = index_loads(bench.state, replace(bench.group, loads=None), Uniform())
-    return loads is not None and loads.picture() == fresh.picture()
+    return loads is not None and loads.snapshot() == fresh.snapshot()
 
 
 def test_group_gets_an_index_with_its_first_target() -> None:
@@ -97,7 +97,7 @@ def test_index_is_asked_for_once() -> None:
 
 
 def test_other_topics_make_the_index_anew() -> None:
-    """A topic that goes, and one that was wished for and appears."""
+    """A topic that goes, and one that was wanted for and appears."""
     bench = indexed()
     loads = bench.group.loads
     bench.tell(ChangeTopics((), (topic_id("foo"),)))
@@ -109,7 +109,7 @@ def test_other_topics_make_the_index_anew() -> None:
 
 
 def test_renamed_topic_makes_the_index_anew() -> None:
-    """The id is known, the wish is not."""
+    """The id is known, the interest is not."""
     bench = indexed()
     loads = bench.group.loads
     bench.tell(ChangeTopics((replace(topic("foo", 6), name=BAR),)))
@@ -144,7 +144,7 @@ def test_replayed_group_has_no_index_until_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_wish_that_was_nobody_s_comes_back_to_topics_as_they_are_now(assignor: str) -> None:
+def test_interest_that_was_nobody_s_comes_back_to_topics_as_they_are_now(assignor: str) -> None:
     """While nobody wanted the topic the group was not told that it grew, or was made anew."""
     bench = Bench(settings=EngineSettings(group_consumer_assignors=(assignor,)))
     bench.join("a")
@@ -162,8 +162,8 @@ def test_wish_that_was_nobody_s_comes_back_to_topics_as_they_are_now(assignor: s
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_wish_for_a_topic_to_come_gets_it_when_it_comes_back(assignor: str) -> None:
-    """Without the topic the wish was for the same as others'; when it was made nobody wanted it any more."""
+def test_interest_for_a_topic_to_come_gets_it_when_it_comes_back(assignor: str) -> None:
+    """Without the topic the interest was for the same as others'; when it was made nobody wanted it any more."""
     bench = Bench(settings=EngineSettings(group_consumer_assignors=(assignor,)))
     bench.join("a")
     bench.join("b", "foo", "later")

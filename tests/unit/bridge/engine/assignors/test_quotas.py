@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from bridge.engine.assignors.interface import Assignment
 from bridge.engine.assignors.quotas import deal, set_quotas, share_evenly
-from bridge.engine.assignors.seats import Ladder, Seat, seat_of
+from bridge.engine.assignors.seats import LoadOrder, Seat, seat_of
 from bridge.engine.assignors.subscriber_sets import Claims
 from tests.support.assignments import parts, shares
 from translators.dialects.ids import MemberId
 
 
-def ladder(loads: Mapping[str, int]) -> Ladder:
+def load_order(loads: Mapping[str, int]) -> LoadOrder:
     """Dynamic members with these loads."""
-    filled = Ladder()
+    filled = LoadOrder()
     filled.fill([(load, named(name)) for name, load in loads.items()])
     return filled
 
@@ -24,7 +24,7 @@ def named(name: str) -> Seat:
 
 def quotas(loads: Mapping[str, int], unclaimed: int) -> dict[str, int]:
     """The changes by name."""
-    return {seat[2]: quota for seat, quota in set_quotas(ladder(loads), unclaimed).items()}
+    return {seat[2]: quota for seat, quota in set_quotas(load_order(loads), unclaimed).items()}
 
 
 def evenly(claims: Claims) -> Assignment:

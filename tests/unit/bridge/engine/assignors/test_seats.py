@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.engine.assignors.seats import Ladder, seat_of
+from bridge.engine.assignors.seats import LoadOrder, seat_of
 from translators.dialects.ids import InstanceId, MemberId
 
 STATIC = seat_of(MemberId("z"), InstanceId("i"))
@@ -14,27 +14,27 @@ def test_static_seats_come_before_dynamic_ones() -> None:
     assert sorted([SECOND, FIRST, STATIC]) == [STATIC, FIRST, SECOND]
 
 
-def test_ladder_filled_at_once_is_the_one_filled_seat_by_seat() -> None:
-    """Rungs hold seats in seat order, whatever the order of coming."""
-    slow, fast = Ladder(), Ladder()
+def test_load_order_filled_at_once_is_the_one_filled_seat_by_seat() -> None:
+    """Levels hold seats in seat order, whatever the order of coming."""
+    slow, fast = LoadOrder(), LoadOrder()
     for load, seat in ((2, SECOND), (2, STATIC), (0, FIRST)):
         slow.add(load, seat)
     fast.fill([(0, FIRST), (2, STATIC), (2, SECOND)])
-    assert slow == fast == Ladder({2: [STATIC, SECOND], 0: [FIRST]}, size=3, total=4)
+    assert slow == fast == LoadOrder({2: [STATIC, SECOND], 0: [FIRST]}, size=3, total=4)
 
 
-def test_empty_rung_is_taken_away() -> None:
+def test_empty_level_is_taken_away() -> None:
     """So the least and the most load are those of somebody."""
-    ladder = Ladder()
-    ladder.add(1, FIRST)
-    ladder.add(3, SECOND)
-    ladder.remove(1, FIRST)
-    assert ladder == Ladder({3: [SECOND]}, size=1, total=3)
+    load_order = LoadOrder()
+    load_order.add(1, FIRST)
+    load_order.add(3, SECOND)
+    load_order.remove(1, FIRST)
+    assert load_order == LoadOrder({3: [SECOND]}, size=1, total=3)
 
 
 def test_seat_that_is_not_there_can_not_be_removed() -> None:
     """The index would be wrong from then on."""
-    ladder = Ladder()
-    ladder.add(1, FIRST)
+    load_order = LoadOrder()
+    load_order.add(1, FIRST)
     with pytest.raises(ValueError, match="EB-ENGINE-009"):
-        ladder.remove(1, SECOND)
+        load_order.remove(1, SECOND)

@@ -51,8 +51,8 @@ def test_unit_comes_back_to_who_had_it_when_that_saves_a_move() -> None:
     assert ChainSearch(draft).find_chain() == Chain((M2, M1), (0,))
 
 
-def test_richest_of_all_crowds_gives_whichever_comes_first() -> None:
-    """A poor crowd that is looked at before a rich one gives nothing, and neither does one that comes after it."""
+def test_richest_of_all_subscriber_sets_gives_whichever_comes_first() -> None:
+    """A poor set that is looked at before a rich one gives nothing, and neither does one that comes after it."""
     for narrow, wide in (("m1", "m2"), ("m2", "m1")):
         had = {"m1": "a0", "m2": "a1 a2 a3 a4"}
         question = spec(

@@ -21,7 +21,7 @@ def test_draft_counts_free_units_by_kind() -> None:
     assert draft().free == {A: 0, B: 1}
 
 
-def test_untouched_members_stand_for_their_crowd() -> None:
+def test_untouched_members_stand_for_their_subscriber_set() -> None:
     """The poorest to gain, the richest holder to give, of equals the last in seat order."""
     fresh = draft()
     assert (fresh.poorest(NARROW), fresh.poorest(WIDE)) == ((2, M1), (1, M3))

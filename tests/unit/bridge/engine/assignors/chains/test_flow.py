@@ -10,7 +10,7 @@ def test_flow_starts_with_every_claim_kept() -> None:
     start = flow(QUESTION)
     assert (start.members, start.loads) == (["m1", "m2"], [2, 1])
     assert (start.units, start.owed) == ([{0: 2}, {1: 1}], [{}, {}])
-    assert (start.topic_cohorts, start.cohort_topics) == ([[0, 1], [1]], [[0], [0, 1]])
+    assert (start.topic_sets, start.set_topics) == ([[0, 1], [1]], [[0], [0, 1]])
 
 
 def test_claimed_unit_costs_a_move_and_is_owed_until_it_is_back() -> None:

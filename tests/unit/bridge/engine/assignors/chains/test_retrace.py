@@ -5,7 +5,7 @@ from tests.support.assignments import flow, spec
 
 
 def test_chain_is_read_from_the_gaining_to_the_giving_member() -> None:
-    """Members are 0-2, topics 3-4, cohorts 5-7: m3, its cohort, topic b, m2, its cohort, topic a, m1."""
+    """Members are 0-2, topics 3-4, sets 5-7: m3, its set, topic b, m2, its set, topic a, m1."""
     question = spec({"a": 4, "b": 2}, {"m1": "a", "m2": "ab", "m3": "b"}, {"m1": "a0 a1 a2 a3", "m2": "b0 b1"})
     counts = flow(question)
     assert Retracing(counts, search(counts)).trace(2) == [2, 7, 4, 1, 6, 3, 0]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from bridge.engine.assignors.incremental import NOTHING
-from bridge.engine.assignors.load_index import MOST_DESERTED, LoadIndex
-from bridge.engine.assignors.seats import Ladder, Seat, seat_of
+from bridge.engine.assignors.load_index import EMPTY_SETS_MAX, LoadIndex
+from bridge.engine.assignors.seats import LoadOrder, Seat, seat_of
 from tests.support.assignments import find_misplaced, index_of, parts, spec, topic
 from translators.dialects.ids import MemberId
 
@@ -20,7 +20,7 @@ def seat(name: str) -> Seat:
 
 def free(index: LoadIndex) -> frozenset[object]:
     """What nobody has."""
-    return frozenset(index.picture().free)
+    return frozenset(index.snapshot().free)
 
 
 def loads(index: LoadIndex) -> dict[str, int]:
@@ -28,15 +28,17 @@ def loads(index: LoadIndex) -> dict[str, int]:
     return {name: one.load for name, one in index.standings.items()}
 
 
-def test_members_of_one_wish_stand_on_one_ladder() -> None:
+def test_members_of_one_interest_stand_on_one_load_order() -> None:
     """Everybody's load, and what nobody has."""
     index = index_of(EVEN)
     assert (loads(index), free(index)) == ({"m1": 2, "m2": 1}, parts("a3"))
-    assert index.regions[0].crowds[0].ladder == Ladder({2: [seat("m1")], 1: [seat("m2")]}, size=2, total=3)
+    assert index.regions[0].subscriber_sets[0].load_order == LoadOrder(
+        {2: [seat("m1")], 1: [seat("m2")]}, size=2, total=3
+    )
     assert not index.regions[0].is_mixed
 
 
-def test_topics_wanted_by_the_same_crowds_are_one_kind() -> None:
+def test_topics_wanted_by_the_same_subscriber_sets_are_one_kind() -> None:
     """Their partitions are interchangeable, so a search need not tell them apart."""
     index = index_of(spec({"a": 1, "b": 1, "c": 1}, {"m1": "ab", "m2": "abc"}))
     kinds = {topic(letter): index.kind_of(next(iter(parts(f"{letter}0")))) for letter in "abc"}
@@ -46,7 +48,9 @@ def test_topics_wanted_by_the_same_crowds_are_one_kind() -> None:
 def test_members_that_share_no_topic_are_regions_apart() -> None:
     """What happens in one concerns no other; topics that don't exist link nobody."""
     index = index_of(spec({"a": 1, "b": 1}, {"m1": "ax", "m2": "bx", "m3": "ax"}))
-    assert [[sorted(crowd.topics) for crowd in region.crowds] for region in index.regions] == [
+    assert [
+        [sorted(subscriber_set.topics) for subscriber_set in region.subscriber_sets] for region in index.regions
+    ] == [
         [[topic("a")]],
         [[topic("b")]],
     ]
@@ -58,36 +62,36 @@ def test_partitions_that_are_gone_or_unwanted_do_not_count() -> None:
     assert (loads(index), index.unsettled) == ({"m1": 1, "m2": 0}, {"m1", "m2"})
 
 
-def test_newcomer_with_a_known_wish_takes_a_seat() -> None:
+def test_newcomer_with_a_known_interest_takes_a_seat() -> None:
     """It has nothing and needs a target, even an empty one (K2.29)."""
     index = index_of(EVEN)
     index.rest()
     assert index.seat(seat("m3"), EVEN.members[M1].topics, None)
-    assert (loads(index)["m3"], index.unsettled, list(index.restless)) == (0, {"m3"}, list(index.regions))
+    assert (loads(index)["m3"], index.unsettled, list(index.changed)) == (0, {"m3"}, list(index.regions))
 
 
-def test_wish_for_whole_kinds_can_be_learned() -> None:
+def test_interest_for_whole_kinds_can_be_learned() -> None:
     """Somebody who wants everything links all regions, and costs no more than that."""
     index = index_of(spec({"a": 2, "b": 2}, {"m1": "a", "m2": "b"}, {"m1": "a0 a1", "m2": "b0 b1"}))
-    wish = frozenset(map(topic, "abc"))
-    assert not index.knows(wish)
-    assert index.learn(wish, {topic("a"): 2, topic("b"): 2, topic("c"): 1})
-    assert index.knows(wish)
-    assert index.seat(seat("m3"), wish, None)
+    interest = frozenset(map(topic, "abc"))
+    assert not index.knows(interest)
+    assert index.learn(interest, {topic("a"): 2, topic("b"): 2, topic("c"): 1})
+    assert index.knows(interest)
+    assert index.seat(seat("m3"), interest, None)
     wide = spec({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m3": "abc"}, {"m1": "a0 a1", "m2": "b0 b1"})
-    assert index.picture() == index_of(wide).picture()
+    assert index.snapshot() == index_of(wide).snapshot()
     assert len(index.regions) == 1
 
 
-def test_wish_for_known_topics_joins_their_crowd() -> None:
+def test_interest_for_known_topics_joins_their_subscriber_set() -> None:
     """However it is put, by names or by a pattern."""
     index = index_of(EVEN)
     assert index.learn("a.*", {topic("a"): 4})
     assert index.seat(seat("m3"), "a.*", None)
-    assert len(index.regions[0].crowds) == 1
+    assert len(index.regions[0].subscriber_sets) == 1
 
 
-def test_wish_that_divides_a_kind_makes_the_index_out_of_date() -> None:
+def test_interest_that_divides_a_kind_makes_the_index_out_of_date() -> None:
     """Of which kind a member's partitions are would have to be found out anew."""
     index = index_of(spec({"a": 1, "b": 1}, {"m1": "ab"}))
     assert not index.learn("a", {topic("a"): 1})
@@ -102,24 +106,24 @@ def test_topic_that_grew_unseen_makes_the_index_out_of_date() -> None:
     assert index.learn("b", {topic("b"): 1})
 
 
-def test_last_member_of_a_wish_leaves_a_deserted_crowd() -> None:
+def test_last_member_of_a_interest_leaves_a_deserted_subscriber_set() -> None:
     """What it had is nobody's then, and belongs to no region; the last of all leaves nothing worth keeping."""
     index = index_of(MIXED)
     assert index.unseat(M1, parts("a0 a1"))
-    assert [len(region.crowds) for region in index.regions] == [1]
+    assert [len(region.subscriber_sets) for region in index.regions] == [1]
     assert not index.unseat(M2, parts("b0"))
 
 
-def test_too_many_deserted_crowds_make_the_index_out_of_date() -> None:
+def test_too_many_deserted_subscriber_sets_make_the_index_out_of_date() -> None:
     """They cost memory and time."""
     index = index_of(EVEN)
     kept = []
-    for number in range(MOST_DESERTED + 1):
+    for number in range(EMPTY_SETS_MAX + 1):
         letter = "bcdefghijk"[number]
         index.learn(letter, {topic(letter): 1})
         index.seat(seat("m3"), letter, None)
         kept.append(index.unseat(M3, NOTHING))
-    assert kept == [True] * MOST_DESERTED + [False]
+    assert kept == [True] * EMPTY_SETS_MAX + [False]
 
 
 def test_leaver_frees_what_it_had() -> None:
@@ -129,7 +133,7 @@ def test_leaver_frees_what_it_had() -> None:
     assert (loads(index), free(index)) == ({"m2": 1}, parts("a0 a1 a3"))
 
 
-def test_member_with_another_wish_keeps_what_it_still_wants() -> None:
+def test_member_with_another_interest_keeps_what_it_still_wants() -> None:
     """The rest is free, and its target must be told anew."""
     question = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab", "m3": "ab"}, {"m1": "", "m2": "a0 b0", "m3": "a1 b1"})
     index = index_of(question)
@@ -143,7 +147,7 @@ def test_moved_partition_changes_loads_and_holders() -> None:
     index.retarget(M1, parts("a0"), NOTHING, parts("a1"))
     index.retarget(M2, parts("a1 b0"), parts("a1"), NOTHING)
     after = spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab"}, {"m1": "a0", "m2": "a1 b0"})
-    assert index.picture() == index_of(after).picture()
+    assert index.snapshot() == index_of(after).snapshot()
 
 
 def test_member_is_settled_by_a_target_of_valid_partitions_only() -> None:
@@ -185,9 +189,9 @@ def test_rested_index_has_no_region_to_look_at() -> None:
     """Until something changes there."""
     index = index_of(EVEN)
     index.rest()
-    assert index.restless == {}
+    assert index.changed == {}
     index.move(M2, parts("a3"), NOTHING)
-    assert list(index.restless) == list(index.regions)
+    assert list(index.changed) == list(index.regions)
 
 
 def test_one_new_partition_that_somebody_was_given_already_makes_the_index_out_of_date() -> None:
@@ -219,7 +223,7 @@ def test_holders_stand_where_their_loads_are_whatever_moved() -> None:
         assert find_misplaced(index) == [], f"after step {number}"
 
 
-def test_wish_with_one_topic_that_changed_unseen_makes_the_index_out_of_date() -> None:
+def test_interest_with_one_topic_that_changed_unseen_makes_the_index_out_of_date() -> None:
     """Whatever else it names is as it was."""
     index = index_of(spec({"a": 1, "b": 1}, {"m1": "a", "m2": "b"}))
     assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})
@@ -227,9 +231,9 @@ def test_wish_with_one_topic_that_changed_unseen_makes_the_index_out_of_date() -
     assert index.learn("a or b", {topic("a"): 1, topic("b"): 1})
 
 
-def test_wish_for_exactly_one_kind_can_be_learned() -> None:
+def test_interest_for_exactly_one_kind_can_be_learned() -> None:
     """Others want it together with more; it divides nothing."""
     index = index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc"}))
     assert index.learn("b", {topic("b"): 2})
     assert index.seat(seat("m3"), "b", None)
-    assert index.picture() == index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc", "m3": "b"})).picture()
+    assert index.snapshot() == index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc", "m3": "b"})).snapshot()

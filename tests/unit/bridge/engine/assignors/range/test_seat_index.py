@@ -1,10 +1,10 @@
 """Which seats another cut concerns."""
 
-from bridge.engine.assignors.incremental import NOTHING, Census
+from bridge.engine.assignors.incremental import NOTHING, IndexSource
 from bridge.engine.assignors.interface import AssignmentSpec
 from bridge.engine.assignors.range import Range, SeatIndex, cut_range
 from bridge.engine.assignors.seats import seat_of
-from tests.support.assignments import census_of, parts, shares, spec, topic
+from tests.support.assignments import parts, shares, source_of, spec, topic
 from translators.dialects.ids import MemberId
 
 M1, M2, M3, M4 = MemberId("m1"), MemberId("m2"), MemberId("m3"), MemberId("m4")
@@ -13,7 +13,7 @@ WISH = frozenset({topic("a")})
 
 def rested(question: AssignmentSpec) -> SeatIndex:
     """The index of a group whose target is `range`'s."""
-    index = SeatIndex(census_of(question))
+    index = SeatIndex(source_of(question))
     index.rest()
     return index
 
@@ -33,7 +33,7 @@ def test_first_seats_get_one_more() -> None:
 
 def test_target_of_unknown_origin_is_computed_in_full() -> None:
     """After a restart nobody knows how it was cut."""
-    assert SeatIndex(census_of(cut({"a": 2}, {"m1": "a"}))).revise({}) is None
+    assert SeatIndex(source_of(cut({"a": 2}, {"m1": "a"}))).revise({}) is None
 
 
 def test_newcomer_beyond_the_last_partition_changes_nobody() -> None:
@@ -70,15 +70,15 @@ def test_grown_topic_concerns_whose_range_grows_or_shifts() -> None:
     assert not index.grow(topic("c"), 3, {})
 
 
-def test_member_with_another_wish_moves_to_another_row() -> None:
-    """Those who share neither wish are left alone."""
+def test_member_with_another_interest_moves_to_another_row() -> None:
+    """Those who share neither interest are left alone."""
     question = cut({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m3": "b", "m4": "c"})
     index = rested(question)
     assert index.seat(seat_of(M3, None), WISH, question.previous[M3])
     assert index.revise(question.previous) == shares({"m2": "b0 b1", "m3": "a1", "m1": "a0"})
 
 
-def test_wish_for_whole_halls_can_be_learned() -> None:
+def test_interest_for_whole_halls_can_be_learned() -> None:
     """Topics that nobody wanted get a hall of their own; half a hall can't be had."""
     question = cut({"a": 2, "b": 2}, {"m1": "a", "m2": "b"})
     index = rested(question)
@@ -86,10 +86,10 @@ def test_wish_for_whole_halls_can_be_learned() -> None:
     assert index.knows("all")
     assert index.seat(seat_of(M3, None), "all", None)
     assert index.revise(question.previous) == shares({"m1": "a0", "m2": "b0", "m3": "a1 b1 c0"})
-    assert not SeatIndex(census_of(cut({"a": 1, "b": 1}, {"m1": "ab"}))).learn("a", {topic("a"): 1})
+    assert not SeatIndex(source_of(cut({"a": 1, "b": 1}, {"m1": "ab"}))).learn("a", {topic("a"): 1})
 
 
-def test_row_that_everybody_left_takes_its_wish_along() -> None:
+def test_row_that_everybody_left_takes_its_interest_along() -> None:
     """Nobody tells whether its topics grow meanwhile; the last member of all leaves nothing worth keeping."""
     index = rested(cut({"a": 2, "b": 2}, {"m1": "a", "m4": "b"}))
     assert index.unseat(M4, NOTHING)
@@ -114,27 +114,27 @@ def test_target_that_was_told_otherwise_is_cut_anew() -> None:
     assert index.revise(question.previous) == shares({"m1": "a0"})
 
 
-def test_picture_is_that_of_an_index_built_anew() -> None:
+def test_snapshot_is_that_of_an_index_built_anew() -> None:
     """Whatever order members came in."""
     index = rested(cut({"a": 2}, {"m1": "a", "m3": "a"}))
     index.seat(seat_of(M2, None), WISH, None)
-    fresh = SeatIndex(census_of(cut({"a": 2}, {"m1": "a", "m2": "a", "m3": "a"})))
+    fresh = SeatIndex(source_of(cut({"a": 2}, {"m1": "a", "m2": "a", "m3": "a"})))
     assert (
-        index.picture()
-        == fresh.picture()
+        index.snapshot()
+        == fresh.snapshot()
         == SeatIndex(
-            Census(
+            IndexSource(
                 seats={name: seat_of(name, None) for name in (M3, M2, M1)},
-                wishes=dict.fromkeys((M1, M2, M3), WISH),
+                interests=dict.fromkeys((M1, M2, M3), WISH),
                 topics={WISH: WISH},
                 partition_counts={topic("a"): 2},
                 target={},
             )
-        ).picture()
+        ).snapshot()
     )
 
 
-def test_wish_for_some_of_the_halls_can_be_learned() -> None:
+def test_interest_for_some_of_the_halls_can_be_learned() -> None:
     """Halls that it doesn't touch are no obstacle."""
     question = cut({"a": 2, "b": 2, "c": 1}, {"m1": "a", "m2": "b", "m4": "c"})
     index = rested(question)
@@ -160,7 +160,7 @@ def test_newcomer_that_left_again_is_told_nothing() -> None:
     assert index.revise(question.previous) == {}
 
 
-def test_wish_with_one_topic_that_changed_unseen_cannot_be_learned() -> None:
+def test_interest_with_one_topic_that_changed_unseen_cannot_be_learned() -> None:
     """Whatever else it names is as it was."""
     index = rested(cut({"a": 1, "b": 1}, {"m1": "a", "m2": "b"}))
     assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})

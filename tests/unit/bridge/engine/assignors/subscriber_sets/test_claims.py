@@ -1,14 +1,14 @@
 """What of a previous target stands, by value; it must not know balance."""
 
 from bridge.engine.assignors.interface import AssignmentSpec
-from bridge.engine.assignors.subscriber_sets import Claims, form_cohorts, link_components, settle_claims
+from bridge.engine.assignors.subscriber_sets import Claims, form_subscriber_sets, link_components, settle_claims
 from tests.support.assignments import parts, shares, spec
 from translators.dialects.ids import MemberId
 
 
 def settled(question: AssignmentSpec) -> Claims:
     """The claims of a question with one component."""
-    (component,) = link_components(form_cohorts(question))
+    (component,) = link_components(form_subscriber_sets(question))
     return settle_claims(question, component)
 
 

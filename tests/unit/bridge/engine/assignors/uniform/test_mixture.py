@@ -1,7 +1,7 @@
 """Mixed subscriptions from claims to partitions, by value; it must not know searches."""
 
 from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components, settle_claims
+from bridge.engine.assignors.subscriber_sets import form_subscriber_sets, link_components, settle_claims
 from bridge.engine.assignors.uniform import share_along_chains
 from tests.support.assignments import shares, spec
 from translators.dialects.ids import MemberId
@@ -9,7 +9,7 @@ from translators.dialects.ids import MemberId
 
 def shared(question: AssignmentSpec) -> Assignment:
     """The target of a question with one component."""
-    (component,) = link_components(form_cohorts(question))
+    (component,) = link_components(form_subscriber_sets(question))
     return share_along_chains(component, settle_claims(question, component))
 
 

@@ -1,6 +1,6 @@
 """The uniform assignor by value; it must not know flows or quotas."""
 
-from bridge.engine.assignors.subscriber_sets import form_cohorts, link_components
+from bridge.engine.assignors.subscriber_sets import form_subscriber_sets, link_components
 from bridge.engine.assignors.uniform import Uniform, assign_component
 from tests.support.assignments import parts, shares, spec
 from translators.dialects.ids import MemberId, TopicIdPartition
@@ -41,7 +41,7 @@ def test_components_do_not_touch_each_other() -> None:
     target = Uniform().assign(question)
     assert target == shares({"m1": "a0 a1", "m2": "b1", "m3": "b0"})
     merged: dict[MemberId, frozenset[TopicIdPartition]] = {}
-    for component in link_components(form_cohorts(question)):
+    for component in link_components(form_subscriber_sets(question)):
         merged.update(assign_component(question, component))
     assert merged == target
 
