@@ -54,6 +54,7 @@ TOPICS = Task("topics", "looks at the cluster's topics", "nothing: started again
 RECOMMIT = Task("recommit", "commits the offsets of live groups again", "nothing: started again")
 BRIDGES = Task("bridges", "notices other bridges before the same cluster", "nothing: started again")
 OFFSETS = Task("offsets", "compares committed offsets with what came through the bridge", "nothing: started again")
+SERVING = Task("serving", "keeps until when members were served", "nothing: started again")
 RETENTION = Task("retention", "forgets groups without members and offsets", "nothing: started again")
 LOOK_UP = Task("look-up", "asks the broker before somebody new is let in", "that request: its client is to try again")
 EVENTS = Task("events", "sees to the topics of groups that pass", "nothing: started again")
@@ -67,7 +68,7 @@ TASKS: Mapping[str, Task] = {
     for task in (
         *(ACCEPT, POLLER, SWEEP, REFRESH),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
-        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, RETENTION, LOOK_UP),
+        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
         *(EVENTS, MOVE, MOVES, ADMIN, PLANS),
     )
 }

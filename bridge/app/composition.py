@@ -39,6 +39,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.regular_expressions import read_regex
+from bridge.coordinators.embedded.time_away import end_sessions, note_serving, time_away_ms
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.placement import GroupPlaces
@@ -57,7 +58,7 @@ from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
-from bridge.supervision import EVENTS, Failures, start_job
+from bridge.supervision import EVENTS, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from translators.dialects.errors import ErrorCode, Refusal
@@ -183,7 +184,7 @@ async def _serve_groups(
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
-            start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
+            _start_jobs(nursery, failures, groups, watch)
             _introduce(config, proxy.cluster, groups, upstream, places)
             sources = _sources(config, between, proxy, watch)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
@@ -223,6 +224,12 @@ def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> Ad
         commands=watch.over_commands(AppCommands(Operators(groups))),
         events_path=events_folder(config),
     )
+
+
+def _start_jobs(nursery: trio.Nursery, failures: Failures, groups: EmbeddedGroups, watch: Watch) -> None:
+    """What goes on beside requests."""
+    start_job(nursery, failures, SERVING, partial(note_serving, groups, wall_ms))
+    start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
 
 
 def _introduce(
@@ -267,7 +274,13 @@ def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGro
             journals.enter_context(keep_journal(config, upstream, read_environment(), Road.UPSTREAM))
         except JournalRefused as problem:
             raise AppError(f"{problem.code}: {problem}") from problem
+        end_sessions(groups, time_away_ms(groups, wall_ms()))
         return journals.pop_all()
+
+
+def wall_ms() -> int:
+    """The time of day, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:

@@ -37,7 +37,7 @@ from translators.classic_member.identity import (
     identify_leaver,
     identify_request,
 )
-from translators.classic_member.member_records import profile_of
+from translators.classic_member.member_records import end_session, profile_of
 from translators.classic_member.profile import check_protocols
 from translators.dialects.classic import (
     Heartbeat,
@@ -342,6 +342,17 @@ class GroupOwner(Generic[OrderT]):
         key = MemberRef(group_id, found)
         state = self.machines.get(key)
         return key, None if state is None else judge_leave(state)
+
+    def end_sessions(self, away_ms: int, until_ms: int, now_ms: int) -> frozenset[GroupId]:
+        """Members whose session ended before this start have until `until_ms` to be heard of; gives their groups."""
+        ended: set[GroupId] = set()
+        for key in tuple(self.machines):
+            state = self.machines.get(key)
+            shortened = None if state is None else end_session(state, now_ms, away_ms, until_ms)
+            if shortened is not None and shortened is not state:
+                self.machines.begin(key, shortened)
+                ended.add(key.group_id)
+        return frozenset(ended)
 
     def _check(self, request: SyncGroup | Heartbeat) -> ErrorCode:
         """Group id, instance id and membership, in Kafka's order (K1.54, K4.20, K4.30)."""

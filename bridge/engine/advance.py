@@ -20,6 +20,7 @@ from bridge.engine.commands import (
     ConvertGroup,
     DeleteGroup,
     EndCommit,
+    EndSessions,
     GiveUpGroup,
     MemberHeartbeat,
     PassDeadlines,
@@ -39,7 +40,7 @@ from bridge.engine.expiry import pass_deadlines
 from bridge.engine.leaving import take_leave, take_removal
 from bridge.engine.model import Ask
 from bridge.engine.outcome import Outcome
-from bridge.engine.recovery import unload_classic_groups
+from bridge.engine.recovery import end_sessions, unload_classic_groups
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -138,6 +139,8 @@ def _take(command: Command, turn: Turn) -> None:  # noqa: C901  # one case a kin
             give_up(turn, command)
         case UnloadClassicGroups():
             unload_classic_groups(turn)
+        case EndSessions():
+            end_sessions(turn, command)
         case DeleteGroup():
             take_deletion(turn, command)
         case _:

@@ -169,6 +169,16 @@ class UnloadClassicGroups:
 
 
 @dataclass(frozen=True, slots=True)
+class EndSessions:
+    """Nobody was answered for `away_ms` before this start: a session that is no longer than that has ended meanwhile,
+    and its member has until `until_ms` to be heard of; unanswered.
+    """
+
+    away_ms: int
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeTopics:
     """The upstream watcher saw topics appear or grow, and topics go; unanswered.
 
@@ -234,6 +244,7 @@ Command = (
     | AdoptGroup
     | GiveUpGroup
     | UnloadClassicGroups
+    | EndSessions
     | ChangeTopics
     | ResolveRegularExpression
     | BeginCommit

@@ -2,7 +2,7 @@
 
 from bridge.engine.classic.rebalancing import prepare_rebalance
 from bridge.engine.classic.seats import extend_session, refuse_join
-from bridge.engine.commands import Speaks
+from bridge.engine.commands import EndSessions, Speaks
 from bridge.engine.consumer.reconciliation import session_timeout_ms
 from bridge.engine.consumer.retargeting import renew_seats
 from bridge.engine.loads import prepare_loads
@@ -61,6 +61,23 @@ def resume_classic(turn: Turn, group: ClassicGroup) -> None:
     is_too_large = len(group.members) > settings_of(turn.state.settings, group.group_id).group_max_size
     if group.has_lost_member or is_too_large:
         prepare_rebalance(turn, group)
+
+
+def end_sessions(turn: Turn, command: EndSessions) -> None:
+    """Members whose session was over before the start are dropped soon unless they come, where Kafka, which has more
+    than one coordinator, gives everybody a full one: a journal that is brought back after hours has nobody in it.
+    """
+    for key in lapsed_sessions(turn.state, command.away_ms, turn.now_ms):
+        turn.write(DeadlineSet(key, command.until_ms))
+
+
+def lapsed_sessions(state: Shard, away_ms: int, now_ms: int) -> tuple[DeadlineKey, ...]:
+    """The sessions of members who were just resumed that are no longer than `away_ms`."""
+    due = state.deadlines.due
+    return tuple(key for key, at_ms in due.items() if key.kind in _SESSIONS and at_ms - now_ms <= away_ms)
+
+
+_SESSIONS = frozenset({DeadlineKind.SESSION, DeadlineKind.CLASSIC_SESSION})
 
 
 def unload_classic_groups(turn: Turn) -> None:

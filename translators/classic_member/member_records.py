@@ -1,7 +1,7 @@
 """What of a classic member is written down when it changes, and how it begins again from what was written."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from translators.classic_member.calling import first_call, review_call
@@ -76,6 +76,13 @@ def resume(former: DurableMember, now_ms: int) -> Stable:
         talk=Scheduled(now_ms),
         session_deadline_ms=now_ms + membership.profile.session_timeout_ms,
     )
+
+
+def end_session(state: State, now_ms: int, away_ms: int, until_ms: int) -> State:
+    """A member that was just resumed, whose session ended in the time away, has until `until_ms` to be heard of."""
+    if isinstance(state, Stable) and state.session_deadline_ms - now_ms <= away_ms:
+        return replace(state, session_deadline_ms=until_ms)
+    return state
 
 
 def profile_of(state: State | None) -> Profile | None:

@@ -1,8 +1,9 @@
 """Tests of a shard rebuilt from its journal: full sessions, and nothing forgotten that was due."""
 
-from bridge.engine.commands import Speaks
+from bridge.engine.advance import advance
+from bridge.engine.commands import EndSessions, Speaks
 from bridge.engine.model import DeadlineKey, DeadlineKind
-from bridge.engine.recovery import resume
+from bridge.engine.recovery import lapsed_sessions, resume
 from tests.support.engine_bench import GROUP, Bench, join_request
 from translators.dialects.ids import MemberId
 
@@ -32,3 +33,18 @@ def test_group_behind_its_epoch_gets_its_target_with_the_next_deadline() -> None
     state = bench.replayed(durable_only=True)
     resume(state, 5_000)
     assert state.deadlines.due[DeadlineKey(DeadlineKind.TARGET, GROUP)] == 5_000
+
+
+def test_sessions_that_ended_in_the_time_away_end_soon() -> None:
+    """All that are no longer than that; who has a longer one keeps it."""
+    bench = Bench()
+    bench.join("a")
+    state = bench.replayed(durable_only=True)
+    resume(state, 1_000)
+    key = DeadlineKey(DeadlineKind.SESSION, GROUP, A)
+    assert lapsed_sessions(state, 44_999, 1_000) == ()
+    assert lapsed_sessions(state, 45_000, 1_000) == (key,)
+    advance(state, [EndSessions(away_ms=44_999, until_ms=7_000)], 1_000)
+    assert state.deadlines.due[key] == 46_000
+    advance(state, [EndSessions(away_ms=45_000, until_ms=7_000)], 1_000)
+    assert state.deadlines.due[key] == 7_000

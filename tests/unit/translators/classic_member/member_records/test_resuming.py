@@ -16,7 +16,7 @@ from tests.support.classic_members import (
     stable,
     tenure,
 )
-from translators.classic_member.member_records import DurableMember, durable_part, profile_of, resume
+from translators.classic_member.member_records import DurableMember, durable_part, end_session, profile_of, resume
 from translators.classic_member.states import Absent, Asked, CallDue, NotCalled, Scheduled, Stable
 from translators.classic_member.tenure import Tenure, Vacant
 from translators.dialects.errors import ErrorCode
@@ -65,3 +65,13 @@ def test_profile_is_that_of_a_member_at_work_or_on_its_way() -> None:
     assert profile_of(preparing(Asked(), Vacant())) is not None
     gone = [profile_of(state) for state in (None, Absent(LIMITS), fenced(ErrorCode.ILLEGAL_GENERATION))]
     assert gone == [None] * 3
+
+
+def test_session_that_ended_in_the_time_away_ends_soon() -> None:
+    """One that is longer goes on, and so does a member that is not at work."""
+    alive = stable(A)
+    session_ms = alive.session_deadline_ms - NOW
+    assert end_session(alive, NOW, session_ms - 1, NOW + 5) is alive
+    assert end_session(alive, NOW, session_ms, NOW + 5) == replace(alive, session_deadline_ms=NOW + 5)
+    absent = Absent(LIMITS)
+    assert end_session(absent, NOW, session_ms, NOW + 5) is absent
