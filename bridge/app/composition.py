@@ -46,6 +46,7 @@ from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
+from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
@@ -61,6 +62,7 @@ from bridge.session.group_requests import KnownGroups
 from bridge.supervision import EVENTS, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
+from bridge.wire.apis import ApiKey
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId
 
@@ -237,6 +239,8 @@ def _introduce(
 ) -> None:
     """Let those who need to know it ask what the cluster allows."""
     places.may_ask = partial(may_ask, cluster)
+    places.speaks_consumer_protocol = partial(speaks_consumer_protocol, cluster)
+    upstream.on_refused = places.note_refusal
     upstream.speak_for_others(lambda: cluster.is_open)
     groups.guard(lambda: closed_reason(config, cluster), lambda: waiting_reason(cluster))
 
@@ -362,6 +366,20 @@ def make_upstream(
         resume_ms=settings.group_consumer_session_timeout_ms,
     )
     return UpstreamGroups(broker, clock, clients, chosen, failures)
+
+
+def speaks_consumer_protocol(cluster: UpstreamCluster) -> bool:
+    """Whether brokers can have members of the consumer protocol (KIP-848), as far as is known now.
+
+    Kafka 3.9 offers the heartbeat with the protocol off, which its features tell; who tells no levels is believed.
+    """
+    offered = cluster.offered_nowait(None)
+    if offered is None:
+        return True
+    features = offered.answer.features
+    tells_levels = any(one.name == METADATA_VERSION for one in features.supported)
+    is_off = tells_levels and not any(one.name == GROUP_VERSION and one.max_level for one in features.finalized)
+    return ApiKey.CONSUMER_GROUP_HEARTBEAT in offered.broker and not is_off
 
 
 def may_ask(cluster: UpstreamCluster) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.log_lines import LogFields
-from bridge.migration.placement import Reason, Stay, judge_stay, stay_for_kind, stay_in_journal
+from bridge.migration.placement import Reason, Stay, judge_stay, stay_for_ability, stay_for_kind, stay_in_journal
 from bridge.migration.route import Road, Router, Rule
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -24,6 +24,7 @@ LOOK_AGAIN_MS = 5_000
 """A group that was found with members is not looked up again before this, however many of them join."""
 JOIN_ECHO_MS = 10_000
 """How long a JoinGroup that passed may not show in its broker's description: until then no group counts as empty."""
+_OTHER_BY_NOW = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INCONSISTENT_GROUP_PROTOCOL})
 _NOT_ASKED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
@@ -48,6 +49,8 @@ class GroupPlaces:
         """The groups that no rule sends where they are, for people."""
         self.may_ask: Callable[[], bool] = lambda: True
         """Whether groups are served at all: where not, nobody needs to be asked."""
+        self.speaks_consumer_protocol: Callable[[], bool] = lambda: True
+        """Whether the brokers can have members of the consumer protocol, as far as is known."""
         self._router = router
         self._broker = broker
         self._lives = lives
@@ -102,6 +105,13 @@ class GroupPlaces:
             self._stay(stay_for_kind(group_id, rule, kind))
             self._joined_ms[group_id] = self._now_ms()
 
+    def note_refusal(self, group_id: GroupId, code: ErrorCode) -> None:
+        """A broker would not have a member in a group that it was to coordinate: it may be a group of another kind by
+        now, or one that its policy does not let become a consumer group. It is looked up again.
+        """
+        if code in _OTHER_BY_NOW:
+            self._router.forget_looked_up(group_id)
+
     async def place(self, group_id: GroupId) -> Refusal | None:
         """Find out where a group goes, and have the router know it; the refusal if that can't be found out now."""
         running = self._looks.get(group_id)
@@ -149,6 +159,8 @@ class GroupPlaces:
             return self._fail(group_id, f"the broker describes the group with {described.error.name}")
         self._looked_ms[group_id] = self._now_ms()
         stay = judge_stay(group_id, rule, described)
+        if stay is None and rule is Road.UPSTREAM and not self.speaks_consumer_protocol():
+            stay = stay_for_ability(group_id, rule)
         # Somebody may have joined here while the broker was asked: one name is one group.
         if stay is None or self._holds(group_id):
             self.go_by_rule(group_id)

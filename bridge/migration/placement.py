@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """It is no consumer group: a broker alone coordinates streams and share groups, those of Connect and others."""
     MEMBERS = auto()
     """It has members at its broker, which would not hear of a change."""
+    ABILITY = auto()
+    """Its brokers do not speak the protocol that its rule's road needs."""
     JOURNAL = auto()
     """The journal has members of it, which would not hear of a change either."""
 
@@ -81,6 +83,19 @@ def stay_for_members(group_id: GroupId, rule: Road, described: DescribedGroup | 
         "its rule counts"
     )
     return Stay(group_id, Road.PASS, rule, Reason.MEMBERS, kind, sentence, remedy)
+
+
+def stay_for_ability(group_id: GroupId, rule: Road) -> Stay:
+    """A group that a rule sends to `upstream`, whose brokers do not speak KIP-848."""
+    sentence = (
+        "its brokers do not speak the consumer protocol (they offer no ConsumerGroupHeartbeat, or their feature "
+        "group.version is off): it passes"
+    )
+    remedy = (
+        "upgrade the brokers to Kafka 4 and its feature (kafka-features.sh upgrade --feature group.version=1); or let "
+        "the rule say `embedded`, which needs neither"
+    )
+    return Stay(group_id, Road.PASS, rule, Reason.ABILITY, "classic", sentence, remedy)
 
 
 def stay_in_journal(group_id: GroupId, road: Road, rule: Road) -> Stay:

@@ -285,3 +285,22 @@ def test_rule_that_is_gone_leaves_a_live_group_where_it_is(
         consumer.subscribe([topic])
         wait_until(lambda: (consumer.poll(LOOK_S), consumer.assignment())[1] != [], "assignment", bridge)
         assert members_of(kafka_43, group) == 1, bridge.tail()
+
+
+@pytest.mark.timeout(300)
+def test_upstream_rule_before_a_broker_without_the_protocol_lets_clients_pass(
+    kafka_39: KafkaUnderTest, topic_factory: TopicFactory, tmp_path: Path
+) -> None:
+    """They work, and the log says why they are not what the rule says."""
+    topic = topic_factory(kafka_39.bootstrap, 2)
+    bridge = RestartedBridge(kafka_39.bootstrap, "embedded-*", tmp_path, QUICK_SETTINGS)
+    bridge.rules = ("--upstream", "*")
+    bridge.start()
+    group = f"able-{topic}"
+    with consuming(bridge.bootstrap, group, topic, "classic") as consumer:
+        consumer.subscribe([topic])
+        wait_until(lambda: (consumer.poll(LOOK_S), consumer.assignment())[1] != [], "assignment", bridge)
+        assert members_of(kafka_39, group) == 1, bridge.tail()
+        assert shown(bridge, group)["road"] == "pass"
+        assert count_lines(bridge, STAYS, group, "group.version") == 1
+    assert bridge.stop() == 0

@@ -72,6 +72,8 @@ class UpstreamGroups:
         self, broker: Broker, clock: Clock, clients: Clients, settings: UpstreamSettings, supervised: Failures
     ) -> None:
         self.supervised = supervised
+        self.on_refused: Callable[[GroupId, ErrorCode], None] = lambda _group_id, _code: None
+        """Hears whom a broker would not have as a member of a group."""
         self._refusals = Refusals(road=UPSTREAM)
         self._now_ms = clock.now_ms
         self._catalog = Catalog()
@@ -355,6 +357,7 @@ class UpstreamGroups:
             reason = answer.reason or "the broker gives no reason"
             client_id = self._machines.client_of(member).client_id
             self._refusals.note(member.group_id, client_id, Refusal(answer.code, reason), self._now_ms())
+            self.on_refused(member.group_id, answer.code)
         hidden, self._coordinator.hidden = self._coordinator.hidden, []
         for member in hidden:
             LOG.warning(

@@ -2,20 +2,34 @@
 
 import re
 import socket
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import cast
 from uuid import UUID
 
 import pytest
 import trio
 
-from bridge.app.composition import FRESH_IDS, AppError, closed_reason, fresh_member_id, make_owner, serve
+from bridge.app.composition import (
+    FRESH_IDS,
+    AppError,
+    closed_reason,
+    fresh_member_id,
+    make_owner,
+    serve,
+    speaks_consumer_protocol,
+)
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
+from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address, Advertised, Directory
+from bridge.session.client_session import Offered
+from bridge.wire.api_versions import ApiVersionsAnswer, Features, FinalizedFeature, SupportedFeature
+from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import Credentials, Mechanism
+from bridge.wire.versions import VersionRange
 from tests.support.scripted_broker import ScriptedBroker
 from translators.dialects.errors import ErrorCode
 
@@ -91,6 +105,44 @@ def test_embedded_road_fails_closed_and_judges_on_proof_only(
         return
     assert (None if refusal is None else refusal.reason.partition(":")[0]) == code
     assert refusal is None or refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+OLD_FEATURES = (SupportedFeature(METADATA_VERSION, 1, 21),)
+NEW_FEATURES = (*OLD_FEATURES, SupportedFeature(GROUP_VERSION, 0, 1))
+HEARTBEAT = {ApiKey.CONSUMER_GROUP_HEARTBEAT: VersionRange(0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("versions", "features", "speaks"),
+    [
+        ({}, Features(), False),
+        (HEARTBEAT, Features(), True),
+        (HEARTBEAT, Features(supported=OLD_FEATURES), False),
+        (HEARTBEAT, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(GROUP_VERSION, 1, 1),)), True),
+        (HEARTBEAT, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(METADATA_VERSION, 21, 1),)), False),
+        ({}, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(GROUP_VERSION, 1, 1),)), False),
+    ],
+)
+def test_protocol_is_believed_to_be_on_unless_the_features_say_otherwise(
+    versions: dict[int, VersionRange], features: Features, speaks: bool
+) -> None:
+    """Kafka 3.9 offers the heartbeat and answers it with UNSUPPORTED_VERSION."""
+    answer = ApiVersionsAnswer(features=features)
+    cluster = cast(UpstreamCluster, _Heard(Offered(broker=versions, answer=answer)))
+    assert speaks_consumer_protocol(cluster) is speaks
+    assert speaks_consumer_protocol(cast(UpstreamCluster, _Heard(None)))
+
+
+@dataclass
+class _Heard:
+    """A cluster of which this was heard."""
+
+    offered: Offered | None
+
+    def offered_nowait(self, broker_id: int | None) -> Offered | None:
+        """What the broker speaks."""
+        assert broker_id is None
+        return self.offered
 
 
 async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:

@@ -176,3 +176,35 @@ async def test_groups_that_can_not_be_remembered_go_by_their_rule(
     site = Site(broker=FakeBroker(described=SOMEBODY))
     assert await site.place() is Road.EMBEDDED
     assert site.places.is_known(GROUP)
+
+
+async def test_group_on_road_upstream_passes_where_brokers_lack_the_protocol(autojump_clock: MockClock) -> None:
+    """UNSUPPORTED_VERSION would end its clients; on road embedded it makes no difference."""
+    able = {Road.UPSTREAM: Road.PASS, Road.EMBEDDED: Road.EMBEDDED}
+    for rule, road in able.items():
+        site = Site(rule=rule)
+        site.places.speaks_consumer_protocol = lambda: False
+        assert await site.place() is road
+    assert [await Site(rule=rule).place() for rule in able] == list(able)
+    site = Site(rule=Road.UPSTREAM)
+    site.places.speaks_consumer_protocol = lambda: False
+    assert await site.place() is Road.PASS
+    stay = site.places.stays[GROUP]
+    assert (stay.reason, "group.version" in stay.remedy) == (Reason.ABILITY, True)
+    await trio.sleep(JOIN_ECHO_MS / 1000)
+    assert await site.place() is Road.PASS
+    site.places.speaks_consumer_protocol = lambda: True
+    await trio.sleep(JOIN_ECHO_MS / 1000)
+    assert await site.place() is Road.UPSTREAM
+
+
+async def test_group_in_which_a_broker_would_not_have_a_member_is_looked_up_again(autojump_clock: MockClock) -> None:
+    """Its policy is `disabled`, say, and a member that nobody translates made it a classic group."""
+    site = Site(rule=Road.UPSTREAM)
+    assert await site.place() is Road.UPSTREAM
+    site.places.note_refusal(GROUP, ErrorCode.UNKNOWN_MEMBER_ID)
+    assert site.places.is_known(GROUP)
+    site.broker.described = SOMEBODY
+    site.places.note_refusal(GROUP, ErrorCode.GROUP_ID_NOT_FOUND)
+    assert not site.places.is_known(GROUP)
+    assert await site.place() is Road.PASS

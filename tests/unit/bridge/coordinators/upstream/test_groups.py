@@ -11,7 +11,7 @@ from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
 from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicName, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
 ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -155,11 +155,14 @@ async def test_join_waits_until_its_topics_were_seen(autojump_clock: MockClock) 
 
 async def test_refused_member_is_in_the_log(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
     """With the broker's code and its words; what passes by itself is not."""
+    heard: list[tuple[GroupId, ErrorCode]] = []
     async with upstream_world() as world:
+        world.groups.on_refused = lambda *refusal: heard.append(refusal)
         generation = await world.form("a", granted(1, 0))
         await world.say(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         await world.say(refused(ErrorCode.GROUP_AUTHORIZATION_FAILED))
         await world.beat("a", generation)
+    assert heard == [(GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED)]
     lines = [record.getMessage() for record in caplog.records if "EB-GROUP-001" in record.getMessage()]
     assert len(lines) == 1
     assert "GROUP_AUTHORIZATION_FAILED" in lines[0]
