@@ -164,7 +164,7 @@ async def _serve_groups(
         broker=questions,
         coordinators=questions,
         clock=clock,
-        wall_ms=lambda: int(time.time() * 1_000),
+        wall_ms=wall_ms,
         passing=watch.passing(),
         fresh_member_id=FRESH_IDS.whole,
     )
