@@ -94,6 +94,18 @@ def test_demo_on_a_named_cluster_leaves_no_topic_behind(kafka_43: KafkaUnderTest
     assert [topic for topic in topics if topic.startswith("epochbridge-demo")] == []
 
 
+def test_demo_moves_a_live_group_and_the_bridge_leaves(tmp_path: Path) -> None:
+    """A Kafka of the demo's own: nobody noticed the move, and all end as KIP-848 clients without the bridge."""
+    told, figures = run_demo(tmp_path, "--move", "--members", "2", "--partitions", "4", "--seconds", "0")
+    check_figures(figures, members=2)
+    assert "noticed a move     0" in told
+    assert "commits match      yes" in told
+    assert "step 5 of 5: Nobody needs the bridge any more" in told
+    last = told[told.index("step 5 of 5") :]
+    assert last.count("direct") == 2
+    assert "upstream" in told[told.index("step 2 of 5") : told.index("step 3 of 5")]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_demo_ended_by_a_signal_leaves_no_process(number: signal.Signals, status: int) -> None:
     """Ctrl-C in the middle: cluster, bridge, producer and members are gone, and one sentence says so."""

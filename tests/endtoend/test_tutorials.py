@@ -1,4 +1,4 @@
-"""The tutorial that ends with the picture of one's own rebalance, typed as it stands there, in a fresh copy."""
+"""Tutorials, typed as they stand there: one's own rebalance in a fresh copy, and a move on a Kafka that is there."""
 
 import contextlib
 import os
@@ -6,20 +6,24 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bridge.demo.services import free_place
 from tests.support.browser import VARIABLE, find_browser
+from tests.support.kafka import KafkaUnderTest
 from tests.support.png import count_colours
 from tests.support.tutorials import script_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/tutorial/see-your-own-rebalance.md"
+MOVE_PAGE = "docs/tutorial/move-a-live-group.md"
 COPIED = ("bridge", "translators", "deploy", "docs", "README.md", "LICENSE", "pyproject.toml")
 TYPING_S = 1_200.0
 """On a quiet machine it is a minute and a half; the environment is made anew."""
+MOVING_S = 240.0
 REVOKING = (217, 138, 18)
 WAITED = re.compile(r"client carl waited [\d.]+ s for anna-\S+ to hear of it and give up orders-\d")
 
@@ -34,9 +38,9 @@ def copy_project(directory: Path) -> None:
             shutil.copy(ROOT / name, directory / name)
 
 
-def type_commands(script: str, directory: Path) -> tuple[int, str]:
-    """The status and what was said; nothing that was started outlives this."""
-    bare = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+def type_commands(script: str, directory: Path, **more: str) -> tuple[int, str]:
+    """The status and what was said, with more variables; nothing that was started outlives this."""
+    bare = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")} | more
     said = directory / "terminal.txt"
     with said.open("wb") as terminal:
         shell = subprocess.Popen(
@@ -67,3 +71,23 @@ def test_tutorial_ends_with_the_picture_of_ones_own_rebalance(tmp_path: Path) ->
     picture = tmp_path / "my-rebalance.png"
     browser.take_picture(page, picture, 1_180, 700)
     assert count_colours(picture)[REVOKING] > 100
+
+
+@pytest.mark.timeout(MOVING_S + 60)
+def test_tutorial_moves_a_live_group_there_and_back_unnoticed(kafka_43: KafkaUnderTest, tmp_path: Path) -> None:
+    """By its own commands, which fail if a callback was called; its first, the demo, is tried elsewhere."""
+    place = free_place()
+    instead = {
+        "127.0.0.1:9192": place.listen,
+        "127.0.0.1:9190": place.admin,
+        "localhost:9092": kafka_43.bootstrap,
+        "python3 deploy/quickstart.py demo --move": "true",
+        ". .venv/bin/activate": "true",
+    }
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    status, words = type_commands(script_of(ROOT / MOVE_PAGE, instead), tmp_path, PATH=programs)
+    assert status == 0, words[-9_000:]
+    assert words.count("done: ") >= 4, words[-9_000:]
+    for name in ("anna", "bert"):
+        assert '"event": "ended"' in (tmp_path / f"{name}.log").read_text(encoding="utf-8")
+        assert '"event": "committed"' in (tmp_path / f"{name}2.log").read_text(encoding="utf-8")
