@@ -12,7 +12,7 @@ from bridge.demo.events import Protocol
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec
 from bridge.demo.kafka_broker import find_tools
 from bridge.demo.kafka_properties import DEFAULT_VERSION
-from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
+from tests.support.clients.programs import AIOKAFKA, go_programs, java_program, kafkajs_program
 
 BOUNCE_SESSION_MS = 20_000
 
@@ -25,6 +25,8 @@ class Library(StrEnum):
     CONFLUENT = "confluent"
     JAVA = "java"
     KAFKAJS = "kafkajs"
+    FRANZ_GO = "franz-go"
+    SARAMA = "sarama"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,13 @@ KINDS: Mapping[str, Kind] = {
 }
 """By the names that tests and the matrix show."""
 
+GO_KINDS: Mapping[str, Kind] = {
+    "franz-go": Kind(library=Library.FRANZ_GO),
+    "franz-go-cooperative": Kind(library=Library.FRANZ_GO, assignor="cooperative-sticky"),
+    "sarama": Kind(library=Library.SARAMA),
+}
+"""Who plays where groups are moved: they are built first, so the stories do without them."""
+
 CASTS: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in KINDS},
     "mixed-python": ("kafka-python-range", "confluent-cooperative", "aiokafka", "confluent-consumer"),
@@ -61,7 +70,7 @@ CASTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Wardrobe:
-    """Gets programs ready: Java's class path and kafkajs are found or installed once, when first asked for."""
+    """Gets programs ready: Java's class path is found, kafkajs installed and Go's built once, when first asked for."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -73,7 +82,7 @@ class Wardrobe:
 
     def spec(self, seat: str, kind: str, session_timeout_ms: int, *, static: bool = False) -> MemberSpec:
         """The member in a seat; a static one has a session long enough to be started anew in. May block."""
-        chosen = KINDS[kind]
+        chosen = KINDS[kind] if kind in KINDS else GO_KINDS[kind]
         return MemberSpec(
             seat=seat,
             program=self._program(chosen.library),
@@ -85,12 +94,24 @@ class Wardrobe:
 
     def _program(self, library: Library) -> tuple[str, ...]:
         if library not in self._programs:
-            self._programs[library] = self._java() if library is Library.JAVA else self._kafkajs()
+            match library:
+                case Library.JAVA:
+                    self._programs[library] = self._java()
+                case Library.FRANZ_GO | Library.SARAMA:
+                    self._programs |= self._go()
+                case _:
+                    self._programs[library] = self._kafkajs()
         return self._programs[library]
 
     def _java(self) -> tuple[str, ...]:
         tools = find_tools(DEFAULT_VERSION, directory=self._directory)
         return java_program(tools.java, tools.classpath, tools.version)
+
+    def _go(self) -> Mapping[Library, tuple[str, ...]]:
+        if shutil.which("go") is None:
+            pytest.fail("franz-go and sarama need go on PATH: install Go 1.26 or newer, or leave their fleets out")
+        built = go_programs(self._directory)
+        return {Library.FRANZ_GO: (str(built / "franz"),), Library.SARAMA: (str(built / "sarama"),)}
 
     def _kafkajs(self) -> tuple[str, ...]:
         if shutil.which("node") is None or shutil.which("npm") is None:

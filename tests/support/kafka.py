@@ -19,6 +19,8 @@ from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 
 CLUSTER_VARIABLE = "EPOCHBRIDGE_TEST_KAFKA"
 OLD_VERSION = "3.9.1"
+SCOUTED_VERSION = "4.1.1"
+"""It switches no classic group at the first heartbeat of one of its own members, only at a stranger's."""
 ADMIN_TIMEOUT_S = 90.0
 
 TopicFactory = Callable[[str, int], str]

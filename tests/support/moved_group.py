@@ -3,15 +3,16 @@
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
 
 from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, parse
 from bridge.demo.cluster import create_topics, read_committed
+from bridge.demo.events import Partition
 from bridge.demo.fleet import Fleet
-from bridge.demo.fleet_specs import ProducerSpec, Target
+from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target
 from bridge.demo.judge import Verdict, judge
 from bridge.demo.screen import verdict_lines
 from tests.support.bridge_process import QUICK_SETTINGS
@@ -24,6 +25,7 @@ SESSION_MS = 45_000
 LIFE_S = 1.5
 LOOK_S = 0.1
 MOVE_TIMEOUT_S = 60.0
+LOG_CHARS = 20_000
 ENDED = frozenset({"done", "stopped", "refused"})
 
 
@@ -34,6 +36,10 @@ class MovedGroup:
     fleet: Fleet
     bridge: RestartedBridge
     wardrobe: Wardrobe
+    offsets: Mapping[Partition, int] = field(default_factory=dict)
+    """What the broker says is committed, once everybody has been stopped."""
+    status: int = 0
+    """The bridge's exit status then."""
 
     @property
     def group(self) -> str:
@@ -57,7 +63,7 @@ class MovedGroup:
 
     async def move(self, to: str, members: Sequence[str] = ()) -> Mapping[str, object]:
         """Order a move as a step of the fleet, and wait for its verdict and for the fleet's rest."""
-        async with self.fleet.step(f"to {to}"):
+        async with self.fleet.step(f"to {to}", is_unnoticed=True):
             await self.order(to, members)
             found = await self.wait_for_end()
             await trio.sleep(LIFE_S)
@@ -88,10 +94,13 @@ class MovedGroup:
 
 
 @asynccontextmanager
-async def moved_group(
+async def running_group(
     broker: str, wardrobe: Wardrobe, directory: Path, seats: Mapping[str, str], rules: str = "no-group-at-all"
 ) -> AsyncIterator[MovedGroup]:
-    """A settled group on road pass while records flow; at the end nothing was lost, owned twice, or disturbed."""
+    """A settled group on road pass while records flow; at the end it is read out and stopped.
+
+    A seat whose name begins with "static" is a static member's.
+    """
     bridge = RestartedBridge(broker, rules, directory, QUICK_SETTINGS)
     group = f"moved-{random.randrange(2**24):06x}"
     target = Target(bootstrap=bridge.bootstrap, group=group, topics=(f"{group}-topic",))
@@ -102,22 +111,40 @@ async def moved_group(
             fleet = Fleet(nursery, target, partitions, directory)
             await fleet.start_producer(ProducerSpec(partitions=PARTITIONS, rate=200))
             for seat, kind in seats.items():
-                await fleet.start(wardrobe.spec(seat, kind, SESSION_MS))
+                await fleet.start(await trio.to_thread.run_sync(spec_of, wardrobe, seat, kind))
             await fleet.wait_settled()
-            yield MovedGroup(fleet, bridge, wardrobe)
+            moved = MovedGroup(fleet, bridge, wardrobe)
+            yield moved
             await fleet.stop_producers()
             await fleet.wait_read()
             await fleet.stop_all()
     finally:
         status = await trio.to_thread.run_sync(bridge.stop)
-    offsets = await trio.to_thread.run_sync(read_committed, broker, group, fleet.partitions)
-    verdict = judge(fleet.evidence(offsets))
+    moved.status = status
+    moved.offsets = await trio.to_thread.run_sync(read_committed, broker, group, fleet.partitions)
+
+
+def spec_of(wardrobe: Wardrobe, seat: str, kind: str) -> MemberSpec:
+    """The member of a seat; a static one where the seat's name says so. May block."""
+    spec = wardrobe.spec(seat, kind, SESSION_MS)
+    return replace(spec, instance_id=seat) if seat.startswith("static") else spec
+
+
+@asynccontextmanager
+async def moved_group(
+    broker: str, wardrobe: Wardrobe, directory: Path, seats: Mapping[str, str], rules: str = "no-group-at-all"
+) -> AsyncIterator[MovedGroup]:
+    """The same; at the end nothing was lost, owned twice, or noticed."""
+    async with running_group(broker, wardrobe, directory, seats, rules) as group:
+        yield group
+    verdict = judge(group.fleet.evidence(group.offsets))
     print("\n".join(verdict_lines(verdict)))
+    print(group.bridge.log.read_text(encoding="utf-8", errors="replace")[-LOG_CHARS:])
     require_nobody_noticed(verdict)
-    assert (status, "Traceback" in bridge.tail()) == (0, False), bridge.tail()
+    assert (group.status, "Traceback" in group.bridge.tail()) == (0, False), group.bridge.tail()
 
 
 def require_nobody_noticed(verdict: Verdict) -> None:
     """Nothing lost, owned twice or committed back, and no callback in any client."""
     require_safety(verdict)
-    assert verdict.disturbances == ()
+    assert (verdict.disturbances, verdict.noticed) == ((), ())

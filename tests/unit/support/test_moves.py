@@ -1,0 +1,92 @@
+"""What groups are moved by whom in the wide run, who dies over it, and the page of it.
+
+It starts no client.
+"""
+
+import argparse
+from collections import Counter
+
+import pytest
+
+from bridge.demo.judge import Disturbance, judge
+from bridge.demo.judge_evidence import Evidence, Step
+from tests.moves.__main__ import in_peace, page, under_kills
+from tests.moves.fleets import TROUPES, UPSTREAM_VERSIONS, VERSIONS
+from tests.moves.trial import Course, Moved, Outcome
+from tests.support.casts import GO_KINDS, KINDS
+from tests.support.fleet import assigned, log, revoked
+
+SECOND_NS = 1_000_000_000
+
+
+def wished(bridge: int = 50, brokers: int = 10) -> argparse.Namespace:
+    """What was asked for."""
+    return argparse.Namespace(versions=",".join(VERSIONS), bridge=bridge, brokers=brokers, seed="848")
+
+
+def courses(death: str, brokers: int = 10) -> list[Course]:
+    """All courses under such deaths."""
+    return [course for version in VERSIONS for course in under_kills(death, version, wished(brokers=brokers))]
+
+
+def test_every_library_is_moved_alone_and_beside_others() -> None:
+    """Issue 19, done-when 1."""
+    known = {**KINDS, **GO_KINDS}
+    alone = {known[kind].library for troupe in TROUPES.values() if len(set(troupe.kinds)) == 1 for kind in troupe.kinds}
+    assert alone == {kind.library for kind in known.values()}
+    assert len({known[kind].library for kind in TROUPES["mixed"].kinds}) == len(TROUPES["mixed"].kinds)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_road_is_gone_and_comes_back(version: str) -> None:
+    """To upstream only where the broker has consumer groups, and never to embedded with KIP-848 members."""
+    for name, troupe in TROUPES.items():
+        course = in_peace(name, version)
+        roads = () if course is None else tuple(course.roads)
+        assert roads[1::2] == ("pass",) * (len(roads) // 2)
+        assert ("upstream" in roads) == (version in UPSTREAM_VERSIONS)
+        assert ("embedded" in roads) == (not troupe.speaks_consumer)
+
+
+def test_as_many_die_as_are_wished_for_on_every_way() -> None:
+    """At least three a move, as the issue has it."""
+    for death, wanted in (("bridge", 50), ("broker", 10)):
+        deaths = Counter(death for course in courses(death) for death in course.deaths)
+        assert deaths == {death: wanted}
+    ways = Counter(road for course in courses("bridge") for road in course.roads)
+    assert min(ways["upstream"], ways["embedded"], ways["pass"] / 2) >= 3
+    assert courses("broker", brokers=0) == []
+
+
+def test_moments_of_death_differ_between_courses() -> None:
+    """Else each group would die the same deaths."""
+    seeds = [course.seed for course in (*courses("bridge"), *courses("broker"))]
+    assert len(set(seeds)) == len(seeds)
+
+
+def outcome(*, is_there: bool) -> Outcome:
+    """A move of one member, which had a callback over it."""
+    moved = Moved(
+        to="upstream", is_there=is_there, verdict="said", took_s=1.0, death="bridge", after_s=0.1, was_begun=True
+    )
+    member = log("m1", assigned(100, 0), revoked(2_000, 0), assigned(2_100, 0))
+    step = Step(name="to upstream, bridge", began_ns=SECOND_NS, ended_ns=3 * SECOND_NS, is_unnoticed=True)
+    course = Course(troupe="one", seats={"m1": "aiokafka"}, roads=("upstream",), deaths=("bridge",), seed="1")
+    verdict = judge(Evidence(producers=(), members=(member,), steps=(step,)))
+    return Outcome(course=course, moves=(moved,), verdict=verdict, commits_back=("back",), tracebacks=0)
+
+
+def test_everything_that_may_not_be_is_counted_and_named() -> None:
+    """A page that shows nothing of what went wrong would be no evidence."""
+    found = outcome(is_there=False)
+    assert found.verdict.noticed == (Disturbance(who="m1#1", step="to upstream, bridge", callbacks=2),)
+    faults = {name: count for name, count in found.faults().items() if count}
+    assert faults == {"callbacks in clients": 2, "commits that went back": 1, "moves that did not get there": 1}
+    text = page(wished(), [("4.3.1", found)])
+    for line in (
+        "| bridge | upstream | 1 | 1 |",
+        "- 4.3.1, one: m1#1 had 2 callbacks to upstream, bridge",
+        "- 4.3.1, one: back",
+        "- 4.3.1, one: to upstream: said",
+    ):
+        assert line in text.splitlines()
