@@ -47,6 +47,11 @@ class RestartedBridge:
         """End a life as an operator does; gives the exit status."""
         return self._end(signal.SIGTERM)
 
+    def hang_up(self) -> None:
+        """Have it read its configuration again, as an operator does."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
+
     def tail(self) -> str:
         """The end of its log."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-40:])
