@@ -265,6 +265,16 @@ def _find_forgotten(context: Context, candidates: Events) -> tuple[Event, ...]:
     return _find_moved(context, candidates) if is_passing and is_forgotten else ()
 
 
+def _find_expired(context: Context, candidates: Events) -> tuple[Event, ...]:
+    """Members whose coordinator waited for them in vain.
+
+    On road `pass` it never heard of those that vanished, and misses nobody: what they make is a join, when they come
+    again under another id.
+    """
+    was_known = EXPIRED - {Departure.VANISHED} if context.fact.road is Road.PASSING else EXPIRED
+    return tuple(event for event in candidates if _left(event) in was_known)
+
+
 def _find_moved_before(context: Context) -> tuple[Event, ...]:
     """Another member was at the new coordinator sooner, and this rebalance cuts short the one that it opened."""
     former = _superseded(context)
@@ -356,7 +366,7 @@ CHANGES: tuple[Rule, ...] = (
     Rule(Cause.OPERATOR, _find_operator),
     Rule(Cause.FIRST_JOIN, _find_first_join),
     Rule(Cause.COORDINATOR_MOVED, _find_forgotten),
-    Rule(Cause.SESSION_EXPIRED, _departed(EXPIRED)),
+    Rule(Cause.SESSION_EXPIRED, _find_expired),
     Rule(Cause.REBALANCE_TIMED_OUT, _departed(TIMED_OUT)),
     Rule(Cause.STATIC_RETURN, _find_static_return),
     Rule(Cause.DEPLOY_WAVE, _find_wave),

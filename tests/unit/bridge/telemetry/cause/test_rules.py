@@ -1,5 +1,7 @@
 """Which rule holds where several could."""
 
+import pytest
+
 from bridge.telemetry.cause.context import context_of
 from bridge.telemetry.cause.rules import find_cause, members_behind
 from bridge.telemetry.schema.facts import CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded, TopicsChanged
@@ -238,6 +240,31 @@ def test_newcomer_that_a_new_coordinator_never_heard_of_was_moved() -> None:
         story.at(2_010).ended(Outcome.SUPERSEDED).began(4).joined("c9-again")
         story.at(2_050).rejoined("c1", is_leader=True)
         assert cause_of(story) == (Cause.COORDINATOR_MOVED, ())
+
+
+@pytest.mark.parametrize("is_noticed_late", [False, True])
+@pytest.mark.parametrize("is_cut_short", [False, True])
+def test_newcomer_that_hears_late_that_it_is_forgotten_joins(is_noticed_late: bool, is_cut_short: bool) -> None:
+    """The others have met at the new coordinator without it: no session ran out, a newcomer comes."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0)
+    story.joined("c9")
+    story.began(4).enters("c9", Phase.JOINING).at(900).leaves("c9", Phase.JOINING).enters("c9", Phase.SYNCING)
+    story.at(2_000).tell(CoordinatorMoved(group_id="orders", road=Road.PASSING, broker="b2:9092"))
+    story.at(2_010).ended(Outcome.SUPERSEDED).began(4)
+    story.rejoined("c1", is_leader=True)
+    story.enters("c1", Phase.JOINING).at(2_050).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING)
+    if not is_noticed_late:
+        story.left("c9", Departure.VANISHED)
+    story.target(2)
+    if not is_cut_short:
+        story.at(2_060).ended()
+    story.at(2_500)
+    if is_noticed_late:
+        story.left("c9", Departure.VANISHED)
+    story.joined("c9-again")
+    if is_cut_short:
+        story.ended(Outcome.SUPERSEDED)
+    assert cause_of(story.began(5).told("c1", News.REVOKE)) == (Cause.JOIN, ("c9-again",))
 
 
 def left_open() -> Story:
