@@ -10,7 +10,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.support.kafka", "tests.support.story_table", "tests.support.work_units"]
+pytest_plugins = [
+    "tests.support.kafka",
+    "tests.support.story_table",
+    "tests.support.time_limits",
+    "tests.support.work_units",
+]
 
 # Two shared cores: the time of one example says nothing about the code.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,5 +38,9 @@ def kept_logging() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --matrix: end-to-end tests run each client and each story once (pairs), or every combination (all)."""
+    """Add --matrix: end-to-end tests run each client and each story once (pairs), or every combination (all).
+
+    Add the limit of a whole run, too (`tests.support.time_limits`).
+    """
+    parser.addini("run_limit_s", "seconds after which the whole run is ended, red; 0: none", default="0")
     parser.addoption("--matrix", choices=("pairs", "all"), default="pairs", help="client and story combinations to run")

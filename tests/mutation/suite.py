@@ -36,8 +36,9 @@ NEED_BROKER = ("tests/conformance/wire", "tests/conformance/random", "tests/conf
 """Conformance tests that start Kafka; what it said in the scenarios was recorded, and those are played without it."""
 OPTIONS = (
     *("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--tb=native", "-o", "timeout=0"),
+    *("-p", "no:tests.support.time_limits"),  # A process of mutants is forked, and bounds its tests itself.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # Hypothesis is here before pytest is.
-    *("-o", "verbosity_assertions=0", "-o", "faulthandler_timeout=0", "--no-header", "--no-summary"),
+    *("-o", "verbosity_assertions=0", "--no-header", "--no-summary"),
     *(word for path in NEED_BROKER for word in ("--ignore", path)),
 )
 PROFILE = "mutation"

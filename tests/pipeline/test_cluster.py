@@ -74,7 +74,7 @@ def cluster(folder: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.timeout(3_000)
+@pytest.mark.timeout(900)
 def test_cluster_makes_the_tables_of_one_machine(spark: SparkSession, tmp_path: Path) -> None:
     """Issue: packaged code, spark-submit, a master and two workers; replays run there as well, on the executors."""
     write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=5), files=2)

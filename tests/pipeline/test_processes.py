@@ -72,7 +72,7 @@ def _await(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.timeout(2_700)
+@pytest.mark.timeout(900)
 def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path, events: Path, expected: Store) -> None:
     """kill -9 while a batch is written, then the same command again."""
     out = tmp_path / "stream"
@@ -83,7 +83,7 @@ def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path,
     assert contents(Store(spark, str(out))) == contents(expected)
 
 
-@pytest.mark.timeout(2_700)
+@pytest.mark.timeout(900)
 def test_topic_gives_the_tables_of_its_files(
     spark: SparkSession, tmp_path: Path, expected: Store, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
 ) -> None:
@@ -108,7 +108,7 @@ def test_topic_gives_the_tables_of_its_files(
     assert not (out / "_next" / "lines").exists()
 
 
-@pytest.mark.timeout(2_700)
+@pytest.mark.timeout(900)
 def test_followed_folder_is_taken_until_interrupted(
     spark: SparkSession, tmp_path: Path, events: Path, expected: Store
 ) -> None:

@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 SPARK = "spark"
 TOGETHER = {"tests/pipeline": SPARK, "tests/unit/bridge/analytics": SPARK, "tests/conformance/wire": "wire"}
@@ -26,12 +27,31 @@ def rank(node_id: str) -> int:
     return next(places, len(LONGEST_FIRST))
 
 
+class WorkUnitScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types that mypy may read
+    """Shares tests by work units. A test in which its process ended has failed: xdist would have every next process run
+    it anew, and each would hang in it until its time is over.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return work_unit(nodeid)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """The test in which the process of this node ended, None if in none; the rest of its units is anybody's."""
+        units: dict[str, dict[str, bool]] = self.assigned_work.pop(node)
+        ended_in = next((test for tests in units.values() for test, is_done in tests.items() if not is_done), None)
+        if ended_in is None:
+            return None
+        units[work_unit(ended_in)][ended_in] = True
+        self.workqueue.update({unit: tests for unit, tests in units.items() if not all(tests.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return ended_in
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Share by work units; the number of tests in one says nothing about its length."""
     config.option.loadscopereorder = False
-    scheduling = LoadScopeScheduling(config, log)
-    scheduling._split_scope = work_unit
-    return scheduling
+    return WorkUnitScheduling(config, log)
 
 
 @pytest.hookimpl(trylast=True)
