@@ -1,13 +1,16 @@
-"""The pages of the admin API that change something: who may call them, how an order is read, and what answers it."""
+"""The pages of the admin API that change something: who may call them, how an order is read, what answers it; one of
+them has the configuration read again.
+"""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from bridge.admin.addresses import is_loopback
-from bridge.admin.contracts import Commands, Conversion, Removal
+from bridge.admin.contracts import Commands, Conversion, Reloading, Removal
 from bridge.admin.documents import conversion_document, error_document, removal_document, show, unknown_group
 
 JSON = "application/json"
@@ -131,3 +134,28 @@ def read_texts(order: Order, key: str) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         return tuple(value)
     raise OrderRefused(f"{key!r} has to be a list of texts, none of them empty, and is {value!r:.100}")
+
+
+class ReloadPage:
+    """The configuration is read again, or only judged; 400 with every reason if it can't be used."""
+
+    def __init__(self, reloading: Reloading | None) -> None:
+        self._reloading = reloading
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        order = await read_order(request)
+        is_dry_run, log_level = (
+            read_flag(order, "dry_run"),
+            read_text(order, "log_level") if "log_level" in order else "",
+        )
+        if self._reloading is None:
+            sentence = "this bridge was not started from a configuration that can be read again"
+            return await show(error_document("EB-ADMIN-014", sentence), 501)
+        reload = await self._reloading.reload(is_dry_run=is_dry_run, log_level=log_level)
+        if reload.error:
+            sentence = f"the configuration can't be used, nothing has changed: {reload.error}"
+            return await show(error_document("EB-ADMIN-015", sentence), 400)
+        document = asdict(reload)
+        del document["error"]
+        return await show(document)

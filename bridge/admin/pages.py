@@ -17,7 +17,6 @@ from starlette.routing import Route
 
 from bridge.admin.addresses import is_loopback
 from bridge.admin.census_page import CensusPage
-from bridge.admin.config_pages import ReloadPage
 from bridge.admin.contracts import AdminSources
 from bridge.admin.doctor_page import DoctorPage
 from bridge.admin.documents import (
@@ -33,7 +32,7 @@ from bridge.admin.documents import (
     unknown_group,
 )
 from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
-from bridge.admin.orders import ConversionPage, LocalOrders, RemovalPage
+from bridge.admin.orders import ConversionPage, LocalOrders, ReloadPage, RemovalPage
 from bridge.admin.plan_pages import PlanPage, PlansPage, PlanStartPage, PlanWordPage
 
 PAGES = (

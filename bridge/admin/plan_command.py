@@ -1,6 +1,8 @@
-"""The command `plan`: moves many groups in stages, watched, and stopped or brought back when a condition is broken."""
+"""The command `plan`: moves many groups in stages, watched, and stopped or brought back when a condition is broken; how
+plans look as lines and rows of a table.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -8,7 +10,73 @@ import click
 from bridge.admin.client import NoAnswer, ask_plan, ask_plans, give_order, parse, plan_path
 from bridge.admin.command import admin_option, json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
-from bridge.admin.plan_rows import PART_COLUMNS, PLAN_COLUMNS, part_rows, plan_lines, plan_rows
+from bridge.admin.move_rows import moment
+from bridge.admin.rows import NONE
+
+PLAN_COLUMNS = ("PLAN", "TO", "PHASE", "STAGE", "MOVED", "UNTIL", "REASON")
+PART_COLUMNS = ("GROUP", "STEP", "MEMBERS", "FROM", "REASON")
+VERDICTS_SHOWN = 10
+
+Answer = Mapping[str, object]
+
+
+def plan_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """One row for each plan, under `PLAN_COLUMNS`."""
+    return [
+        (
+            *(_text(plan.get(key)) for key in ("name", "to", "phase")),
+            f"{_text(plan.get('stage'))}/{len(_mappings(plan.get('stages')))}",
+            _moved(plan),
+            moment(plan.get("until_ms")),
+            _text(plan.get("reason")),
+        )
+        for plan in _mappings(answer.get("plans"))
+    ]
+
+
+def plan_lines(plan: Answer) -> list[str]:
+    """What holds for the whole plan: how far it is, its stages, and the last verdicts."""
+    stages = _mappings(plan.get("stages"))
+    named = {key: _text(plan.get(key)) for key in ("name", "to", "phase", "stage")}
+    until = f" until {moment(plan['until_ms'])}" if plan.get("until_ms") else ""
+    far = f"stage {named['stage']} of {len(stages)}, {_moved(plan)} groups moved"
+    lines = [f"plan {named['name']}: to {named['to']}, {named['phase']}{until}, {far}"]
+    if plan.get("reason"):
+        lines.append(f"held: {_text(plan['reason'])}")
+    for number, stage in enumerate(stages, 1):
+        share = f"{_text(stage.get('groups'))} groups, {_text(stage.get('members_percent'))}% of their members"
+        lines.append(f"stage {number}: {share}, watched for {_text(stage.get('watch_ms'))} ms")
+    for verdict in _mappings(plan.get("verdicts"))[-VERDICTS_SHOWN:]:
+        lines.append(f"{moment(verdict.get('at_ms'))} {_text(verdict.get('ruling'))}: {_text(verdict.get('sentence'))}")
+    return lines
+
+
+def part_rows(plan: Answer) -> list[tuple[str, ...]]:
+    """One row for each group of a plan, under `PART_COLUMNS`."""
+    return [
+        (
+            *(_text(part.get(key)) for key in ("group_id", "step")),
+            f"{_text(part.get('percent'))}%",
+            *(_text(part.get(key)) for key in ("from", "reason")),
+        )
+        for part in _mappings(plan.get("groups"))
+    ]
+
+
+def _moved(plan: Answer) -> str:
+    """`3/10`: so many groups have moved, in part or as a whole."""
+    parts = _mappings(plan.get("groups"))
+    moved = sum(part.get("step") == "moved" for part in parts)
+    return f"{moved}/{len(parts)}"
+
+
+def _mappings(value: object) -> Sequence[Answer]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return NONE if value is None or value == "" else str(value)
+
 
 FILE_BYTES_MAX = 262_144
 BROKEN = 1

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bridge.config.configuration import Config
 from bridge.config.sources import state_folder
-from bridge.coordinators.turns import RestingCollector
+from bridge.coordinators.owner_task import RestingCollector
 from bridge.journal.refusals import JournalForeign, JournalRefused
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings

@@ -1,21 +1,26 @@
 """A client of the classic protocol as it is played: it joins, syncs, hears of a rebalance by heartbeat, joins again.
 
-Heartbeats that could change nothing are not played.
+Heartbeats that could change nothing are not played. What its leader gives to whom is range's by Kafka's rules; sticky
+assignors are played by the bridge's own uniform one, which keeps what can be kept as they do.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
+from bridge.engine.assignors.interface import AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ClassicHeartbeat, ClassicJoin, ClassicLeave, ClassicSync
 from bridge.engine.model import Phase
 from bridge.engine.state import session_key
 from bridge.whatif.coordinator import ClientCommand, Reply, Request
 from bridge.whatif.inputs import Client
-from bridge.whatif.leader import assign_as_leader
 from bridge.whatif.membership import ClassicMembership, Timeouts
 from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import next_beat_us
 from translators.dialects.classic import (
     HeartbeatReply,
+    JoinedMember,
     JoinGroupReply,
     MemberAssignment,
     SyncGroup,
@@ -24,11 +29,70 @@ from translators.dialects.classic import (
 from translators.dialects.consumer_protocol import (
     Subscription,
     decode_assignment,
+    decode_subscription,
     encode_assignment,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, MemberId, RequestRef, TopicPartition
+from translators.dialects.ids import (
+    NO_MEMBER_ID,
+    MemberId,
+    RequestRef,
+    TopicId,
+    TopicIdPartition,
+    TopicName,
+    TopicPartition,
+)
 from translators.dialects.messages import GroupRequest
+
+STICKY, ROUND_ROBIN = "uniform", "roundrobin"
+Shares = dict[MemberId, frozenset[TopicPartition]]
+Counts = Mapping[TopicName, int]
+
+
+def assign_as_leader(name: str, members: Sequence[JoinedMember], counts: Counts, before: Shares) -> Shares:
+    """Everybody's share; `before` is what the leader gave out last, which sticky assignors keep as far as they can."""
+    wanted = {one.member_id: frozenset(decode_subscription(one.metadata).topics) for one in members}
+    if name == ROUND_ROBIN:
+        return _in_turn(wanted, counts)
+    ids = {topic: TopicId(topic.encode()) for topic in counts}
+    names = {topic_id: topic for topic, topic_id in ids.items()}
+    spec = AssignmentSpec(
+        members={
+            one.member_id: MemberSubscription(
+                member_id=one.member_id,
+                instance_id=one.instance_id,
+                rack_id=None,
+                topics=frozenset(ids[topic] for topic in wanted[one.member_id] if topic in ids),
+            )
+            for one in members
+        },
+        previous={
+            one.member_id: frozenset(
+                TopicIdPartition(ids[part.topic], part.partition)
+                for part in before.get(one.member_id, ())
+                if part.topic in ids
+            )
+            for one in members
+        },
+        partition_counts={ids[topic]: count for topic, count in counts.items()},
+    )
+    found = registry[name if name in registry else STICKY].assign(spec)
+    return {
+        member_id: frozenset(TopicPartition(names[part.topic_id], part.partition) for part in share)
+        for member_id, share in found.items()
+    }
+
+
+def _in_turn(wanted: Mapping[MemberId, frozenset[TopicName]], counts: Counts) -> Shares:
+    """Partition after partition to the next member that wants its topic (RoundRobinAssignor)."""
+    shares: dict[MemberId, set[TopicPartition]] = {member_id: set() for member_id in wanted}
+    members = cycle(sorted(wanted))
+    for topic in sorted(topic for topic in counts if any(topic in topics for topics in wanted.values())):
+        for partition in range(counts[topic]):
+            taker = next(member_id for member_id in members if topic in wanted[member_id])
+            shares[taker].add(TopicPartition(topic, partition))
+    return {member_id: frozenset(share) for member_id, share in shares.items()}
+
 
 USUAL_ASSIGNORS = ("range", "cooperative-sticky")
 """What a client offers that the record knows from the new protocol only (ConsumerConfig)."""

@@ -15,8 +15,8 @@ import pytest
 from bridge.journal import acknowledged, completeness
 from bridge.journal.acknowledged import SUFFIX
 from bridge.journal.refusals import JournalForeign, JournalRefused
+from bridge.journal.sqlite import recover_file
 from bridge.journal.sqlite_file import FileSettings, Opened, open_file
-from bridge.journal.sqlite_recovery import recover_file
 
 FILES = ("", "-wal", SUFFIX)
 Picture = tuple[bytes | None, bytes | None, bytes | None]

@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis.stateful import invariant
 
 from bridge.engine.apply import apply
-from bridge.engine.condensing import condense
 from bridge.engine.records import DurableRecord
 from bridge.engine.records_codec import decode, encode
+from bridge.engine.recovery import condense
 from tests.properties.test_engine_classic import ClassicLaws
 from tests.properties.test_engine_conversion import ConversionLaws
 from tests.properties.test_engine_laws import EngineLaws

@@ -8,7 +8,7 @@ from functools import partial
 import trio
 
 from bridge.coordinators.arrivals import Arrival, request_fields
-from bridge.coordinators.catalog import TopicsChange
+from bridge.coordinators.catalog import TopicsChange, TopicWatcher
 from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
 from bridge.coordinators.durability import BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
@@ -17,10 +17,9 @@ from bridge.coordinators.embedded.engine_commands import takes_classic
 from bridge.coordinators.embedded.group_log import GroupLog, group_fields
 from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.embedded.join_checks import JoinChecks
-from bridge.coordinators.embedded.joins import STARTING, Joins
+from bridge.coordinators.embedded.joins import STARTING, Joins, OwnRequests
 from bridge.coordinators.embedded.offset_watch import OffsetWatch
 from bridge.coordinators.embedded.other_bridges import Bridges
-from bridge.coordinators.embedded.own_requests import OwnRequests
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.recommit import Recommit
 from bridge.coordinators.embedded.regular_expressions import Patterns
@@ -32,7 +31,6 @@ from bridge.coordinators.ledger import Clients
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.partition_queue import Deletion, partitions_deleted, queue_deletion
 from bridge.coordinators.refusals import Refusals, in_words
-from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.engine.commands import (
     AdoptGroup,
     ChangeTopics,

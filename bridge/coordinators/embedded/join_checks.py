@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
-from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.topic_watcher import TopicWatcher
+from bridge.coordinators.catalog import Catalog, TopicWatcher
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import Profile, read_profile
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup

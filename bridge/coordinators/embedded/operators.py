@@ -11,9 +11,9 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.commands import ConvertGroup, GroupType
-from bridge.engine.condensing import condense
 from bridge.engine.outcome import Converted, GroupUpgraded, Outcome
 from bridge.engine.queries import group_type
+from bridge.engine.recovery import condense
 from bridge.engine.state import NO_PARTITIONS, Shard
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember
 from translators.dialects.ids import (

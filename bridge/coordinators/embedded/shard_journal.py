@@ -8,9 +8,9 @@ from bridge.coordinators.journal_entries import Entry
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
-from bridge.engine.condensing import condense as condense_shard
 from bridge.engine.convert.upgrade import to_ids
 from bridge.engine.records import CommitBegun, DurableRecord, Record
+from bridge.engine.recovery import condense as condense_shard
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import NO_PARTITIONS, ClassicGroup, Flight, Partitions, Shard, empty

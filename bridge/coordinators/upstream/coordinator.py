@@ -9,8 +9,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.journal_entries import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
-from bridge.coordinators.upstream.farewells import Farewells
-from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Said, to_answer, to_heartbeat
+from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.session.contracts import Access, BrokerAccess
 from translators.classic_member.talking import SERVER_ASSIGNORS

@@ -10,7 +10,7 @@ import trio
 
 from bridge.coordinators.admission import SessionBounds
 from bridge.coordinators.arrivals import Arrival
-from bridge.coordinators.catalog import Catalog, TopicsChange
+from bridge.coordinators.catalog import Catalog, TopicsChange, TopicWatcher
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.offset_requests import merge_fetch, to_memberless_fetch
@@ -18,7 +18,6 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.takeover import Seats
-from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
 from bridge.coordinators.upstream.coordinator import LetGo, TakeOver, UpstreamCoordinator, UpstreamOrder
 from bridge.coordinators.upstream.left_overs import LeftOvers

@@ -6,9 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.catalog import Catalog, TopicsChange
+from bridge.coordinators.catalog import Catalog, TopicsChange, TopicWatcher
 from bridge.coordinators.embedded.join_checks import JoinChecks, Questions, is_join, wanted_topics
-from bridge.coordinators.topic_watcher import TopicWatcher
 from bridge.net.clock import TrioClock
 from tests.support.embedded_world import FakeBroker, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP, TOPIC

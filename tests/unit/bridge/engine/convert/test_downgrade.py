@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.commands import BecomeClassic, ChangeTopics, DeleteGroup, GroupType, Speaks
-from bridge.engine.condensing import condense
 from bridge.engine.convert.downgrade import is_settled
 from bridge.engine.model import Phase
 from bridge.engine.outcome import (
@@ -16,6 +15,7 @@ from bridge.engine.outcome import (
     NotConverted,
     Unready,
 )
+from bridge.engine.recovery import condense
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.classic_bench import commit_of
 from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named, says

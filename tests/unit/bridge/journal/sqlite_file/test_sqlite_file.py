@@ -14,8 +14,8 @@ import pytest
 from bridge.journal import sqlite_file
 from bridge.journal.acknowledged import SUFFIX, path_beside, read
 from bridge.journal.refusals import JournalDamaged, JournalForeign, JournalIncomplete, JournalInUse, JournalRefused
+from bridge.journal.sqlite import recover_file
 from bridge.journal.sqlite_file import FileSettings, Opened, open_file
-from bridge.journal.sqlite_recovery import recover_file
 from bridge.ports import JournalFull, JournalUnavailable
 
 BLOCKS = [[b"a", b"b"], [b"c" * 10_000], [b"d"]]

@@ -9,12 +9,11 @@ import pytest
 from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.commands import ChangeTopics, MemberHeartbeat, PassDeadlines, RemoveMembers, Speaks
-from bridge.engine.condensing import condense
 from bridge.engine.consumer.retargeting import kept_until_ms
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.queries import next_deadline
 from bridge.engine.records import SeatsGivenUp, SeatTaken
-from bridge.engine.recovery import resume
+from bridge.engine.recovery import condense, resume
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import GROUP, Bench, Partitions, beat_request, join_request, topic
 from tests.support.snapshots import snapshot

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bridge.journal.refusals import JournalDamaged
+from bridge.journal.sqlite import recover_file
 from bridge.journal.sqlite_file import FileSettings, open_file
-from bridge.journal.sqlite_recovery import recover_file
 
 
 def settings_in(folder: Path) -> FileSettings:

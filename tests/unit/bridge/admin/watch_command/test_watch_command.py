@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bridge.admin.client import NoAnswer
-from bridge.admin.watch_command import watch, watch_frames
-from bridge.admin.watching import Frame
+from bridge.admin.watch_command import Frame, watch, watch_frames
 from tests.support.admin_served import admin_api
 from tests.support.admin_views import RememberingScreen
 

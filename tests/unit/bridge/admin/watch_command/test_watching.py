@@ -3,7 +3,7 @@
 import json
 
 from bridge.admin.documents import encode, group_document, groups_document
-from bridge.admin.watching import Frame, group_frame, groups_frame, lost_frame, phase_of
+from bridge.admin.watch_command import Frame, group_frame, groups_frame, lost_frame, phase_of
 from tests.support.admin_views import ORDERS
 
 GROUP = {"group_epoch": 12}

@@ -1,7 +1,7 @@
 """A shard's durable state as the shortest history that leads to it."""
 
 from bridge.engine.apply import apply
-from bridge.engine.condensing import condense
+from bridge.engine.recovery import condense
 from tests.support.engine_bench import Bench
 from tests.support.snapshots import durable
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from bridge.telemetry.schema.terms import Cause
+from bridge.whatif.comparison import Link, link
 from bridge.whatif.inputs import Input, Recorded
-from bridge.whatif.links import Link, link
 from bridge.whatif.play import Prediction, Trigger
 from tests.support.whatif_history import at, came, grown, history, left
 

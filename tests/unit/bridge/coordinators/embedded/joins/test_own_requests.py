@@ -2,7 +2,7 @@
 
 import trio
 
-from bridge.coordinators.embedded.own_requests import OWN_CONNECTION, OwnRequests
+from bridge.coordinators.embedded.joins import OWN_CONNECTION, OwnRequests
 from bridge.engine.commands import GroupType
 from bridge.engine.outcome import NotConverted, Unready
 from translators.dialects.classic import HeartbeatReply

@@ -1,6 +1,6 @@
 """What a played leader gives to whom."""
 
-from bridge.whatif.leader import assign_as_leader
+from bridge.whatif.classic_client import assign_as_leader
 from translators.dialects.classic import JoinedMember
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.ids import MemberId, TopicName, TopicPartition

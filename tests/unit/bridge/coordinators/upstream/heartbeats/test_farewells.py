@@ -1,7 +1,7 @@
 """Who is seen off by others."""
 
-from bridge.coordinators.upstream import farewells
-from bridge.coordinators.upstream.farewells import Farewells
+from bridge.coordinators.upstream import heartbeats
+from bridge.coordinators.upstream.heartbeats import Farewells
 from tests.support.owned_group import GROUP
 from translators.dialects.coordinator import DepartReason, Farewell
 from translators.dialects.ids import GroupId, MemberId
@@ -34,6 +34,6 @@ def test_farewells_are_said_once() -> None:
 def test_farewells_have_a_limit() -> None:
     """Groups that never come back take no memory; the broker ends their members by itself."""
     kept = Farewells()
-    for number in range(farewells.FAREWELLS_MAX + 5):
+    for number in range(heartbeats.FAREWELLS_MAX + 5):
         kept.keep(farewell(f"g{number}", "a"))
     assert [number for number in range(10) if GroupId(f"g{number}") in kept] == [5, 6, 7, 8, 9]

@@ -1,6 +1,6 @@
 """Who may have forgotten its id."""
 
-from bridge.coordinators.forgotten_ids import FORGETTING_MAX_MS, ForgottenIds
+from bridge.coordinators.exchange import FORGETTING_MAX_MS, ForgottenIds
 from tests.support.owned_group import CLIENT, GROUP
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef
 

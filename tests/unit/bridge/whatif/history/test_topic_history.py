@@ -1,9 +1,9 @@
 """Partition counts out of a log."""
 
 from bridge.telemetry.schema.facts import TopicsChanged, TopicsSeen
+from bridge.whatif.history import follow_topics
 from bridge.whatif.inputs import TopicsBecame
 from bridge.whatif.timed_events import on_one_timeline
-from bridge.whatif.topic_history import follow_topics
 from tests.support.event_stories import MS_US, START_WALL_US, Story
 from translators.dialects.ids import TopicName
 

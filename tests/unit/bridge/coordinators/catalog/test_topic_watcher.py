@@ -6,8 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.catalog import Catalog, TopicsChange
-from bridge.coordinators.topic_watcher import LOOK_PAUSE_MS, TopicWatcher
+from bridge.coordinators.catalog import LOOK_PAUSE_MS, Catalog, TopicsChange, TopicWatcher
 from bridge.net.clock import TrioClock
 from tests.support.embedded_world import FakeBroker, moved
 

@@ -1,6 +1,6 @@
 """The JSON of a plan in its phases."""
 
-from bridge.admin.plan_documents import faults_document, plan_document
+from bridge.admin.plan_pages import faults_document, plan_document
 from bridge.migration.plans.step import step
 from bridge.migration.plans.values import PauseOrdered
 from tests.support.obedient_plans import FAULT, planned

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from bridge.coordinators.turns import MANY, RestingCollector
+from bridge.coordinators.owner_task import MANY, RestingCollector
 
 
 def fail_at_rest(count: int) -> None:

@@ -1,7 +1,7 @@
 """Plans as rows, also from answers that lack something."""
 
-from bridge.admin.plan_documents import plan_document
-from bridge.admin.plan_rows import part_rows, plan_lines, plan_rows
+from bridge.admin.plan_command import part_rows, plan_lines, plan_rows
+from bridge.admin.plan_pages import plan_document
 from tests.support.obedient_plans import planned
 
 
