@@ -3,9 +3,10 @@
 It must not know any room that offers or uses them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import JoinGroup
@@ -247,14 +248,18 @@ class JournalFull(JournalUnavailable):
     """There is no room for the entries; what was written before is safe."""
 
 
-@runtime_checkable
-class TellsGroups(Protocol):
-    """Entries that tell which groups they concern, so that a journal can name what it lost."""
+class TellsGroups(ABC):
+    """Entries that tell which groups they concern, so that a journal can name what it lost.
+
+    A class and no protocol: who looks whether something fits a protocol reads all that it names, the groups, too.
+    """
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def groups(self) -> Collection[GroupId]:
         """Each of them once."""
-        ...
 
 
 class Journal(Protocol):

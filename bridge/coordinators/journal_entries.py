@@ -19,7 +19,7 @@ class Entry(NamedTuple):
     value: object
 
 
-class Entries(Collection[bytes]):
+class Entries(Collection[bytes], TellsGroups):
     """The entries of these values, made anew at each reading; any thread may read."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -43,12 +43,17 @@ class Entries(Collection[bytes]):
         return any(one == entry for one in self)
 
 
-class EncodedEntries(Collection[bytes]):
+class EncodedEntries(Collection[bytes], TellsGroups):
     """Entries that are encoded already, and which groups they concern."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        self.groups = _groups_of(entries)
-        self._entries = tuple(Entries(entries))
+        self._groups = _groups_of(entries)
+        self._entries = tuple([kind + encode(value) for kind, encode, value in entries])
+
+    @property
+    def groups(self) -> frozenset[GroupId]:
+        """Which groups they concern."""
+        return self._groups
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -63,7 +68,7 @@ class EncodedEntries(Collection[bytes]):
         return entry in self._entries
 
 
-class EntryBlocks(Collection[bytes]):
+class EntryBlocks(Collection[bytes], TellsGroups):
     """Several collections of entries, one behind the other, not read before they are wanted."""
 
     def __init__(self, blocks: Iterable[Collection[bytes]]) -> None:
@@ -95,9 +100,5 @@ def encode_entries(entries: list[Entry]) -> Collection[bytes]:
 
 
 def _groups_of(entries: Iterable[Entry]) -> frozenset[GroupId]:
-    named: set[GroupId] = set()
-    for entry in entries:
-        group_id: object = getattr(entry.value, "group_id", None)
-        if isinstance(group_id, str):
-            named.add(GroupId(group_id))
-    return frozenset(named)
+    named: set[object] = {getattr(entry.value, "group_id", None) for entry in entries}
+    return frozenset(GroupId(group_id) for group_id in named if isinstance(group_id, str))

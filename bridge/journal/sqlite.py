@@ -117,8 +117,10 @@ class SqliteJournal:
     async def write(self, entries: Collection[bytes]) -> None:
         """Write one block and wait for the disk."""
         async with self._one_at_a_time:
-            groups = entries.groups if isinstance(entries, TellsGroups) else ()
-            self._bytes += await trio.to_thread.run_sync(self._file.append, entries, groups)
+            self._bytes += await trio.to_thread.run_sync(self._append, entries)
+
+    def _append(self, entries: Collection[bytes]) -> int:
+        return self._file.append(entries, entries.groups if isinstance(entries, TellsGroups) else ())
 
     def replay(self) -> Iterator[bytes]:
         """Every entry; raises JournalDamaged where one is not whole."""

@@ -9,7 +9,7 @@ from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
 from bridge.engine.convert.upgrade import to_ids
-from bridge.engine.records import CommitBegun, DurableRecord, Record
+from bridge.engine.records import CommitBegun, Record
 from bridge.engine.recovery import condense as condense_shard
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
@@ -41,7 +41,7 @@ class ShardJournal:
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
         if self._is_writing:
-            self._entries += map(_entry, filter(_is_durable, records))
+            self._entries += [_entry(record) for record in records if record.durable]
 
     def take(self) -> list[Entry]:
         """What was noted since the last call."""
@@ -130,7 +130,3 @@ def _begin_flight(shard: Shard, flight: Flight) -> int:
 
 def _entry(record: Record) -> Entry:
     return Entry(ENGINE, records_codec.TABLE.encode, record)
-
-
-def _is_durable(record: Record) -> bool:
-    return isinstance(record, DurableRecord)

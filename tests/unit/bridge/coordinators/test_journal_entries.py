@@ -1,6 +1,9 @@
 """Entries that are encoded when they are read."""
 
 from bridge.coordinators.journal_entries import AT_ONCE_MAX, Entries, Entry, EntryBlocks, encode_entries
+from bridge.engine.records import GroupEpochBumped
+from bridge.ports import TellsGroups
+from translators.dialects.ids import GroupId
 
 
 def encode(value: object) -> bytes:
@@ -47,3 +50,11 @@ def test_blocks_are_read_one_behind_the_other() -> None:
     assert len(blocks) == 3
     assert list(blocks) == [b"N0", b"N1", b"X"]
     assert (b"X" in blocks, b"Y" in blocks) == (True, False)
+
+
+def test_entries_tell_their_groups_each_once() -> None:
+    """Those of no group, such as topics, tell none."""
+    told = [Entry(b"N", encode, GroupEpochBumped(GroupId(name), 1)) for name in "aab"]
+    for bound in (Entries([*told, *entries(1)]), encode_entries(told), EntryBlocks([Entries(told), ()])):
+        assert isinstance(bound, TellsGroups)
+        assert bound.groups == {"a", "b"}

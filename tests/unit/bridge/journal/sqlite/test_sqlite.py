@@ -1,6 +1,7 @@
 """The journal in a worker thread: order, compaction while others append, recovery on demand."""
 
 import logging
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from bridge.journal.acknowledged import path_beside
 from bridge.journal.refusals import JournalDamaged
 from bridge.journal.sqlite import SqliteJournal, open_journal
 from bridge.journal.sqlite_file import FileSettings, open_file
+from bridge.ports import TellsGroups
+from translators.dialects.ids import GroupId
 
 
 def settings_in(folder: Path) -> FileSettings:
@@ -27,6 +30,24 @@ async def test_appends_are_durable_in_order(tmp_path: Path) -> None:
             nursery.start_soon(journal.write, [b"b"])
         await journal.append([b"c"])
         assert list(journal.replay()) == [b"a", b"b", b"b", b"c"]
+
+
+async def test_groups_are_asked_for_once_and_in_the_thread(tmp_path: Path) -> None:
+    """Of a big turn they are read from thousands of entries, while everybody else is served."""
+    asked_by: list[int] = []
+
+    class Told(tuple[bytes, ...], TellsGroups):
+        __slots__ = ()
+
+        @property
+        def groups(self) -> tuple[GroupId, ...]:
+            asked_by.append(threading.get_ident())
+            return (GroupId("a"),)
+
+    with closing(open_journal(settings_in(tmp_path))) as journal:
+        await journal.append(Told([b"x"]))
+    assert len(asked_by) == 1
+    assert asked_by[0] != threading.get_ident()
 
 
 async def test_append_waits_in_a_thread(tmp_path: Path) -> None:
