@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bridge.migration.route import Road, Router
 from bridge.session.broker_answers import AnswerCutter
 from bridge.session.close_reasons import CloseReason
-from bridge.session.contracts import Hear, Passing
+from bridge.session.contracts import Hear, Passing, PassingRequest
 from bridge.session.fatal_answers import LIVED_THROUGH, Ended, ending_in, ending_in_frame, member_of
 from bridge.session.group_requests import (
     NOTHING_KNOWN,
@@ -361,7 +361,7 @@ class ClientSession:
         if not speaks(offered.broker, header.api_key, header.api_version):
             return self._unsupported(head)
         slot = self._reserve(header)
-        hear = self._passing.overhear(slot.ref, header, head.data, self.identity, self.broker_id)
+        hear = self._passing.overhear(slot.ref, PassingRequest(header, head.data), self.identity, self.broker_id)
         if found.untranslated is not None:
             hear = self._let_pass(header, found.group_ids[0], found.untranslated, hear)
         if found.kind is not None:

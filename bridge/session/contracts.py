@@ -6,7 +6,8 @@ It must not know an implementation of either.
 from collections.abc import Callable
 from typing import Protocol
 
-from bridge.wire.codec.registry import Reply, Request
+from bridge.session.limits import ELEMENTS_MAX
+from bridge.wire.codec.registry import Reply, Request, decode_request
 from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -111,6 +112,29 @@ class Groups(Protocol):
         ...
 
 
+class PassingRequest:
+    """A whole group request that goes to the broker untouched: it is read once, when somebody asks first."""
+
+    __slots__ = ("_data", "_read", "header")
+
+    def __init__(self, header: RequestHeader, data: bytes | memoryview) -> None:
+        self.header = header
+        self._data = data
+        self._read: Request | None = None
+
+    def keep(self) -> bytes:
+        """The request as it came, length prefix included; without this its bytes are there until `overhear` returns."""
+        self._data = bytes(self._data)
+        return self._data
+
+    def read(self) -> Request:
+        """What it says. Raises MalformedFrame."""
+        if self._read is None:
+            key, version, start = self.header.api_key, self.header.api_version, self.header.body_offset
+            self._read = decode_request(key, version, memoryview(self._data)[start:], start, ELEMENTS_MAX)
+        return self._read
+
+
 class Passing(Protocol):
     """Who hears of group requests that go through untouched."""
 
@@ -123,14 +147,9 @@ class Passing(Protocol):
         ...
 
     def overhear(
-        self,
-        ref: RequestRef,
-        header: RequestHeader,
-        data: bytes | memoryview,
-        client: ClientIdentity,
-        broker_id: int | None,
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
-        """Who wants to see this broker's answer to this request, which is whole; None: it is relayed unread."""
+        """Who wants to see this broker's answer to this request; None: it is relayed unread."""
         ...
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:

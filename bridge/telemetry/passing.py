@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from bridge.log_lines import PASSING, LogFields
-from bridge.session.contracts import Hear
-from bridge.session.limits import ELEMENTS_MAX
+from bridge.session.contracts import Hear, PassingRequest
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.schema.terms import Road
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import Reply, decode_reply, decode_request
+from bridge.wire.codec.registry import Reply, decode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import read_fetch
 from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
@@ -63,12 +62,7 @@ class PassingLog:
             )
 
     def overhear(
-        self,
-        ref: RequestRef,
-        header: RequestHeader,
-        data: bytes | memoryview,
-        client: ClientIdentity,
-        broker_id: int | None,
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
         """Nobody wants to see answers."""
         return None
@@ -113,9 +107,9 @@ NOTHING_SAID = Beat(b"", b"")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it came: one whole frame, who sent it to which broker, and when (monotonic microseconds)."""
+    """A request as it came: who sent it to which broker, and when (monotonic microseconds)."""
 
-    frame: bytes
+    request: PassingRequest
     client: ClientIdentity
     broker_id: int | None
     at_us: int
@@ -145,24 +139,20 @@ class ObservedPassing(PassingLog):
         self._waiting: list[Callable[[], None]] = []
 
     def overhear(
-        self,
-        ref: RequestRef,
-        header: RequestHeader,
-        data: bytes | memoryview,
-        client: ClientIdentity,
-        broker_id: int | None,
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
-        if header.api_key not in FOLLOWED_APIS:
+        api_key = request.header.api_key
+        if api_key not in FOLLOWED_APIS:
             return None
-        frame = bytes(data)
-        if header.api_key in BEATS:
+        sent = Sent(request, client, broker_id, self._now_us())
+        if api_key in BEATS:
             self._beats.setdefault(ref.connection, NOTHING_SAID)
-            return partial(self._hear_beat, ref, header, Sent(frame, client, broker_id, self._now_us()))
-        sent = Sent(frame, client, broker_id, self._now_us())
+            request.keep()
+            return partial(self._hear_beat, ref, sent)
         is_followed: list[bool] = []
-        self._read(lambda: is_followed.append(self._ask(ref, header, sent)))
-        return partial(self._hear, ref, header, broker_id) if is_followed and is_followed[0] else None
+        self._read(lambda: is_followed.append(self._ask(ref, sent)))
+        return partial(self._hear, ref, request.header, broker_id) if is_followed and is_followed[0] else None
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:
         """See `session.contracts.Passing`."""
@@ -194,12 +184,8 @@ class ObservedPassing(PassingLog):
 
         self._guard.run(try_to_read)
 
-    def _ask(self, ref: RequestRef, header: RequestHeader, sent: Sent) -> bool:
-        start = header.body_offset
-        request = decode_request(
-            header.api_key, header.api_version, memoryview(sent.frame)[start:], start, ELEMENTS_MAX
-        )
-        return self._follower.asked(ref, sent.client, request, Road.PASSING, sent.at_us)
+    def _ask(self, ref: RequestRef, sent: Sent) -> bool:
+        return self._follower.asked(ref, sent.client, sent.request.read(), Road.PASSING, sent.at_us)
 
     def _hear(self, ref: RequestRef, header: RequestHeader, broker_id: int | None, answer: bytes) -> None:
         self._read(lambda: self._answer(ref, self._read_answer(header, answer), broker_id, self._now_us()))
@@ -213,29 +199,29 @@ class ObservedPassing(PassingLog):
             self._follower.served(ref, reply, broker_id, at_us)
         self._follower.answered(ref, reply, at_us)
 
-    def _hear_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
+    def _hear_beat(self, ref: RequestRef, sent: Sent, answer: bytes) -> None:
         """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
-        frame = sent.frame
+        frame = sent.request.keep()
         beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
         # An answer may come when its connection is gone: nothing is kept for that one any more.
         known = self._beats.get(ref.connection)
         if known != beat:
             if known is not None:
                 self._beats[ref.connection] = beat
-            self._read(lambda: self._read_beat(ref, header, sent, answer))
+            self._read(lambda: self._read_beat(ref, sent, answer))
 
-    def _read_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, answer: bytes) -> None:
-        reply, now_us = self._read_answer(header, answer), self._now_us()
+    def _read_beat(self, ref: RequestRef, sent: Sent, answer: bytes) -> None:
+        reply, now_us = self._read_answer(sent.request.header, answer), self._now_us()
         is_unnamed = isinstance(reply, ConsumerGroupHeartbeatReply) and not self._topics.knows(reply.assignment or ())
-        read = partial(self._tell_beat, ref, header, sent, reply, now_us)
+        read = partial(self._tell_beat, ref, sent, reply, now_us)
         if (is_unnamed or self._waiting) and len(self._waiting) < WAITING_MAX:
             self._waiting.append(read)
             self._learn()
         else:
             read()
 
-    def _tell_beat(self, ref: RequestRef, header: RequestHeader, sent: Sent, reply: Reply, at_us: int) -> None:
-        self._ask(ref, header, sent)
+    def _tell_beat(self, ref: RequestRef, sent: Sent, reply: Reply, at_us: int) -> None:
+        self._ask(ref, sent)
         self._answer(ref, reply, sent.broker_id, at_us)
 
     def learned(self) -> None:

@@ -15,6 +15,7 @@ from typing import cast
 from bridge.app.process import calm_collector
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
+from bridge.session.contracts import PassingRequest
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.files import FileLimits, FileSink
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
@@ -189,7 +190,7 @@ def _overheard_beat_us(folder: Path) -> float:
     assert header is not None
     begin = time.process_time()
     for _ in range(BEATS):
-        hear = passing.overhear(ref, header, frame, CLIENT, None)
+        hear = passing.overhear(ref, PassingRequest(header, frame), CLIENT, None)
         assert hear is not None
         hear(answer)
     spent_s = time.process_time() - begin

@@ -29,15 +29,25 @@ from bridge.wire.codec.messages import (
 from bridge.wire.codec.primitives import compact_size_bytes
 from bridge.wire.codec.registry import SUPPORTED, decode_reply, decode_request
 from bridge.wire.codec.schema import Direction, load_message
+from bridge.wire.describe_configs import DESCRIBE_CONFIGS_VERSION, read_broker_settings
+from bridge.wire.describe_quorum import DESCRIBE_QUORUM_VERSION, read_controller_time
 from bridge.wire.fetch import read_fetch, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
 from bridge.wire.heartbeat import read_heartbeat
+from bridge.wire.list_offsets import LIST_OFFSETS_VERSION, read_end_offsets
 from bridge.wire.metadata import read_metadata
 from bridge.wire.produce import expects_answer
 from bridge.wire.rewrite import brokers_in, rewrite
-from bridge.wire.sasl import Credentials, Mechanism, read_authenticate, read_handshake
+from bridge.wire.sasl import (
+    Credentials,
+    Mechanism,
+    read_authenticate,
+    read_handshake,
+    read_lifetime_ms,
+    read_username,
+)
 from bridge.wire.scram import Proof, check_server, prove
-from bridge.wire.share_and_streams import group_of
+from bridge.wire.share_and_streams import group_of, is_let_in
 from tests.support.grown_messages import Grown, array_paths, tags
 from tests.support.work_done import growth_faults, work_of
 from translators.dialects.consumer_protocol import (
@@ -205,6 +215,49 @@ def scram(size: int) -> bytes:
     return b"r=nonce-and-more,s=c2FsdA==,i=4096," + b"x=y," * size
 
 
+def login(size: int, token: bytes) -> bytes:
+    """A SaslAuthenticate v2 request with a token and many tags."""
+    body = compact_size_bytes(len(token)) + token + tags(size)
+    return request_frame(RequestHeader(0, ApiKey.SASL_AUTHENTICATE, 2, 1, "c", 0), body)
+
+
+def let_in(size: int) -> object:
+    """What a broker answers to a heartbeat of a share group, whose header has many tags."""
+    header = read_request_header(share_heartbeat(1))
+    assert header is not None
+    return is_let_in(header, pack(">ii", 4 + len(tags(size)) + 6, 1) + tags(size) + bytes(6))
+
+
+def quorum(size: int, *, voters: bool) -> bytes:
+    """A DescribeQuorum answer with many partitions, or many voters of one."""
+    replica = pack(">iqqq", 1, 7, 7, 7) + b"\x00"
+    partitions, replicas = (1, size) if voters else (size, 1)
+    listed = compact_size_bytes(replicas) + replica * replicas
+    partition = pack(">ihiiq", 0, 0, 1, 1, 7) + listed + compact_size_bytes(0) + b"\x00"
+    topic = b"\x02t" + compact_size_bytes(partitions) + partition * partitions + b"\x00"
+    body = bytes(2) + compact_size_bytes(1) + topic + b"\x00"
+    return response_frame(ApiKey.DESCRIBE_QUORUM, DESCRIBE_QUORUM_VERSION, 1, body)
+
+
+def broker_settings(size: int, *, synonyms: bool) -> bytes:
+    """A DescribeConfigs answer with many settings, or many synonyms of one."""
+    settings, others = (1, size) if synonyms else (size, 1)
+    synonym = text(1) + text(1) + b"\x01"
+    names = (pack(">h", 6) + f"s{number:05}".encode() for number in range(settings))
+    listed = b"".join(name + text(1) + bytes(3) + pack(">i", others) + synonym * others for name in names)
+    body = bytes(4) + pack(">i", 1) + bytes(2) + text(1) + b"\x04" + text(1) + pack(">i", settings) + listed
+    return response_frame(ApiKey.DESCRIBE_CONFIGS, DESCRIBE_CONFIGS_VERSION, 1, body)
+
+
+def end_offsets(size: int, *, topics: bool) -> bytes:
+    """A ListOffsets answer with many topics, or many partitions of one."""
+    topic_count, count = (size, 1) if topics else (1, size)
+    partitions = b"".join(pack(">ihqq", number, 0, -1, 7) for number in range(count))
+    names = (pack(">h", 6) + f"t{number:05}".encode() for number in range(topic_count))
+    listed = b"".join(name + pack(">i", count) + partitions for name in names)
+    return response_frame(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, 1, pack(">i", topic_count) + listed)
+
+
 BY_HAND: dict[str, Make] = {
     "read_request_header": lambda n: partial(read_request_header, headed(ApiKey.API_VERSIONS, 3, n)),
     "read_response_header": lambda n: partial(
@@ -245,6 +298,19 @@ BY_HAND: dict[str, Make] = {
     "read_authenticate": lambda n: partial(
         read_authenticate, response_frame(36, 0, 1, bytes(2) + text(n) + pack(">i", n) + b"a" * n)
     ),
+    "read_lifetime_ms": lambda n: partial(
+        read_lifetime_ms, response_frame(36, 2, 1, bytes(2) + b"\x01" + compact_size_bytes(n) + b"a" * n + bytes(8)), 2
+    ),
+    "read_username": lambda n: partial(with_header, read_username, login(n, b"\0" + b"u" * n + b"\0p")),
+    "read_username, SCRAM": lambda n: partial(with_header, read_username, login(n, b"n,,n=" + b"=2C" * n + b",r=x")),
+    "read_username, no name": lambda n: partial(with_header, read_username, login(n, b"n=" + b"n," * n)),
+    "is_let_in": lambda n: partial(let_in, n),
+    "read_controller_time": lambda n: partial(read_controller_time, quorum(n, voters=False)),
+    "read_controller_time, voters": lambda n: partial(read_controller_time, quorum(n, voters=True)),
+    "read_broker_settings": lambda n: partial(read_broker_settings, broker_settings(n, synonyms=False)),
+    "read_broker_settings, synonyms": lambda n: partial(read_broker_settings, broker_settings(n, synonyms=True)),
+    "read_end_offsets": lambda n: partial(read_end_offsets, end_offsets(n, topics=True)),
+    "read_end_offsets, partitions": lambda n: partial(read_end_offsets, end_offsets(n, topics=False)),
     "prove": lambda n: partial(prove, NOBODY, "nonce", scram(n)),
     "check_server": lambda n: partial(check_server, b"v=c2lnbmF0dXJl" + b",x=y" * n, PROOF),
     "decode_subscription": lambda n: partial(decode_subscription, subscription(n, one_topic=True)),

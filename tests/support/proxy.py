@@ -13,7 +13,7 @@ from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address
-from bridge.session.contracts import Hear
+from bridge.session.contracts import Hear, PassingRequest
 from bridge.session.counters import Counters
 from bridge.telemetry.passing import PassingLog
 from bridge.wire.codec.registry import Request
@@ -53,12 +53,7 @@ class SeenGroups(PassingLog):
         self.fetches: list[bytes] = []
 
     def overhear(
-        self,
-        ref: RequestRef,
-        header: RequestHeader,
-        data: bytes | memoryview,
-        client: ClientIdentity,
-        broker_id: int | None,
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
         """Remember the answer."""
         return self.answers.append if self.listens else None

@@ -1,12 +1,9 @@
 """Hears classic members of groups that pass, for the roster; whoever else hears of what passes hears it as before."""
 
 from bridge.migration.roster import Roster
-from bridge.session.contracts import Hear, Passing
-from bridge.session.limits import ELEMENTS_MAX
+from bridge.session.contracts import Hear, Passing, PassingRequest
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import decode_request
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import RequestHeader
 from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, via_of
@@ -26,22 +23,16 @@ class RosterWatch:
         self.untranslated = passing.untranslated
 
     def overhear(
-        self,
-        ref: RequestRef,
-        header: RequestHeader,
-        data: bytes | memoryview,
-        client: ClientIdentity,
-        broker_id: int | None,
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
-        if header.api_key in _HEARD:
-            self._hear(ref, header, data, client)
-        return self._passing.overhear(ref, header, data, client, broker_id)
+        if request.header.api_key in _HEARD:
+            self._hear(ref, request, client)
+        return self._passing.overhear(ref, request, client, broker_id)
 
-    def _hear(self, ref: RequestRef, header: RequestHeader, data: bytes | memoryview, client: ClientIdentity) -> None:
-        start = header.body_offset
+    def _hear(self, ref: RequestRef, passing: PassingRequest, client: ClientIdentity) -> None:
         try:
-            request = decode_request(header.api_key, header.api_version, memoryview(data)[start:], start, ELEMENTS_MAX)
+            request = passing.read()
         except MalformedFrame:
             # It is for the broker to judge: it passes all the same, and its member is one that nobody has heard.
             return

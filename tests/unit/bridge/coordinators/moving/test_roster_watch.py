@@ -2,6 +2,7 @@
 
 from bridge.coordinators.moving.roster_watch import RosterWatch
 from bridge.migration.roster import Roster
+from bridge.session.contracts import PassingRequest
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request, encode_request
 from bridge.wire.frames import read_request_header
@@ -25,7 +26,7 @@ def test_roster_hears_who_joins_syncs_and_leaves() -> None:
         frame = encode_request(api_key, VERSIONS[api_key], 1, "c", request)
         header = read_request_header(frame)
         assert header is not None
-        watch.overhear(RequestRef(0, 1, 1), header, frame[: len(frame) - cut], CLIENT, 1)
+        watch.overhear(RequestRef(0, 1, 1), PassingRequest(header, frame[: len(frame) - cut]), CLIENT, 1)
 
     overhear(ApiKey.JOIN_GROUP, classic_join("a"), cut=9)
     overhear(ApiKey.SYNC_GROUP, SYNC)

@@ -5,8 +5,8 @@ import struct
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
 
-from bridge.session.contracts import Hear
-from bridge.telemetry import passing
+from bridge.session import contracts
+from bridge.session.contracts import Hear, PassingRequest
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.passing import ObservedPassing
 from bridge.telemetry.schema.facts import CoordinatorMoved, PartitionsAssigned
@@ -44,7 +44,9 @@ class Listener:
         self, api_key: ApiKey, request: GroupRequest, correlation_id: int = 1, broker_id: int | None = None
     ) -> Hear | None:
         frame = encode_request(api_key, VERSIONS[api_key], correlation_id, CLIENT.client_id, request)
-        return self.passing.overhear(RequestRef(0, 1, correlation_id), _header(frame), frame, CLIENT, broker_id)
+        return self.passing.overhear(
+            RequestRef(0, 1, correlation_id), PassingRequest(_header(frame), frame), CLIENT, broker_id
+        )
 
     def pass_by(self, api_key: ApiKey, request: GroupRequest, reply: GroupReply, correlation_id: int = 1) -> None:
         hear = self.hear(api_key, request, correlation_id)
@@ -76,7 +78,7 @@ def test_heartbeat_like_the_last_one_is_not_even_decoded(monkeypatch: pytest.Mon
     """An ordinary heartbeat differs in its correlation id and nothing else."""
     listener = _joined()
     listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
-    monkeypatch.setattr(passing, "decode_request", None)
+    monkeypatch.setattr(contracts, "decode_request", None)
     for number in range(5):
         listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), number)
     assert listener.guard.bugs == 0
@@ -92,7 +94,7 @@ def test_answer_after_its_connection_is_gone_is_not_kept(monkeypatch: pytest.Mon
     assert hear is not None
     listener.passing.disconnected(1)
     hear(encode_reply(ApiKey.HEARTBEAT, 4, 1, beaten()))
-    monkeypatch.setattr(passing, "decode_request", None)
+    monkeypatch.setattr(contracts, "decode_request", None)
     listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
     assert listener.guard.bugs == 1
 
@@ -102,7 +104,7 @@ def test_other_group_requests_are_relayed_unread() -> None:
     listener = Listener()
     frame = b"\x00" * 40
     header = _header(request_bytes(FetchRequest(version=4, topics=[])))
-    assert listener.passing.overhear(RequestRef(0, 1, 1), header, frame, CLIENT, None) is None
+    assert listener.passing.overhear(RequestRef(0, 1, 1), PassingRequest(header, frame), CLIENT, None) is None
 
 
 def test_what_cannot_be_read_is_counted_and_relayed() -> None:
@@ -111,7 +113,7 @@ def test_what_cannot_be_read_is_counted_and_relayed() -> None:
     frame = encode_request(ApiKey.JOIN_GROUP, 7, 1, "c", join("a"))
     cut = frame[:-9]
     cut = struct.pack(">i", len(cut) - 4) + cut[4:]
-    assert listener.passing.overhear(RequestRef(0, 1, 1), _header(cut), cut, CLIENT, None) is None
+    assert listener.passing.overhear(RequestRef(0, 1, 1), PassingRequest(_header(cut), cut), CLIENT, None) is None
     hear = listener.hear(ApiKey.JOIN_GROUP, join("a"))
     assert hear is not None
     hear(b"\x00\x00\x00\x04\x00\x00\x00\x01")
