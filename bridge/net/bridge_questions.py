@@ -9,6 +9,7 @@ from typing import TypeVar
 import trio
 
 from bridge.net.broker_connection import exchange
+from bridge.net.clock import now_ms
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
@@ -56,6 +57,8 @@ OFFSET_COMMIT_VERSION_MAX = 9
 FIRST_LIST_GROUPS_BY_TYPE = 5
 OFFSET_FETCH_VERSION_MAX = 9
 """Version 10 names topics by id alone; what is fetched here is shown and committed by name."""
+COORDINATOR_KEPT_MS = 1_000
+"""How long the coordinator of a group is not asked for again by who asks it several things: a round of the bridges."""
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
@@ -65,11 +68,13 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 class BridgeQuestions:
-    """Asks by a connection of its own for every question: questions are few, and brokers restart."""
+    """Asks by connections of its own, for every question or for all of one description: brokers restart."""
 
     def __init__(self) -> None:
         self._attached: UpstreamCluster | None = None
         self._coordinators: dict[GroupId, int] = {}
+        self._asked_last: tuple[GroupId, int, int] | None = None
+        """The group whose coordinator was asked last, that broker, and when it was found."""
 
     def attach(self, cluster: UpstreamCluster) -> None:
         """Ask this cluster from now on."""
@@ -97,36 +102,25 @@ class BridgeQuestions:
 
     async def describe_group(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
         """See `ports.Broker`; a broker that can't describe groups knows none."""
-        node_id = await self.find_coordinator(group_id)
-        versions = await self._versions(node_id)
-        found = DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
-        if ApiKey.DESCRIBE_GROUPS in versions:
-            described = await self._ask(node_id, DescribeGroups(group_ids=(group_id,)), DescribeGroupsReply)
-            found = next(iter(described.groups), found)
-        if not found.members and ApiKey.CONSUMER_GROUP_DESCRIBE in versions:
-            consumers = await self._ask(node_id, ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
-            if consumers.groups and consumers.groups[0].error not in _KNOWS_NO_CONSUMER_GROUP:
-                return consumers.groups[0]
-        return found if found.members else await self._with_other_kind(node_id, found)
-
-    async def _with_other_kind(self, node_id: int, found: DescribedGroup) -> DescribedGroup:
-        """The same, with the kind and state of a share or streams group of that name: they have a list in common only.
-
-        Only brokers that have such groups are asked, since others may refuse a filter that they don't know.
-        """
-        versions = await self._versions(node_id)
-        kinds = tuple(kind for key, kind in _OTHER_KINDS.items() if key in versions)
-        listing = versions.get(ApiKey.LIST_GROUPS)
-        if not kinds or listing is None or listing.highest < FIRST_LIST_GROUPS_BY_TYPE:
-            return found
-        listed = await self._ask(node_id, ListGroups(types=kinds), ListGroupsReply)
-        same = [group for group in listed.groups if group.group_id == found.group_id and group.group_type in kinds]
-        return replace(found, group_state=same[0].group_state, protocol_type=same[0].group_type) if same else found
+        connection = await self.connect_coordinator(await self.find_coordinator(group_id))
+        try:
+            with trio.fail_after(ANSWER_TIMEOUT_S):
+                return await _described(connection, group_id)
+        except trio.TooSlowError as problem:
+            raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
+        finally:
+            connection.close()
 
     async def ask_coordinator(self, request: Request) -> Reply:
         """See `ports.Broker`."""
         (group_id,) = group_ids(request)
-        return await self._answer(await self.find_coordinator(group_id), request)
+        known, now = self._asked_last, now_ms()
+        if known is None or known[0] != group_id or now - known[2] >= COORDINATOR_KEPT_MS:
+            known = (group_id, await self.find_coordinator(group_id), now)
+        self._asked_last = None
+        reply = await self._answer(known[1], request)
+        self._asked_last = known
+        return reply
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
@@ -201,11 +195,7 @@ class BridgeQuestions:
             raise BrokerUnreachable(f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata")
 
     async def _ask(self, node_id: int, request: Request, kind: type[ReplyT]) -> ReplyT:
-        reply = await self._answer(node_id, request)
-        if not isinstance(reply, kind):
-            api_key = _API_KEYS[type(request)]
-            raise BrokerUnreachable(f"EB-NET-035: broker {node_id} answered {type(reply).__name__} to {api_key.name}")
-        return reply
+        return _expected(node_id, request, await self._answer(node_id, request), kind)
 
     async def _answer(self, node_id: int, request: Request) -> Reply:
         asked = _asked(node_id, await self._versions(node_id), request, OWN_CLIENT_ID)
@@ -238,18 +228,58 @@ class OwnConnection:
     """See `ports.CoordinatorConnection`: whoever asks bounds how long."""
 
     def __init__(self, broker_id: int, transport: Transport, versions: VersionTable) -> None:
-        self._broker_id = broker_id
+        self.broker_id = broker_id
+        self.versions = versions
         self._transport = transport
-        self._versions = versions
 
     async def ask(self, request: Request, client_id: str) -> Reply:
         """See `ports.CoordinatorConnection`."""
-        asked = _asked(self._broker_id, self._versions, request, client_id)
+        asked = _asked(self.broker_id, self.versions, request, client_id)
         return asked.read(await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
+
+    async def expect(self, request: Request, kind: type[ReplyT]) -> ReplyT:
+        """The answer to a question of the bridge's own. Raises BrokerUnreachable for one of another kind."""
+        return _expected(self.broker_id, request, await self.ask(request, OWN_CLIENT_ID), kind)
 
     def close(self) -> None:
         """See `ports.CoordinatorConnection`."""
         self._transport.close()
+
+
+async def _described(connection: OwnConnection, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+    """See `ports.Broker.describe_group`: as a classic group, or else a consumer group, or one of another kind."""
+    versions = connection.versions
+    found = DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
+    if ApiKey.DESCRIBE_GROUPS in versions:
+        described = await connection.expect(DescribeGroups(group_ids=(group_id,)), DescribeGroupsReply)
+        found = next(iter(described.groups), found)
+    if not found.members and ApiKey.CONSUMER_GROUP_DESCRIBE in versions:
+        consumers = await connection.expect(ConsumerGroupDescribe((group_id,)), ConsumerGroupDescribeReply)
+        if consumers.groups and consumers.groups[0].error not in _KNOWS_NO_CONSUMER_GROUP:
+            return consumers.groups[0]
+    return found if found.members else await _with_other_kind(connection, found)
+
+
+async def _with_other_kind(connection: OwnConnection, found: DescribedGroup) -> DescribedGroup:
+    """The same, with the kind and state of a share or streams group of that name: they have a list in common only.
+
+    Only brokers that have such groups are asked, since others may refuse a filter that they don't know.
+    """
+    versions = connection.versions
+    kinds = tuple(kind for key, kind in _OTHER_KINDS.items() if key in versions)
+    listing = versions.get(ApiKey.LIST_GROUPS)
+    if not kinds or listing is None or listing.highest < FIRST_LIST_GROUPS_BY_TYPE:
+        return found
+    listed = await connection.expect(ListGroups(types=kinds), ListGroupsReply)
+    same = [group for group in listed.groups if group.group_id == found.group_id and group.group_type in kinds]
+    return replace(found, group_state=same[0].group_state, protocol_type=same[0].group_type) if same else found
+
+
+def _expected(node_id: int, request: Request, reply: Reply, kind: type[ReplyT]) -> ReplyT:
+    if not isinstance(reply, kind):
+        api_key = _API_KEYS[type(request)]
+        raise BrokerUnreachable(f"EB-NET-035: broker {node_id} answered {type(reply).__name__} to {api_key.name}")
+    return reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,9 @@ class UpstreamCluster:
 
     async def offered(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks; while it is down, what it or any other broker of the cluster spoke."""
+        known = self.offered_nowait(broker_id)
+        if known is not None:
+            return known
         async with self._questions.setdefault(broker_id, trio.Lock()):
             fresh = self.offered_nowait(broker_id)
             if fresh is not None:

@@ -94,6 +94,8 @@ class MemoryCluster:
     answers: Answers
     versions: VersionTable = field(default_factory=lambda: dict(KNOWN))
     is_down: bool = False
+    opened: list[int | None] = field(default_factory=list)
+    """The broker of each connection that was opened, None for any of the bootstrap list."""
 
     def questions(self) -> BridgeQuestions:
         """Questions to this cluster."""
@@ -115,6 +117,7 @@ class MemoryCluster:
 
     async def connect(self, broker_id: int | None) -> Transport | None:
         """A new connection."""
+        self.opened.append(broker_id)
         return None if self.is_down else MemoryTransport(self.answers)
 
     async def offered(self, broker_id: int | None) -> Offered | None:

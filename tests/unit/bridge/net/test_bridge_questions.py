@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, BridgeQuestions
+from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, COORDINATOR_KEPT_MS, BridgeQuestions
 from bridge.ports import BrokerUnreachable
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply
@@ -15,6 +15,7 @@ from tests.support.memory_cluster import Answers, MemoryCluster, coordinator, re
 from translators.dialects.admin import (
     DescribedGroup,
     DescribedMember,
+    DescribeGroups,
     DescribeGroupsReply,
     ListedGroup,
     ListGroupsReply,
@@ -72,6 +73,40 @@ async def test_consumer_group_is_looked_for_where_there_may_be_one(code: ErrorCo
         ApiKey.CONSUMER_GROUP_DESCRIBE: replies(ApiKey.CONSUMER_GROUP_DESCRIBE, no_consumer_group(code)),
     }
     assert (await MemoryCluster(FOUND | answers).questions().describe_group(GROUP)).error is seen
+
+
+async def test_a_group_is_described_by_one_connection_to_its_coordinator() -> None:
+    """As a classic group, a consumer group, and one of another kind."""
+    answers: Answers = {
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: replies(
+            ApiKey.CONSUMER_GROUP_DESCRIBE, no_consumer_group(ErrorCode.GROUP_ID_NOT_FOUND)
+        ),
+    }
+    cluster = MemoryCluster(FOUND | answers)
+    await cluster.questions().describe_group(GROUP)
+    assert cluster.opened == [None, 1]
+
+
+async def test_coordinator_is_found_once_for_several_questions(autojump_clock: MockClock) -> None:
+    """Until one fails, or a second is over: it may have moved."""
+    answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
+    cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
+    questions = cluster.questions()
+    await questions.ask_coordinator(about)
+    await questions.ask_coordinator(about)
+    assert cluster.opened == [None, 1, 1]
+    await questions.ask_coordinator(DescribeGroups(group_ids=(GroupId("other"),)))
+    assert cluster.opened[3:] == [None, 1]
+    await trio.sleep(COORDINATOR_KEPT_MS / 1000)
+    await questions.ask_coordinator(about)
+    assert cluster.opened[5:] == [None, 1]
+    silent = answers.pop(ApiKey.DESCRIBE_GROUPS)
+    with pytest.raises(BrokerUnreachable, match="EB-NET-037"):
+        await questions.ask_coordinator(about)
+    answers[ApiKey.DESCRIBE_GROUPS] = silent
+    await questions.ask_coordinator(about)
+    assert cluster.opened[7:] == [1, None, 1]
 
 
 async def test_broker_that_cannot_describe_knows_nobody() -> None:
