@@ -48,7 +48,7 @@ def own(fleet: Fleet) -> Mapping[str, frozenset[Partition]]:
 
 def remove_all(bridge: RestartedBridge, group: str) -> float:
     """Every member is put out; gives the seconds until all are back."""
-    give_order(bridge.admin, "remove-members", {"group": group, "all": True})
+    give_order(bridge.admin, "/remove-members", {"group": group, "all": True})
     return 2 * DELAY_MS / 1000
 
 

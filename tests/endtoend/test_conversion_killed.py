@@ -69,7 +69,7 @@ class Trial:
         """Order a conversion; a bridge that dies over it gives no answer."""
         wanted = {"group": self.fleet.target.group, "to": to, "dry_run": False}
         with suppress(NoAnswer):
-            await trio.to_thread.run_sync(give_order, self.bridge.admin, "convert", wanted)
+            await trio.to_thread.run_sync(give_order, self.bridge.admin, "/convert", wanted)
 
     async def insist(self, to: str) -> None:
         """Whatever became of an order: the group is one or the other, and the next order is carried out."""

@@ -18,6 +18,7 @@ import trio
 from confluent_kafka import Consumer, KafkaError, Producer
 
 from bridge import supervision as tasks
+from bridge.admin.client import NoAnswer, give_order, group_path
 from bridge.app.composition import serve
 from bridge.config.configuration import load
 from bridge.config.sources import quick_rules
@@ -164,12 +165,21 @@ async def read_nothing(scene: Scene) -> None:
     await client.stream.aclose()
 
 
+async def order_move(scene: Scene) -> None:
+    """An operator moves a group that has no members, which is refused as soon as it is looked at."""
+    with suppress(NoAnswer):
+        path = f"{group_path('embedded-moved')}/move"
+        await trio.to_thread.run_sync(give_order, scene.admin, path, {"to": "upstream"})
+    await trio.sleep(0.5)
+
+
 PROVOKED: dict[Task, Callable[[Scene], Awaitable[None]]] = {
     tasks.BROKER_OPENER: fetch_offsets,
     tasks.BROKER_ANSWER: fetch_offsets,
     tasks.LOOK_UP: join,
     tasks.TURN: join,
     tasks.COMPACTION: join,
+    tasks.MOVE: order_move,
     tasks.SENDER: read_nothing,
 }
 """What makes a task run that does not run all the time."""

@@ -143,7 +143,7 @@ class Setting:
 
     async def order(self, name: str, **order: object) -> None:
         """An operator gives the bridge an order."""
-        await trio.to_thread.run_sync(give_order, self.place.admin, name, {"group": self.case.group, **order})
+        await trio.to_thread.run_sync(give_order, self.place.admin, f"/{name}", {"group": self.case.group, **order})
 
     async def remove_by_kafka(self, instance_id: str) -> None:
         """An operator removes a static member with Kafka's own request, through the bridge."""
