@@ -218,7 +218,23 @@ class AdoptMove(Generic[HeldT]):
             silent[0],
         )
 
+    async def _look_at_topics(self) -> Obstacle | None:
+        """A bridge without groups of its own looks at no topics, and of those that it has not seen nobody would have
+        anything.
+        """
+        topics = {one.topic for member in self._members.values() for one in member.using}
+        embedded = self._around.embedded
+        if not embedded.owner.catalog.knows(topics):
+            try:
+                await embedded.look_at_topics()
+            except BrokerUnreachable as problem:
+                return Obstacle("EB-MOVE-226", f"the cluster's topics can't be seen: {problem}", "order the move again")
+        return None
+
     async def _prove(self) -> Obstacle | None:
+        unseen = await self._look_at_topics()
+        if unseen is not None:
+            return unseen
         self._holds = True
         beats = {one: self._beat(one, heard.generation) for one, heard in self._heard.items()}
         lines: list[tuple[MemberId | Via, Via, Heartbeat]] = [

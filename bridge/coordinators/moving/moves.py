@@ -143,6 +143,10 @@ class LiveMoves:
         self._unfinished = unfinished
         for one in unfinished:
             self._router.place_group(one.group_id, Road.MOVING)
+            for member_id in tuple(self._around.mapped.seats_of(one.group_id)):
+                if self._around.upstream.translates(one.group_id, member_id):
+                    # It was taken over, which its group's place tells only once the move is over.
+                    self._around.mapped.take_out(one.group_id, member_id)
 
     def start_in(self, nursery: trio.Nursery) -> None:
         """Make moves until the nursery is cancelled, those first that the last life began."""

@@ -339,7 +339,12 @@ class UpstreamCoordinator:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
         self._note_place(question, answer)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
+            before = self._said.get(question.member)
             self._note_rights(question, question.asked)
+            if answer.assigned is not None and before is not None and before.covers(question.asked):
+                # To a short heartbeat: what is taken back the broker waits to hear given up, also where the client
+                # never came to use it, so that what it owns does not change.
+                self._said.pop(question.member, None)
         else:
             # What the broker made of it is not known: the next question says everything again.
             self._said.pop(question.member, None)

@@ -8,7 +8,15 @@ from trio.testing import MockClock
 
 from tests.support.embedded_world import FakeVia, join_request, leave_request
 from tests.support.owned_group import GROUP, TOPIC
-from tests.support.upstream_world import LOOK_PAUSE_S, UpstreamWorld, granted, refused, unchanged, upstream_world
+from tests.support.upstream_world import (
+    LOOK_PAUSE_S,
+    TOPIC_ID,
+    UpstreamWorld,
+    granted,
+    refused,
+    unchanged,
+    upstream_world,
+)
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -26,7 +34,7 @@ from translators.dialects.consumer import (
     DescribedConsumerMember,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import InstanceId, MemberId, TopicPartition
+from translators.dialects.ids import InstanceId, MemberId, TopicIdPartition, TopicPartition
 
 SEAT = InstanceId("seat")
 ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -212,6 +220,19 @@ async def test_coordinator_that_loads_is_waited_out(autojump_clock: MockClock) -
         told = await world.say(granted(3, 0))
         assert (told.member_epoch, told.subscribed_topic_names) == (3, (TOPIC,))
         assert await world.beat("a", generation) is ErrorCode.NONE
+
+
+async def test_what_is_taken_back_before_its_client_used_it_is_said_to_be_given_up(autojump_clock: MockClock) -> None:
+    """A broker waits for that, until the rebalance timeout; what the member owns has not changed meanwhile."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(3, 0))
+        await world.say(unchanged(3))
+        told = []
+        for answer in (granted(4, 0, 1), granted(4, 0, 1), granted(4, 0), granted(4, 0), unchanged(4)):
+            told.append((await world.say(answer)).owned)
+            await world.beat("a", generation)
+        all_that_is_used = frozenset({TopicIdPartition(TOPIC_ID, 0)})
+        assert told == [None, all_that_is_used, None, all_that_is_used, None]
 
 
 # ---------------------------------------------------------------------- rights
