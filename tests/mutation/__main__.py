@@ -28,15 +28,15 @@ CPU_S = 20.0
 TERMINAL = os.dup(2)
 
 
-def all_mutants() -> list[Mutant]:
+def all_mutants(rooms: Sequence[str] = ROOMS) -> list[Mutant]:
     """Of every module of the rooms, in the order of their paths."""
-    paths = sorted(str(path.relative_to(ROOT)) for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    paths = sorted(str(path.relative_to(ROOT)) for room in rooms for path in (ROOT / room).rglob("*.py"))
     return [mutant for path in paths for mutant in mutants_of(ROOT, path)]
 
 
-def draw(seed: int, count: int) -> list[Mutant]:
-    """The same for the same sources and seed."""
-    known = all_mutants()
+def draw(seed: int, count: int, rooms: Sequence[str]) -> list[Mutant]:
+    """The same for the same sources, seed and rooms."""
+    known = all_mutants(rooms)
     return random.Random(seed).sample(known, min(count, len(known)))
 
 
@@ -71,6 +71,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="which mutants are drawn; printed")
     parser.add_argument("--mutants", type=int, default=1_000)
+    parser.add_argument(
+        "--rooms", nargs="+", choices=ROOMS, default=ROOMS, help="where mutants are drawn; all unless given"
+    )
     parser.add_argument("--cpu-s", type=float, default=CPU_S, help="no further test of a mutant is begun after this")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "mutation-reach.pickle")
     parser.add_argument(
@@ -80,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--again", type=Path, help="the --out of a later run with --survivors: told beside the score")
     parser.add_argument("--page", type=Path, help="write the result page here")
     wished = parser.parse_args(arguments)
-    drawn = kept_survivors(wished.survivors) if wished.survivors else draw(wished.seed, wished.mutants)
+    drawn = kept_survivors(wished.survivors) if wished.survivors else draw(wished.seed, wished.mutants, wished.rooms)
     print(f"seed {wished.seed}: {len(drawn)} mutants", flush=True)
     judged = already_judged(wished.out, drawn)
 

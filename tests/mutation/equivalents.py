@@ -7,6 +7,24 @@ from collections.abc import Mapping
 
 EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
     (
+        "bridge/engine/consumer/heartbeats.py",
+        "_convert_classic",
+        "return value: refusal",
+        "None",
+    ): "nothing was converted, so the caller asks `admit` once more, which refuses for the same reason",
+    (
+        "bridge/engine/consumer/heartbeats.py",
+        "_note_newcomer",
+        "boolean: group.delay is None or group.delay.has_newcomers or ask.before is not None",
+        "group.delay.has_newcomers or ask.before is not None",
+    ): "`park` asks only while there is a delay; the first part tells the type checker so",
+    (
+        "bridge/engine/assignors/chain_search.py",
+        "ChainSearch._start",
+        "comparison: cost < _UNREACHED",
+        "cost <= _UNREACHED",
+    ): "nodes that nobody has reached come last in the queue, and reach nobody from there",
+    (
         "bridge/engine/classic/syncing.py",
         "judge_sync",
         "boolean: group is None or group.phase is Phase.EMPTY",

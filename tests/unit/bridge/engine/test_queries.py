@@ -142,3 +142,11 @@ def test_offsets_of_an_empty_group_of_another_type_may_be_deleted() -> None:
     connect.pass_time(DELAY_MS)
     assert (connect.phase, connect.group.roster.protocol_type) == (Phase.EMPTY, "connect")
     assert judge_offset_deletion(connect.bench.state, GROUP) is ErrorCode.NONE
+
+
+def test_pattern_that_is_not_resolved_yet_matches_nothing() -> None:
+    """Its topics come a moment later."""
+    bench = Bench()
+    bench.join("a")
+    bench.ask(replace(join_request("b"), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
+    assert subscribed_topics(bench.state, GROUP) == frozenset({FOO})

@@ -53,3 +53,14 @@ def test_group_forgotten_in_a_turn_moves_its_epoch_again() -> None:
         GroupEpochBumped(GROUP, 4),
     ]
     assert parts(0) <= bench.assigned("a")
+
+
+def test_group_forgotten_in_a_turn_has_freed_nothing() -> None:
+    """Whoever waits is of another group, though it has the name."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    turn = Turn(bench.state, 0)
+    turn.write(CurrentAssigned(GROUP, A, Current(epoch=3, assigned=dict.fromkeys(bench.target("a"), 2))))
+    turn.forget(GROUP)
+    assert turn.finish().notices == ()

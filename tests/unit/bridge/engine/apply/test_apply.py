@@ -1,12 +1,17 @@
 """Tests of the only writer: each record leaves the state and its indexes in step."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
 from bridge.engine.indexes import OwnedTwice
-from bridge.engine.model import Current, DeadlineKey, DeadlineKind, MemberState, Subscription
+from bridge.engine.model import ClassicMember, Current, DeadlineKey, DeadlineKind, MemberState, Subscription
 from bridge.engine.records import (
+    ClassicGroupCreated,
+    ClassicGroupSynced,
+    ClassicMemberForgotten,
     CommitBegun,
     CommitEnded,
     CurrentAssigned,
@@ -22,6 +27,7 @@ from bridge.engine.records import (
 )
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
+from tests.support.classic_bench import offer
 from tests.support.engine_bench import FOO, GROUP, IDENTITY, parts, topic, topic_id
 from tests.support.snapshots import snapshot
 from translators.dialects.ids import InstanceId, MemberId
@@ -137,3 +143,36 @@ def test_unstable_member_is_not_counted_stable() -> None:
     apply(state, subscribed(A))
     apply(state, CurrentAssigned(GROUP, A, Current(epoch=3, state=MemberState.UNRELEASED_PARTITIONS)))
     assert state.groups[GROUP].stable_at == {}
+
+
+def test_group_that_syncs_again_has_lost_nobody() -> None:
+    """Who was gone before is in no generation that came after: a condensed journal says nothing of it."""
+    state = Shard(settings=EngineSettings(), assignors={})
+    apply(state, ClassicGroupCreated(GROUP))
+    member = ClassicMember(
+        member_id=A,
+        instance_id=None,
+        identity=IDENTITY,
+        session_timeout_ms=6_000,
+        rebalance_timeout_ms=9_000,
+        protocols=offer("range"),
+    )
+    both = (member, replace(member, member_id=B))
+    seen: list[bool] = []
+    for generation, members in ((1, both), (2, both[1:])):
+        apply(
+            state,
+            ClassicGroupSynced(
+                group_id=GROUP,
+                generation=generation,
+                protocol_type="consumer",
+                protocol_name="range",
+                leader=B,
+                members=members,
+            ),
+        )
+        seen.append(state.classic_groups[GROUP].has_lost_member)
+        if generation == 1:
+            apply(state, ClassicMemberForgotten(GROUP, A))
+            seen.append(state.classic_groups[GROUP].has_lost_member)
+    assert seen == [False, True, False]

@@ -1,9 +1,13 @@
 """Tests of who is admitted, fenced or refused, and what a heartbeat changes about a member."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.commands import MemberHeartbeat, ResolveRegularExpression, Speaks
-from bridge.engine.consumer.membership import is_full_request
+from bridge.engine.consumer.membership import is_full_request, merge_subscription
+from bridge.engine.model import Subscription
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import (
@@ -17,6 +21,7 @@ from tests.support.engine_bench import (
     parts,
     static_join_request,
 )
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import STATIC_LEAVE_EPOCH, InstanceId, MemberId
 
@@ -242,3 +247,46 @@ def test_request_is_full_with_timeout_topics_and_owned() -> None:
     partial = [replace(full, owned=None), replace(full, rebalance_timeout_ms=-1)]
     partial.append(replace(full, subscribed_topic_names=None))
     assert [is_full_request(request) for request in partial] == [False] * 3
+
+
+def test_plain_heartbeat_leaves_the_very_same_subscription() -> None:
+    """Nearly all are plain: nothing is made or compared for them."""
+    bench = Bench()
+    bench.join("a")
+    before = bench.member("a").subscription
+    assert merge_subscription(before, before.member_id, bench.command(beat_request("a", 2))) is before
+
+
+PLAIN = beat_request("a", 2)
+
+
+@pytest.mark.parametrize(
+    ("request_", "changed"),
+    [
+        (replace(PLAIN, server_assignor="range"), lambda before: replace(before, assignor="range")),
+        (replace(PLAIN, rack_id="r9"), lambda before: replace(before, rack_id="r9")),
+        (replace(PLAIN, rebalance_timeout_ms=7), lambda before: replace(before, rebalance_timeout_ms=7)),
+        (replace(PLAIN, subscribed_topic_names=(BAR,)), lambda before: replace(before, names=frozenset({BAR}))),
+        (replace(PLAIN, subscribed_topic_regex="b.*"), lambda before: replace(before, pattern="b.*")),
+        (replace(PLAIN, instance_id=SEAT), lambda before: replace(before, instance_id=SEAT)),
+    ],
+)
+def test_one_field_alone_is_news(
+    request_: ConsumerGroupHeartbeat, changed: Callable[[Subscription], Subscription]
+) -> None:
+    """K2.22: whichever a heartbeat says."""
+    bench = Bench()
+    bench.join("a")
+    before = bench.member("a").subscription
+    assert changed(before) != before
+    assert merge_subscription(before, before.member_id, bench.command(request_)) == changed(before)
+
+
+def test_another_id_or_tongue_is_news() -> None:
+    """Who takes a seat says nothing else that is new."""
+    bench = Bench()
+    bench.join("a")
+    before = bench.member("a").subscription
+    plain = beat_request("a", 2)
+    assert merge_subscription(before, MemberId("b"), bench.command(plain)).member_id == "b"
+    assert merge_subscription(before, before.member_id, bench.command(plain, Speaks.CLASSIC)).speaks is Speaks.CLASSIC

@@ -157,3 +157,11 @@ def test_classic_group_listed_by_its_own_type_and_state() -> None:
     filters = [ListGroups(), ListGroups(types=("Classic",), states=(" stable",)), ListGroups(types=("consumer",))]
     assert [list_groups(state, one, lambda entry: entry) for one in filters] == [(listed,), (listed,), ()]
     assert describe_consumer_group(state, GROUP).error is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_refused_description_says_which_it_is() -> None:
+    """A tool shows the text to whoever asked."""
+    translated = Bench()
+    translated.tell(translated.command(join_request("a"), Speaks.CLASSIC))
+    told = [describe_consumer_group(bench.state, GROUP).error_message for bench in (Bench(), translated)]
+    assert told == ["Group orders not found.", "Group orders is classic."]

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.model import ClassicMember
+from bridge.engine.model import ClassicMember, ShownGeneration
 from bridge.engine.records import (
     ClassicGenerationReserved,
+    ClassicGenerationsAliased,
     ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
@@ -53,6 +54,10 @@ PLAIN_B = f'["b",null,{TOLD},""]'
         (
             ClassicMemberReplaced(GROUP, MemberId("z"), MEMBER),
             f'["classic-replaced",1,["orders","z",{PLAIN_A}]]',
+        ),
+        (
+            ClassicGenerationsAliased(GROUP, (ShownGeneration(A, 7), ShownGeneration(MemberId("b"), 3))),
+            '["classic-aliases",1,["orders",[["a",7],["b",3]]]]',
         ),
         (ClassicMemberForgotten(GROUP, A), '["classic-member-gone",1,["orders","a"]]'),
     ],

@@ -6,7 +6,7 @@ from bridge.engine.assignors.incremental import NOTHING
 from bridge.engine.assignors.load_index import EMPTY_SETS_MAX, LoadIndex
 from bridge.engine.assignors.seats import LoadOrder, Seat, seat_of
 from tests.support.assignments import find_misplaced, index_of, parts, spec, topic
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import InstanceId, MemberId
 
 M1, M2, M3 = MemberId("m1"), MemberId("m2"), MemberId("m3")
 EVEN = spec({"a": 4}, {"m1": "a", "m2": "a"}, {"m1": "a0 a1", "m2": "a2"})
@@ -237,3 +237,23 @@ def test_interest_for_exactly_one_kind_can_be_learned() -> None:
     assert index.learn("b", {topic("b"): 2})
     assert index.seat(seat("m3"), "b", None)
     assert index.snapshot() == index_of(spec({"a": 1, "b": 2, "c": 1}, {"m1": "ab", "m2": "bc", "m3": "b"})).snapshot()
+
+
+def test_member_that_changes_its_seat_is_seated_anew() -> None:
+    """A static one that lost its instance sits elsewhere, though it wants the same."""
+    index = index_of(EVEN)
+    index.rest()
+    static = seat_of(M2, InstanceId("seat"))
+    assert static != seat("m2")
+    assert index.seat(static, EVEN.members[M1].topics, EVEN.previous[M2])
+    assert index.standings[M2].seat == static
+
+
+def test_member_that_stays_where_it_is_disturbs_nothing() -> None:
+    """The same seat and the same topics are no change."""
+    index = index_of(EVEN)
+    index.rest()
+    standing = index.standings[M2]
+    assert index.seat(seat("m2"), EVEN.members[M2].topics, EVEN.previous[M2])
+    assert index.standings[M2] is standing
+    assert not index.changed

@@ -166,3 +166,29 @@ def test_interest_with_one_topic_that_changed_unseen_cannot_be_learned() -> None
     assert not index.learn("a or b", {topic("a"): 1, topic("b"): 2})
     assert not index.learn("a or b", {topic("a"): 2, topic("b"): 1})
     assert index.learn("a or b", {topic("a"): 1, topic("b"): 1})
+
+
+def test_newcomers_are_known_once_all_have_their_target() -> None:
+    """A second revision looks at nobody whom nothing concerns."""
+    question = cut({"a": 3, "b": 1}, {"m1": "a", "m3": "a", "m4": "b"})
+    index = rested(question)
+    assert index.seat(seat_of(M2, None), WISH, None)
+    target = {**question.previous, **(index.revise(question.previous) or {})}
+    index.rest()
+    assert index.revise(target) == {}
+
+
+def test_snapshot_shows_seats_topics_and_cuts() -> None:
+    """Two indexes are compared by it: one that shows nothing is like every other."""
+    one, other = (rested(cut({"a": count}, {"m1": "a"})) for count in (2, 3))
+    assert one.snapshot() != other.snapshot()
+    assert one.snapshot() == rested(cut({"a": 2}, {"m1": "a"})).snapshot()
+
+
+def test_member_without_a_target_may_come_back_for_other_topics() -> None:
+    """It was seated and got nothing yet."""
+    question = cut({"a": 2, "b": 2}, {"m1": "a", "m2": "b"})
+    index = rested(question)
+    assert index.seat(seat_of(M3, None), WISH, None)
+    assert index.seat(seat_of(M3, None), frozenset({topic("b")}), None)
+    assert index.revise(question.previous) == shares({"m2": "b0", "m3": "b1"})

@@ -6,8 +6,10 @@ import pytest
 
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.commands import ClassicJoin
-from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, DeadlineKey, DeadlineKind, Phase
+from bridge.engine.outcome import MemberRemoved, RemovalCause
 from tests.support.classic_bench import DELAY_MS, SESSION_MS, ClassicBench, join_of, offer
+from tests.support.engine_bench import GROUP
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, InstanceId, MemberId
 
@@ -144,3 +146,26 @@ def test_seat_taken_again_in_a_group_without_a_leader_names_none() -> None:
     bench.form("A", "B")
     bench.group.roster.leader = None
     assert bench.join_now(join_of("", "B")).leader == ""
+
+
+@pytest.mark.parametrize(("former_ms", "own_ms"), [(SESSION_MS, 6_000), (6_000, SESSION_MS)])
+def test_replaced_seat_has_the_longer_session_until_its_member_beats(former_ms: int, own_ms: int) -> None:
+    """Kafka's timer of the former member runs on; from its first heartbeat a member has its own."""
+    bench = ClassicBench()
+    bench.form("A", "B")
+    former = bench.join_now(replace(join_of("", "B"), session_timeout_ms=former_ms))
+    bench.beat(former.member_id, "B")
+    reply = bench.join_now(replace(join_of("", "B"), session_timeout_ms=own_ms))
+    key = DeadlineKey(DeadlineKind.CLASSIC_SESSION, GROUP, reply.member_id)
+    assert bench.bench.state.deadlines.due[key] == bench.bench.now_ms + SESSION_MS
+    bench.beat(reply.member_id, "B")
+    assert bench.bench.state.deadlines.due[key] == bench.bench.now_ms + own_ms
+
+
+def test_replaced_member_is_told_gone() -> None:
+    """The event log tells who took a seat from whom."""
+    bench = ClassicBench()
+    _, second = bench.form("A", "B")
+    bench.join_now(join_of("", "B"))
+    gone = [one for one in bench.bench.outcome.notices if isinstance(one, MemberRemoved)]
+    assert [(one.member_id, one.cause) for one in gone] == [(second, RemovalCause.REPLACED)]

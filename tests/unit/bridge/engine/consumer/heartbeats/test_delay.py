@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from bridge.engine.apply import apply
 from bridge.engine.commands import MemberHeartbeat, Speaks
-from bridge.engine.records import TargetEpochReached
+from bridge.engine.consumer.heartbeats import park, pass_delay
+from bridge.engine.consumer.membership import Admission, admit
+from bridge.engine.records import DelayChanged, TargetEpochReached
 from tests.support.engine_bench import GROUP, Bench, beat_request, join_request, parts
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH
+from translators.dialects.ids import LEAVE_EPOCH, MemberId
 
 
 def classic_join(bench: Bench, member: str, rebalance_timeout_ms: int = 60_000) -> MemberHeartbeat:
@@ -100,3 +103,24 @@ def test_native_members_get_their_target_when_assignments_are_allowed() -> None:
     bench.join("a")
     bench.pass_time(5_000)
     assert bench.target("a") == parts(*range(6))
+
+
+def test_end_of_a_wait_that_is_over_ends_it() -> None:
+    """A deadline may come late."""
+    bench = Bench()
+    bench.join("a")
+    assert bench.group.delay is None
+    assert pass_delay(bench.state, bench.group, 0) == (DelayChanged(GROUP, None),)
+
+
+def test_who_waits_for_nothing_parks_nothing() -> None:
+    """A native member, and a translated one that joins a group that runs."""
+    bench = Bench()
+    bench.join("a")
+    asked = bench.command(join_request("b"), Speaks.CLASSIC)
+    admission = admit(bench.state, asked)
+    assert isinstance(admission, Admission)
+    for record in admission.records:
+        apply(bench.state, record)
+    native = replace(admission.ask, member_id=MemberId("a"))
+    assert [park(bench.state, bench.group, ask, False, 0) for ask in (admission.ask, native)] == [(), ()]

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from bridge.engine.commands import Speaks
+from bridge.engine.commands import ResolveRegularExpression, Speaks
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import GroupEmptied, MemberRemoved, RegularExpressionWanted, RemovalCause
 from bridge.engine.settings import EngineSettings
-from tests.support.engine_bench import GROUP, Bench, beat_request, join_request, static_join_request
+from tests.support.engine_bench import BAR, GROUP, Bench, beat_request, join_request, static_join_request
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, InstanceId, MemberId
 
@@ -85,3 +85,13 @@ def test_unresolved_pattern_is_asked_for() -> None:
     wish = replace(join_request("a"), subscribed_topic_names=None, subscribed_topic_regex="b.*")
     bench.ask(wish)
     assert bench.outcome.notices == (RegularExpressionWanted(GROUP, "b.*"),)
+
+
+def test_pattern_that_is_resolved_is_not_asked_for_again() -> None:
+    """Each member that joins with it would cost a walk over all topics."""
+    bench = Bench()
+    wish = replace(join_request("a"), subscribed_topic_names=None, subscribed_topic_regex="b.*")
+    bench.ask(wish)
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    bench.ask(replace(wish, member_id=MemberId("b")))
+    assert not [one for one in bench.outcome.notices if isinstance(one, RegularExpressionWanted)]

@@ -9,7 +9,7 @@ import pytest
 from bridge.engine.advance import advance
 from bridge.engine.apply import apply
 from bridge.engine.commands import ChangeTopics, MemberHeartbeat, PassDeadlines, RemoveMembers, Speaks
-from bridge.engine.consumer.retargeting import kept_until_ms
+from bridge.engine.consumer.retargeting import kept_seat, kept_until_ms
 from bridge.engine.outcome import TargetChanged
 from bridge.engine.queries import next_deadline
 from bridge.engine.records import SeatsGivenUp, SeatTaken
@@ -306,3 +306,24 @@ def test_share_of_a_grace_that_is_longer_than_the_wait_is_for_its_replacement_on
     bench.now_ms += GRACE_MS
     bench.tell(say(bench, join_request("stranger"), "d"))
     assert bench.group.target[MemberId("stranger")] == share
+
+
+def test_seat_that_would_be_kept_for_no_time_is_not_kept() -> None:
+    """Both waits are off: its partitions are free at once."""
+    bench = trio_of_hosts(NOTHING_KEPT)
+    member = bench.member("a")
+    assert kept_seat(bench.state, bench.group, member, bench.now_ms) is None
+    assert kept_seat(trio_of_hosts(WAITING).state, trio_of_hosts(WAITING).group, member, 0) is not None
+
+
+def test_group_waits_for_the_last_of_those_that_left() -> None:
+    """Each has its whole time."""
+    bench = trio_of_hosts()
+    leave(bench, "a")
+    bench.now_ms += 1_000
+    leave(bench, "b")
+    assert kept_until_ms(bench.group) == bench.now_ms + GRACE_MS
+    assert sorted(seat.until_ms for seat in bench.group.kept) == [
+        bench.now_ms + GRACE_MS - 1_000,
+        bench.now_ms + GRACE_MS,
+    ]

@@ -130,3 +130,14 @@ def test_target_waits_for_the_interval_and_for_survivors() -> None:
     assert target_allowed_at(Bench().state, bench.group) == 0
     assert target_allowed_at(Bench(no_assignment_before_ms=3_000).state, bench.group) == 3_000
     assert TargetComputed(GROUP, 0) in bench.records
+
+
+def test_member_that_loses_all_has_moved() -> None:
+    """Who has nothing any more is told so, who still has nothing is not."""
+    bench = Bench(assignors={"uniform": ScriptedAssignor(targets=[{"a": parts(*range(6))}] * 3)})
+    for member in "abc":
+        bench.join(member)
+    bench.state.assignors = {"uniform": ScriptedAssignor(targets=[{"b": parts(*range(6))}])}
+    found = compute_target(bench.state, bench.group, 0, {})
+    assert isinstance(found, NewTarget)
+    assert found.changed == {A, B}
