@@ -103,6 +103,12 @@ class Network:
             if arrived_ms < before_ms
         ]
 
+    def late(self) -> list[int]:
+        """Clients with something on the way, to or from them, that was held up beyond the usual latency."""
+        usual_ms = self._timeline.now_ms + self.latency_ms
+        lines = (line for line in self._lines.values() if line.is_open)
+        return sorted({line.client for line in lines if max(line.arrives_ms, line.returns_ms) > usual_ms})
+
     def _connect(self, client: int, road: int) -> Line:
         line = Line(number=len(self._lines) + 1, client=client)
         self._lines[line.number] = self._current[client, road] = line

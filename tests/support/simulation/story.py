@@ -14,13 +14,18 @@ from translators.dialects.ids import MemberId, TopicName, TopicPartition
 
 def unrest(world: World) -> list[str]:
     """Everything that keeps a world from rest, in words; empty means that all is as it should be (liveness, 3.2)."""
-    return [*_restless(world), *_misowned(world), *_disagreements(world)]
+    return [*_restless(world), *_held_up(world), *_misowned(world), *_disagreements(world)]
 
 
 def _restless(world: World) -> list[str]:
     living = world.living()
     now_ms = world.timeline.now_ms
     return [f"{actor.role.name} is not settled" for actor in living if not actor.is_settled or now_ms < actor.wakes_ms]
+
+
+def _held_up(world: World) -> list[str]:
+    """A fault lasts until the last that it held up is there: a session may end meanwhile."""
+    return [f"something of client {number} is on its way, and late" for number in world.network.late()]
 
 
 def _misowned(world: World) -> list[str]:

@@ -49,6 +49,23 @@ def test_answers_leave_in_the_order_of_the_requests() -> None:
     assert ends.answers == [GOOD, CALLED]
 
 
+def test_what_a_lag_holds_up_is_late_until_it_is_there() -> None:
+    """Also when the lag itself is over, and only on a line that stands."""
+    ends = Ends()
+    ends.send(client=2)
+    assert ends.network.late() == []
+    ends.network.lag(2, 100_000, 1_000)
+    ends.send(client=2)
+    ends.network.lag(2, 0, 0)
+    assert ends.network.late() == [2]
+    ends.timeline.run_until(100_000)
+    assert ends.network.late() == []
+    ends.network.lag(2, 100_000, 1_000)
+    ends.send(client=2)
+    ends.network.cut(2)
+    assert ends.network.late() == []
+
+
 def test_second_answer_or_one_to_nothing_breaks_the_law() -> None:
     """Every request is answered once."""
     ends = Ends()
