@@ -127,8 +127,10 @@ class TimeLimits:
         self._watch.bound("run", Limit(deadline_s, f"The run has not ended in time ({RUN_LIMIT})", self._end_run))
 
     def end(self) -> None:
-        """Watch only that the process ends: a thread that nobody ends would keep it."""
+        """Watch only that the process ends, as a thread that nobody ends would keep it; a worker waits to be ended."""
         self._watch.clear()
+        if self._is_worker:
+            return
         words = f"The run is over, but its process has not ended within {GRACE_S:.0f} s"
         self._watch.bound("exit", Limit(monotonic() + GRACE_S, words, self._end_process))
 
