@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.bridge_child import bridge_child
+from bridge.demo.services import free_place
+from tests.benchmarks.bridge_child import bridge_words
 from tests.benchmarks.broker import BenchBroker, make_topics
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.fleet import Fleet, Line
 from tests.benchmarks.native_client import NativeClient
-from tests.benchmarks.processes import BenchmarkError
+from tests.benchmarks.processes import BenchmarkError, command
 from translators.dialects.ids import InstanceId
 
 MEMBERS = 10
@@ -30,6 +31,11 @@ BRIDGE_SETTINGS = (
     "group.consumer.heartbeat.interval.ms=500",
 )
 UNDISTURBED = Target(bound=0)
+BATCH = 10
+"""How many restart together where many do."""
+UPSTREAM = "upstream-"
+PREFIXES: Mapping[str, str] = {"embedded": "bench-", "upstream": UPSTREAM}
+"""How groups' names begin, by road."""
 
 
 def topic_of(partitions: int) -> str:
@@ -66,8 +72,11 @@ NOTHING = Cost(bystanders=0, rejoined=0, joins=0, disturbed=0, unowned_s=0.0)
 class Stage:
     """One group of a fleet, moved step by step."""
 
-    def __init__(self, address: str, group: str, *, cooperative: bool, partitions: int = PARTITIONS) -> None:
+    def __init__(
+        self, address: str, group: str, *, cooperative: bool, partitions: int = PARTITIONS, members: int = MEMBERS
+    ) -> None:
         host, _, port = address.rpartition(":")
+        self.members = members
         self.settled_after_s = 0.0
         """How long the last step took until nobody had news any more."""
         self.quiet_s = 4 * INTERVAL_S
@@ -90,6 +99,10 @@ class Stage:
     def native(self, name: str) -> NativeClient:
         """A KIP-848 member of this group."""
         return NativeClient(self._group, self._topic, name)
+
+    def classics(self) -> list[ClassicClient]:
+        """As many classic members as this group begins with."""
+        return [self.classic(f"m{number}") for number in range(self.members)]
 
     def form(self, *clients: ClassicClient) -> None:
         """Begin the group."""
@@ -142,8 +155,13 @@ class Stage:
 
     def restart(self, name: str, successor: ClassicClient, *, says_goodbye: bool = True) -> None:
         """A member goes, is away for a second while the others go on, and its successor comes."""
-        line = self._line(name)
-        self.fleet.dismiss(line, line.client.leave() if says_goodbye else b"")
+        self.restart_all({name: successor}, says_goodbye=says_goodbye)
+
+    def restart_all(self, successors: Mapping[str, ClassicClient], *, says_goodbye: bool = True) -> None:
+        """Members go, are away for a second while the others go on, and their successors come."""
+        for name in successors:
+            line = self._line(name)
+            self.fleet.dismiss(line, line.client.leave() if says_goodbye else b"")
         last = time.monotonic()
         end = last + AWAY_S
 
@@ -155,7 +173,7 @@ class Stage:
             return now >= end
 
         self.fleet.run_until(is_over, TIMEOUT_S)
-        self.fleet.add([successor])
+        self.fleet.add(list(successors.values()))
 
     def _line(self, name: str) -> Line:
         return next(line for line in self.fleet.lines if line.client.name == name)
@@ -163,7 +181,7 @@ class Stage:
 
 def _join_classic(stage: Stage) -> Cost:
     costs: list[Cost] = []
-    stage.form(*(stage.classic(f"m{number}") for number in range(MEMBERS)))
+    stage.form(*stage.classics())
     with stage.step(costs, "late"):
         stage.fleet.add([stage.classic("late")])
     return costs[0]
@@ -171,7 +189,7 @@ def _join_classic(stage: Stage) -> Cost:
 
 def _first_upgrade(stage: Stage) -> Cost:
     costs: list[Cost] = []
-    stage.form(*(stage.classic(f"m{number}") for number in range(MEMBERS)))
+    stage.form(*stage.classics())
     with stage.step(costs, "m3"):
         stage.restart("m3", stage.native("m3"))
     return costs[0]
@@ -179,7 +197,7 @@ def _first_upgrade(stage: Stage) -> Cost:
 
 def _join_native(stage: Stage) -> Cost:
     costs: list[Cost] = []
-    stage.form(*(stage.native(f"m{number}") for number in range(MEMBERS)))
+    stage.form(*(stage.native(f"m{number}") for number in range(stage.members)))
     with stage.step(costs, "late"):
         stage.fleet.add([stage.native("late")])
     return costs[0]
@@ -187,18 +205,21 @@ def _join_native(stage: Stage) -> Cost:
 
 def _bounce_static(stage: Stage) -> Cost:
     costs: list[Cost] = []
-    stage.form(*(stage.classic(f"m{number}", f"seat-{number}") for number in range(MEMBERS)))
+    stage.form(*(stage.classic(f"m{number}", f"seat-{number}") for number in range(stage.members)))
     with stage.step(costs, "m3"):
         stage.restart("m3", stage.classic("m3", "seat-3"), says_goodbye=False)
     return costs[0]
 
 
-def _roll(stage: Stage, begin: Callable[[str], ClassicClient], end: Callable[[str], ClassicClient]) -> Cost:
+def _roll(
+    stage: Stage, begin: Callable[[str], ClassicClient], end: Callable[[str], ClassicClient], together: int = 1
+) -> Cost:
     costs: list[Cost] = []
-    stage.form(*(begin(f"m{number}") for number in range(MEMBERS)))
-    for number in range(MEMBERS):
-        with stage.step(costs, f"m{number}"):
-            stage.restart(f"m{number}", end(f"m{number}"))
+    stage.form(*(begin(f"m{number}") for number in range(stage.members)))
+    for first in range(0, stage.members, together):
+        names = [f"m{number}" for number in range(first, min(first + together, stage.members))]
+        with stage.step(costs, *names):
+            stage.restart_all({name: end(name) for name in names})
     total = NOTHING
     for cost in costs:
         total = total.plus(cost)
@@ -213,6 +234,14 @@ def _roll_down(stage: Stage) -> Cost:
     return _roll(stage, stage.native, stage.classic)
 
 
+def _batches_up(stage: Stage) -> Cost:
+    return _roll(stage, stage.classic, stage.native, BATCH)
+
+
+def _batches_down(stage: Stage) -> Cost:
+    return _roll(stage, stage.native, stage.classic, BATCH)
+
+
 STEPS: Mapping[str, Callable[[Stage], Cost]] = {
     "one more classic member joins a classic group": _join_classic,
     "first upgrade: one classic member restarts as KIP-848 member": _first_upgrade,
@@ -223,25 +252,52 @@ STEPS: Mapping[str, Callable[[Stage], Cost]] = {
 }
 
 
+MANY_STEPS: Mapping[str, Callable[[Stage], Cost]] = {
+    "one more classic member joins a classic group": _join_classic,
+    "first upgrade: one classic member restarts as KIP-848 member": _first_upgrade,
+    f"rolling upgrade, {BATCH} at a time": _batches_up,
+    f"rolling downgrade, {BATCH} at a time": _batches_down,
+}
+"""With more members one by one would take half an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The size of a group, and what is done to one of that size."""
+
+    members: int
+    partitions: int
+    steps: Mapping[str, Callable[[Stage], Cost]]
+
+
+GRIDS = (Grid(MEMBERS, PARTITIONS, STEPS), Grid(50, 100, MANY_STEPS))
+
+
 def measure_migration(broker: BenchBroker, directory: Path) -> list[Figure]:
-    """Every step with eager and cooperative classic members, at Kafka and at the bridge in turn. Raises
+    """Every step with eager and cooperative classic members, at Kafka and at the bridge's two roads in turn. Raises
     BenchmarkError.
     """
-    make_topics(broker, topic_of(PARTITIONS))
+    make_topics(broker, *(topic_of(grid.partitions) for grid in GRIDS))
     figures: list[Figure] = []
-    with bridge_child(broker.bootstrap, directory, BRIDGE_SETTINGS) as (address, _):
-        for number, (name, play) in enumerate(STEPS.items()):
-            for kind in ("eager", "cooperative"):
-                group = f"migration-{number}-{kind}"
-                kafka = _play(Stage(broker.bootstrap, group, cooperative=kind == "cooperative"), play, name)
-                ours = _play(Stage(address, f"bench-{group}", cooperative=kind == "cooperative"), play, name)
-                figures += _figures(f"{name} ({kind})", ours, kafka)
+    place = free_place()
+    words = [*bridge_words(broker.bootstrap, place, BRIDGE_SETTINGS), "--upstream", f"{UPSTREAM}*"]
+    with command(words, directory, {}):
+        for grid in GRIDS:
+            for name in grid.steps:
+                for kind in ("eager", "cooperative"):
+                    kafka = _play(grid, name, kind, broker.bootstrap, "")
+                    for road, prefix in PREFIXES.items():
+                        ours = _play(grid, name, kind, place.listen, prefix)
+                        figures += _figures(f"{grid.members} on {road}: {name} ({kind})", ours, kafka)
     return figures
 
 
-def _play(stage: Stage, play: Callable[[Stage], Cost], name: str) -> Cost:
+def _play(grid: Grid, name: str, kind: str, address: str, prefix: str) -> Cost:
+    group = f"{prefix}migration-{grid.members}-{list(grid.steps).index(name)}-{kind}"
+    is_cooperative = kind == "cooperative"
+    stage = Stage(address, group, cooperative=is_cooperative, partitions=grid.partitions, members=grid.members)
     try:
-        cost = play(stage)
+        cost = grid.steps[name](stage)
     except OSError as error:
         raise BenchmarkError(f"{name}: {error}") from error
     stage.fleet.close()

@@ -1,5 +1,5 @@
 """What it costs a live group to become a consumer group and a classic one again: by the bridge's moves, and by Kafka's
-own migration, for which one member has to restart with the other protocol.
+own migration, for which one member has to restart with the other protocol; also to go to the bridge itself and back.
 
 It must not know how either of them does it.
 """
@@ -7,31 +7,52 @@ It must not know how either of them does it.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import trio
+
 from bridge.admin.client import ask_move, give_order, group_path, parse
+from bridge.coordinators.rounds import play
 from bridge.demo.services import free_place
+from bridge.migration.moves.round_values import Played, Round
+from bridge.net.bridge_questions import BridgeQuestions
+from bridge.net.clock import TrioClock
+from bridge.net.cluster import UpstreamCluster
+from bridge.session.broker_addresses import Advertised, Directory
 from tests.benchmarks.bridge_child import bridge_words
 from tests.benchmarks.broker import BenchBroker, make_topics
 from tests.benchmarks.classic_client import ClassicClient
-from tests.benchmarks.figures import Baseline, Figure, Target
+from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.benchmarks.fleet import Fleet
 from tests.benchmarks.native_client import NativeClient
 from tests.benchmarks.processes import BenchmarkError, command
-from translators.dialects.ids import TopicName, TopicPartition
+from tests.support.proxy import settings_for
+from tests.support.round_table import player
+from translators.dialects.ids import GroupId, TopicName, TopicPartition
 
 SIZES: Mapping[int, int] = {10: 40, 50: 100, 200: 400}
 """Members compared with Kafka, and the partitions of their topic."""
 GIANT = (1_000, 1_000)
 INTERVAL_S = 1.0
-WAYS = ("to the broker's consumer group", "and back")
+WAYS: Mapping[str, tuple[str, str]] = {
+    "upstream": ("to the broker's consumer group", "and back"),
+    "embedded": ("to the bridge", "and back to the broker"),
+}
+"""By the road of the bridge: there, and back to `pass`."""
 QUIET_S = 6.0
 """Longer than the interval of 5 s in which the broker hears its own members: what it had to say it has said."""
 LOOK_S = 0.005
 ASK_S = 0.02
 TIMEOUT_S = 180.0
-SECONDS: Mapping[int, Target] = {200: Target(bound=3.0), 1_000: Target(bound=15.0)}
+SECONDS: Mapping[tuple[str, int], Target] = {
+    (WAYS["upstream"][0], 200): Target(bound=3.0),
+    (WAYS["upstream"][0], 1_000): Target(bound=15.0),
+    (WAYS["embedded"][0], 200): Target(bound=0.5),
+}
+"""By way and members."""
+ROUND_MEMBERS, ROUNDS, ROUND_BOUND_MS = 200, 5, 30_000
+A_ROUND = Target(bound=1.0)
 UNDISTURBED = Target(bound=0)
 ENDED = frozenset({"done", "stopped", "refused"})
 
@@ -168,24 +189,34 @@ def _move(admin: str, group: str, to: str) -> float:
 
 
 def measure_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
-    """Every size and kind at Kafka and at the bridge in turn, then the biggest at the bridge alone. Raises
+    """Every size and kind at Kafka and at the bridge in turn, then the biggest at the bridge alone, then rounds. Raises
     BenchmarkError.
     """
     make_topics(broker, *(f"bench-{partitions}" for partitions in {*SIZES.values(), GIANT[1]}))
     figures: list[Figure] = []
     place = free_place()
     with command(bridge_words(broker.bootstrap, place, ()), directory, {}):
+
+        def by_moves(name: str, size: tuple[int, int], road: str, kafka: Sequence[Cost | None]) -> None:
+            group = Group(place.listen, f"{name}-{road}", size, cooperative="cooperative" in name)
+            kind = "cooperative" if "cooperative" in name else "eager"
+            for way, there, to in zip(WAYS[road], kafka, (road, "pass"), strict=False):
+                cost = group.move(place.admin, to)
+                target = SECONDS.get((way, size[0]))
+                print(f"{group.name} {way}: {cost}", flush=True)
+                figures.extend(_compared(f"{size[0]:,} {kind} members {way}", target, cost, there))
+            group.fleet.close()
+
         for members, partitions in SIZES.items():
             for kind in ("eager", "cooperative"):
-                name, is_cooperative, size = f"moves-{members}-{kind}", kind == "cooperative", (members, partitions)
-                kafka = _at_kafka(Group(broker.bootstrap, f"{name}-kafka", size, cooperative=is_cooperative))
-                ours = _by_moves(Group(place.listen, name, size, cooperative=is_cooperative), place.admin)
-                for way, here, there in zip(WAYS, ours, kafka, strict=True):
-                    figures += _compared(f"{members} {kind} members {way}", members, here, there)
-        giant = _by_moves(Group(place.listen, "moves-giant", GIANT, cooperative=False), place.admin)
-        for way, here in zip(WAYS, giant, strict=True):
-            figures += _compared(f"{GIANT[0]:,} eager members {way}", GIANT[0], here, None)
-    return figures
+                name, size = f"moves-{members}-{kind}", (members, partitions)
+                direct = Group(broker.bootstrap, f"{name}-kafka", size, cooperative=kind == "cooperative")
+                by_moves(name, size, "upstream", _at_kafka(direct))
+                by_moves(name, size, "embedded", (None, None))
+        by_moves("moves-giant", GIANT, "upstream", (None, None))
+        # A round of so many takes longer than a third of their session, and is not played to its end.
+        by_moves("moves-giant", GIANT, "embedded", (None,))
+    return [*figures, _rounds(broker)]
 
 
 def _at_kafka(group: Group) -> Sequence[Cost]:
@@ -195,13 +226,41 @@ def _at_kafka(group: Group) -> Sequence[Cost]:
     return there, back
 
 
-def _by_moves(group: Group, admin: str) -> Sequence[Cost]:
-    there, back = group.move(admin, "upstream"), group.move(admin, "pass")
-    group.fleet.close()
-    return there, back
+def _rounds(broker: BenchBroker) -> Figure:
+    """Rounds that are played for members which the broker has already: the first one only seats them."""
+    took_s = trio.run(_play_rounds, broker.bootstrap)
+    return Figure(
+        name=f"a played round of {ROUND_MEMBERS} members",
+        value=middle(took_s),
+        unit="s",
+        target=A_ROUND,
+        note=spread(took_s),
+    )
 
 
-def _compared(name: str, members: int, ours: Cost, kafka: Cost | None) -> list[Figure]:
+async def _play_rounds(bootstrap: str) -> list[float]:
+    coordinators = BridgeQuestions()
+    directory = Directory(Advertised(host="", first_port=0, ports={}))
+    coordinators.attach(UpstreamCluster(settings_for(bootstrap), directory, lambda _: False))
+    clock, group = TrioClock(), GroupId("moves-rounds")
+    players = tuple(player(f"m{number}", number, "", None) for number in range(ROUND_MEMBERS))
+    generation, took_s = -1, list[float]()
+    # One member pays the broker's initial delay, the others join it, and from then on all are known.
+    for seated in (players[:1], *[players] * (ROUNDS + 1)):
+        began = time.monotonic()
+        deadline_ms = clock.now_ms() + ROUND_BOUND_MS
+        ended = await play(
+            coordinators, clock, Round(group_id=group, players=seated, deadline_ms=deadline_ms, generation=generation)
+        )
+        if not isinstance(ended, Played):
+            raise BenchmarkError(f"a round of {len(seated)} members: {ended}")
+        took_s.append(time.monotonic() - began)
+        players = tuple(replace(one, broker_id=ended.ids.get(one.member_id, one.broker_id)) for one in players)
+        generation = ended.generation
+    return took_s[2:]
+
+
+def _compared(name: str, target: Target | None, ours: Cost, kafka: Cost | None) -> list[Figure]:
     def baseline(take: Callable[[Cost], float]) -> Baseline | None:
         return None if kafka is None else Baseline(name="Kafka", value=take(kafka))
 
@@ -226,7 +285,7 @@ def _compared(name: str, members: int, ours: Cost, kafka: Cost | None) -> list[F
             name=f"{name}: until all is done",
             value=ours.converged_s,
             unit="s",
-            target=SECONDS.get(members),
+            target=target,
             baseline=baseline(lambda cost: cost.converged_s),
             note=f"slowest answer to a heartbeat meanwhile {1_000 * ours.slowest_s:.0f} ms",
         ),

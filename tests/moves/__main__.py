@@ -14,21 +14,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 import trio
 
 from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
-from tests.moves.fleets import TROUPES, VERSIONS
+from tests.moves.fleets import TROUPES, VERSIONS, ways_at
 from tests.moves.trial import Course, Outcome, play
 from tests.support.bridge_process import ROOT
 from tests.support.casts import Wardrobe
 
 KILLED = ("kafka-python-range", "confluent-range", "aiokafka", "confluent-range")
 """Who plays under kills."""
-KILLS_OF_A_GROUP = 10
+KILLS_OF_A_GROUP = 6
 """After so many a group stops and another one begins."""
 PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "500",
@@ -107,8 +107,8 @@ def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Co
     wanted = wished.bridge if death == "bridge" else wished.brokers
     share = math.ceil(wanted / len(versions))
     before = share * versions.index(version)
-    roads = TROUPES["mixed"].roads(version)
     left = max(0, min(share, wanted - before))
+    ways = cycle(ways_at(version))
     courses: list[Course] = []
     while left:
         count = min(left, KILLS_OF_A_GROUP)
@@ -117,17 +117,12 @@ def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Co
             Course(
                 troupe=f"under {count} deaths of the {death}",
                 seats={f"m{number}": kind for number, kind in enumerate(KILLED, 1)},
-                roads=tuple(islice(_over_and_over(roads), count)),
+                roads=tuple(islice(cycle((next(ways), "pass")), count)),
                 deaths=(death,) * count,
                 seed=f"{wished.seed}-{version}-{death}-{left}",
             )
         )
     return courses
-
-
-def _over_and_over(roads: Sequence[str]) -> Iterator[str]:
-    while True:
-        yield from roads
 
 
 def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) -> str:

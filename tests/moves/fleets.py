@@ -31,13 +31,16 @@ class Troupe:
         return {f"{name}{number}": kind for number, kind in enumerate(self.kinds, 1)}
 
     def roads(self, version: str) -> tuple[str, ...]:
-        """Where the group goes at such a broker, one after the other, from road pass."""
-        roads: tuple[str, ...] = ()
-        if version in UPSTREAM_VERSIONS:
-            roads += ("upstream", "pass")
-        if not self.speaks_consumer:
-            roads += ("embedded", "pass")
-        return roads
+        """Where the group goes at such a broker, one after the other, from road pass and back."""
+        ways = ways_at(version)
+        return tuple(
+            road for there in ways if not (self.speaks_consumer and there == "embedded") for road in (there, "pass")
+        )
+
+
+def ways_at(version: str) -> tuple[str, ...]:
+    """The roads that lead away from pass at such a broker."""
+    return ("embedded", "upstream") if version in UPSTREAM_VERSIONS else ("embedded",)
 
 
 TROUPES: Mapping[str, Troupe] = {

@@ -115,7 +115,7 @@ class Trial:
         obstacles = found["obstacles"]
         assert isinstance(obstacles, list), found
         codes = {str(one["code"]) for one in obstacles}
-        said = f"{found['stage']}: {found['verdict']} {' '.join(str(one['reason']) for one in obstacles)}".strip()
+        said = f"{found['stage']}: {found['verdict']} {' '.join(str(one['sentence']) for one in obstacles)}".strip()
         moved = Moved(
             to=to,
             is_there=found["stage"] == "done" or (bool(death) and bool(codes & THERE_ALREADY)),
