@@ -45,10 +45,11 @@ AREAS = {
     "RECORD": "records of the journal that can't be read",
     "RULE": "rules of groups: findings of `epochbridge check-config`",
     "SETUP": "the two commands of the README",
+    "SHADOW": "`epochbridge shadow`",
     "TASK": "tasks of a running bridge ([what each failure ends](../explanation/failures.md))",
     "TOPICS": "watching topics",
     "TRACE": "`epochbridge trace`",
-    "WHATIF": "`epochbridge analytics replay`",
+    "WHATIF": "`epochbridge analytics replay` and `epochbridge shadow`",
     "WIRE": "reading and writing Kafka's protocol",
 }
 

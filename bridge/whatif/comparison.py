@@ -7,15 +7,42 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.telemetry.cause.context import METADATA_AGE_US
+from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.facts import Event
 from bridge.telemetry.schema.terms import Cause
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.history import Unknown, read_history
 from bridge.whatif.inputs import History, Input, Recorded, TopicsBecame
-from bridge.whatif.measures import Measured, measure
+from bridge.whatif.measures import Measured, measure, summed
 from bridge.whatif.play import Prediction, predict
 from bridge.whatif.timed_events import TimedEvent, on_one_timeline
 
+OF_NO_GROUP = (facts.TopicsSeen.kind, facts.TopicsChanged.kind)
+OF_GROUPS = tuple(
+    fact.kind
+    for fact in (
+        facts.GroupCreated,
+        facts.GroupRevived,
+        facts.GroupConverted,
+        facts.RebalanceBegan,
+        facts.RebalanceEnded,
+        facts.RebalanceExplained,
+        facts.MemberJoined,
+        facts.MemberRevived,
+        facts.MemberRejoined,
+        facts.MemberSubscribed,
+        facts.MemberLeft,
+        facts.MemberTold,
+        facts.PhaseBegan,
+        facts.PhaseEnded,
+        facts.PartitionsTold,
+        facts.PartitionsReleased,
+        facts.PartitionsAssigned,
+        facts.PartitionsFetched,
+    )
+)
+"""What a play is made of, and by what both sides are measured."""
+SECOND_US = 1_000_000
 OF_TOPICS = frozenset((Cause.TOPICS_CHANGED, Cause.LEADER_REJOINED))
 SOON_US = 60_000_000
 """A rebalance that begins later after an input than this, and names it nowhere, has nothing to do with it."""
@@ -80,6 +107,34 @@ class Became:
 
     recorded: Measured | None
     predicted: tuple[Measured, ...] = ()
+
+
+def became_words(one: Became) -> str:
+    """One sentence without its end: not happened, became so many, would have come besides, or belongs to none."""
+    after = summed(one.predicted)
+    count = sum(1 for measured in one.predicted if measured.rebalance_id)
+    if one.recorded is None:
+        return f"would have happened besides: {_told(after)}" if count else f"outside of rebalances {_told(after)}"
+    before = _told(one.recorded)
+    if not one.recorded.rebalance_id:
+        return f"outside of rebalances {_told(after)} instead of {before}"
+    if not count:
+        return f"would not have happened; it was {before}"
+    return f"would have been {'one' if count == 1 else count} of {_told(after)}, instead of {before}"
+
+
+def _told(measured: Measured) -> str:
+    disturbed, stalls = measured.disturbed, measured.stalls
+    words = [f"{measured.duration_us / SECOND_US:.1f} s"]
+    words.append(
+        f"{disturbed} {'member' if disturbed == 1 else 'members'} disturbed" if disturbed else "nobody disturbed"
+    )
+    if stalls:
+        still = f"{stalls} {'partition' if stalls == 1 else 'partitions'} still"
+        words.append(f"{still} for {measured.stall_us / SECOND_US:.1f} s")
+    else:
+        words.append("no partition still")
+    return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,70 +12,13 @@ from pyspark.sql import functions as f
 from bridge.analytics.intake.reading import LINE, REASON, utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import REPLAYS
-from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.disturbance import AT_WORK
 from bridge.telemetry.schema.facts import Event
-from bridge.whatif.comparison import Became, compare
+from bridge.whatif.comparison import OF_GROUPS, OF_NO_GROUP, Became, became_words, compare
 from bridge.whatif.configuration import Configuration
 from bridge.whatif.event_lines import read_event
 from bridge.whatif.measures import Measured, summed
 
-SECOND_US = 1_000_000
-
-
-def became_words(one: Became) -> str:
-    """One sentence without its end: not happened, became so many, would have come besides, or belongs to none."""
-    after = summed(one.predicted)
-    count = sum(1 for measured in one.predicted if measured.rebalance_id)
-    if one.recorded is None:
-        return f"would have happened besides: {_told(after)}" if count else f"outside of rebalances {_told(after)}"
-    before = _told(one.recorded)
-    if not one.recorded.rebalance_id:
-        return f"outside of rebalances {_told(after)} instead of {before}"
-    if not count:
-        return f"would not have happened; it was {before}"
-    return f"would have been {'one' if count == 1 else count} of {_told(after)}, instead of {before}"
-
-
-def _told(measured: Measured) -> str:
-    disturbed, stalls = measured.disturbed, measured.stalls
-    words = [f"{measured.duration_us / SECOND_US:.1f} s"]
-    words.append(
-        f"{disturbed} {'member' if disturbed == 1 else 'members'} disturbed" if disturbed else "nobody disturbed"
-    )
-    if stalls:
-        still = f"{stalls} {'partition' if stalls == 1 else 'partitions'} still"
-        words.append(f"{still} for {measured.stall_us / SECOND_US:.1f} s")
-    else:
-        words.append("no partition still")
-    return ", ".join(words)
-
-
-OF_NO_GROUP = (facts.TopicsSeen.kind, facts.TopicsChanged.kind)
-OF_GROUPS = tuple(
-    fact.kind
-    for fact in (
-        facts.GroupCreated,
-        facts.GroupRevived,
-        facts.GroupConverted,
-        facts.RebalanceBegan,
-        facts.RebalanceEnded,
-        facts.RebalanceExplained,
-        facts.MemberJoined,
-        facts.MemberRevived,
-        facts.MemberRejoined,
-        facts.MemberSubscribed,
-        facts.MemberLeft,
-        facts.MemberTold,
-        facts.PhaseBegan,
-        facts.PhaseEnded,
-        facts.PartitionsTold,
-        facts.PartitionsReleased,
-        facts.PartitionsAssigned,
-        facts.PartitionsFetched,
-    )
-)
-"""What a play is made of, and by what both sides are measured."""
 PHASES = tuple(sorted(phase.value for phase in AT_WORK))
 """Of phases those that are measured; most events are of the others."""
 TASKS_MAX = 10_000

@@ -20,6 +20,7 @@ LINE_BYTES_MAX = 16_777_216
 """Longest line that is read; a member with a hundred thousand partitions takes a tenth of it."""
 
 
+TOO_LONG = Rejected(Flaw.FOREIGN, f"a line longer than {LINE_BYTES_MAX} bytes")
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 
@@ -70,12 +71,18 @@ def event_files(path: Path) -> list[Path]:
 def read_file(path: Path) -> Iterator[Event | Rejected]:
     """Every line of one file; a last line that lacks its newline is torn, or being written, and is skipped."""
     with path.open("rb") as file:
-        while line := file.readline(LINE_BYTES_MAX):
-            if line.endswith(b"\n"):
-                yield decode_line(line)
-            elif len(line) == LINE_BYTES_MAX:
-                _skip_line(file)
-                yield Rejected(Flaw.FOREIGN, f"a line longer than {LINE_BYTES_MAX} bytes")
+        for line in whole_lines(file):
+            yield TOO_LONG if line is None else decode_line(line)
+
+
+def whole_lines(file: BufferedReader) -> Iterator[bytes | None]:
+    """Every line from where the file stands to its last newline, None for one longer than `LINE_BYTES_MAX`."""
+    while line := file.readline(LINE_BYTES_MAX):
+        if line.endswith(b"\n"):
+            yield line
+        elif len(line) == LINE_BYTES_MAX:
+            _skip_line(file)
+            yield None
 
 
 def read_log(path: Path) -> Iterator[Event | Rejected]:

@@ -10,10 +10,7 @@ from bridge.analytics.intake.reading import LINE, parsed
 from bridge.analytics.job_run import event_lines
 from bridge.analytics.replay.playing import (
     FIGURES,
-    OF_GROUPS,
-    OF_NO_GROUP,
     Played,
-    became_words,
     in_order,
     play_group,
     play_groups,
@@ -24,10 +21,10 @@ from bridge.analytics.tables.rebalances import rebalances
 from bridge.analytics.tables.stalls import stalls
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
-from bridge.whatif.comparison import Became
+from bridge.whatif.comparison import OF_GROUPS, OF_NO_GROUP
 from bridge.whatif.configuration import configure
 from bridge.whatif.event_lines import write_event
-from bridge.whatif.measures import Measured, measure
+from bridge.whatif.measures import measure
 from bridge.whatif.timed_events import on_one_timeline
 from tests.support.spark import taken
 from tests.support.whatif_log import of_group, one_run, write_whatif_log
@@ -128,37 +125,3 @@ def test_what_is_not_needed_stays_where_it_is(kind: str) -> None:
     """What is not measured does not travel."""
     assert kind not in (*OF_GROUPS, *OF_NO_GROUP)
     assert {f"predicted_{name}" for name in FIGURES} < {*REPLAYS.column_names}
-
-
-BEFORE = Measured(rebalance_id="r1", began_us=0, duration_us=4_200_000, disturbed=3, stalls=6, stall_us=9_000_000)
-AFTER = Measured(rebalance_id="p1", began_us=0, duration_us=500_000, disturbed=1, stalls=1, stall_us=400_000)
-LOOSE = Measured(rebalance_id="", began_us=0, stalls=2, stall_us=1_000_000)
-OLD = "4.2 s, 3 members disturbed, 6 partitions still for 9.0 s"
-NOTHING = "0.0 s, nobody disturbed, no partition still"
-STILL = "0.0 s, nobody disturbed, 2 partitions still for 1.0 s"
-NEW = "0.5 s, 1 member disturbed, 1 partition still for 0.4 s"
-
-
-@pytest.mark.parametrize(
-    ("became", "words"),
-    [
-        (Became(BEFORE), f"would not have happened; it was {OLD}"),
-        (Became(BEFORE, (AFTER,)), f"would have been one of {NEW}, instead of {OLD}"),
-        (
-            Became(BEFORE, (AFTER, AFTER)),
-            f"would have been 2 of 1.0 s, 2 members disturbed, 2 partitions still for 0.8 s, instead of {OLD}",
-        ),
-        (Became(None, (AFTER,)), f"would have happened besides: {NEW}"),
-        (
-            Became(LOOSE, ()),
-            f"outside of rebalances {NOTHING} instead of {STILL}",
-        ),
-        (
-            Became(None, (LOOSE,)),
-            f"outside of rebalances {STILL}",
-        ),
-    ],
-)
-def test_words_say_count_seconds_disturbances_and_stalls(became: Became, words: str) -> None:
-    """Of both sides, where there are two."""
-    assert became_words(became) == words
