@@ -135,18 +135,20 @@ def decode_sticky_user_data(blob: bytes) -> StickyUserData | None:
     """
     if len(blob) == _INT32.size:
         return StickyUserData(frozenset(), _Reader(blob).int32("generation"))
-    candidates = (_sticky(blob[skipped:], with_generation) for skipped in (0, 2) for with_generation in (True, False))
-    return next((found for found in candidates if found is not None), None)
+    return _sticky(blob, 0) or _sticky(blob, 2)
 
 
-def _sticky(blob: bytes, with_generation: bool) -> StickyUserData | None:
+def _sticky(blob: bytes, skipped: int) -> StickyUserData | None:
+    """Partitions, and a generation if there is one behind them; None where that does not end with the blob."""
     reader = _Reader(blob)
     try:
+        reader.skip(skipped, "stray version")
         partitions = reader.partitions("previous assignment")
-        generation = reader.int32("generation") if with_generation else NO_GENERATION
     except MalformedBlob:
         return None
-    return None if reader.remaining else StickyUserData(partitions, generation)
+    if reader.remaining == _INT32.size:
+        return StickyUserData(partitions, reader.int32("generation"))
+    return None if reader.remaining else StickyUserData(partitions, NO_GENERATION)
 
 
 def _version(reader: "_Reader") -> int:

@@ -60,8 +60,9 @@ class FetchFollower:
         """
         awaited = self._writer.awaiting.get((client.client_id, client.client_host), {})
         found: dict[Owner, tuple[GroupTrack, MemberTrack, set[TopicPartition]]] = {}
-        for partition, waiting in awaited.items():
-            for owner, (group, member) in waiting.items():
+        # Only what the session names from before has to be looked for: thousands may wait under one client's name.
+        for partition in awaited if is_incremental else [one for one in partitions if one in awaited]:
+            for owner, (group, member) in awaited[partition].items():
                 if partition in partitions or (is_incremental and partition in member.former):
                     found.setdefault(owner, (group, member, set()))[2].add(partition)
         for group, member, fetched in found.values():

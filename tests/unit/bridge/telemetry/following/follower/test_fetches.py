@@ -18,6 +18,7 @@ from tests.support.passing_words import (
     sync,
     synced,
 )
+from tests.support.work_done import Work, work_of
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, Topic
 
@@ -48,6 +49,20 @@ def test_fetch_of_another_client_says_nothing() -> None:
     ears = _member()
     ears.follower.fetched(ClientIdentity(client_id="other", client_host=CLIENT.client_host), named(0, 1), False, 1)
     assert ears.log.lines() == []
+
+
+def test_named_partitions_are_not_compared_with_what_others_wait_for() -> None:
+    """Thousands of members may run under one client id and host, and all fetch after a rebalance."""
+
+    def fetch_beside(count: int) -> Work:
+        ears, names = Ears(), [f"m{number}" for number in range(count)]
+        for number, name in enumerate(names):
+            ears.pass_by(join(name), joined(name, 1, leader="m0", members=tuple(names) if name == "m0" else ()))
+            ears.pass_by(sync(name, 1, {name: (number,)}), synced(number))
+        return work_of(lambda: ears.follower.fetched(CLIENT, named(0), False, 1))
+
+    fetch_beside(4)
+    assert fetch_beside(400).lines == fetch_beside(4).lines
 
 
 def test_running_session_need_not_name_what_comes_back() -> None:
