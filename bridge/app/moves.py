@@ -62,10 +62,10 @@ def put_together(between: Between) -> Moving:
     """Make what moves groups between these roads."""
     router, routes, embedded = between.router, between.reply_routes, between.embedded
 
-    def forgotten(member: MemberRef) -> None:
-        live.forgotten(member)
+    def unmapped(member: MemberRef, goes_on: MemberId | None) -> None:
+        live.unmapped(member, goes_on)
 
-    mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), routes.access), forgotten)
+    mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), routes.access), unmapped)
     roads: dict[Road, Groups] = {
         Road.EMBEDDED: between.requests_of_embedded,
         Road.UPSTREAM: between.upstream,
@@ -76,6 +76,8 @@ def put_together(between: Between) -> Moving:
     roads[Road.MOVING] = moving
     places = Places(router, mapped, embedded)
     roster = Roster()
+    # Its SyncGroup passes, by the words that its answer hands out.
+    mapped.joins = roster.joins
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
     surroundings = Around(
         ways=ways,
@@ -83,6 +85,7 @@ def put_together(between: Between) -> Moving:
         mapped=mapped,
         now_ms=between.clock.now_ms,
         fresh_member_id=between.fresh_member_id,
+        is_heard=lambda group_id, member_id: member_id in roster.members_of(group_id),
     )
     parts = Parts(
         candidates=Candidates(

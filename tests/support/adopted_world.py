@@ -229,6 +229,6 @@ async def adopted_world(instances: Collection[str] = ()) -> AsyncIterator[Adopte
     async with embedded_world(BEGINS_CONSUMER) as embedded:
         embedded.broker.topics = [replace(topic("foo", MEMBERS))]
         await embedded.groups.look_at_topics()
-        mapped = MappedGroups(Clients(deliver, access), lambda _member: None)
+        mapped = MappedGroups(Clients(deliver, access), lambda _member, _goes_on: None)
         broker = DescribingBroker(coordinators=coordinators)
         yield AdoptedWorld(embedded, broker, coordinators, players, mapped, ways_of, replies)

@@ -238,11 +238,11 @@ async def moving_world(
         def deliver(ref: RequestRef, reply: GroupReply) -> None:
             world.deliver(ref, reply)
 
-        def forgotten(member: MemberRef) -> None:
-            live.forgotten(member)
+        def unmapped(member: MemberRef, goes_on: MemberId | None) -> None:
+            live.unmapped(member, goes_on)
 
         clients = Clients(deliver, lambda via: known(upstream.vias, via.connection))
-        mapped = MappedGroups(clients, forgotten)
+        mapped = MappedGroups(clients, unmapped)
         roads: dict[Road, Groups] = {Road.UPSTREAM: upstream.groups, Road.MAPPED: mapped}
         ways = Ways(router, clients.access, clients.deliver, roads)
         moving = roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)
@@ -254,6 +254,7 @@ async def moving_world(
             mapped=mapped,
             now_ms=clock.now_ms,
             fresh_member_id=lambda: MemberId(f"scout-{next(numbers)}"),
+            is_heard=lambda group_id, member_id: member_id in roster.members_of(group_id),
         )
         stays = GroupPlaces(router, upstream.broker, _nowhere, lambda _: False, clock.now_ms)
         embedded = no_embedded_groups(upstream.broker, clients)

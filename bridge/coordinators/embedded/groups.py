@@ -51,7 +51,7 @@ from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
 
@@ -142,6 +142,12 @@ class EmbeddedGroups:
     def lives(self, group_id: GroupId) -> bool:
         """Whether a group of that name has members here."""
         return has_members(self.owner.shard, group_id)
+
+    def has_member(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether there is such a member here."""
+        shard = self.owner.shard
+        group = shard.groups.get(group_id) or shard.classic_groups.get(group_id)
+        return group is not None and member_id in group.members
 
     def groups(self) -> tuple[GroupId, ...]:
         """The groups that have members."""

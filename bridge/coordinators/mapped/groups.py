@@ -9,6 +9,7 @@ from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
+    JoinGroup,
     JoinGroupReply,
     LeaveGroup,
     LeaveGroupReply,
@@ -20,8 +21,8 @@ from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, Memb
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetFetch
 
-Forgotten = Callable[[MemberRef], None]
-"""Hears of a member that needs no mapping any more."""
+Forgotten = Callable[[MemberRef, MemberId | None], None]
+"""Hears of a member that needs no mapping any more, and as whom its client goes on at the broker; None: it is gone."""
 NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """What says that a seat is no more."""
 
@@ -33,6 +34,8 @@ class MappedGroups:
         self._access = clients.access
         self._deliver = clients.deliver
         self._forgotten = forgotten
+        self.joins: Callable[[Via, ClientIdentity, JoinGroup], None] = lambda _via, _client, _request: None
+        """Hears of every JoinGroup in the words in which it goes to the broker."""
         self._seats: dict[MemberRef, MappedSeat] = {}
 
     def put(self, group_id: GroupId, seat: MappedSeat) -> None:
@@ -63,6 +66,8 @@ class MappedGroups:
                 self._deliver(ref, said)
                 return
             asked = said
+        if isinstance(asked, JoinGroup):
+            self.joins(via, client, asked)
         self._ask(ref, via, request, asked, partial(self._take, ref, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
@@ -89,7 +94,7 @@ class MappedGroups:
         for key, seat in seats.items():
             if self._seats.get(key) is seat and _ends(seat, reply):
                 del self._seats[key]
-                self._forgotten(key)
+                self._forgotten(key, _goes_on_as(reply))
             reply = to_client(seat, reply)
         self._deliver(ref, reply)
 
@@ -108,6 +113,11 @@ def _ends(seat: MappedSeat, reply: GroupReply) -> bool:
             return code is ErrorCode.NONE or code in NO_MORE
         case _:
             return False
+
+
+def _goes_on_as(reply: GroupReply) -> MemberId | None:
+    joined = isinstance(reply, JoinGroupReply) and reply.error is ErrorCode.NONE
+    return reply.member_id if isinstance(reply, JoinGroupReply) and joined else None
 
 
 def _members(request: MemberRequest) -> list[MemberRef]:

@@ -124,8 +124,8 @@ class AdoptMove(Generic[HeldT]):
 
     def take(self, held: HeldT) -> None:
         """See `groups.Underway`."""
-        if self._holds or isinstance(held.request, JoinGroup):
-            # A newcomer, or one that joins anew, would move the group under everybody's feet.
+        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
+            # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
             self._waiting.keep(held)
             return
         if isinstance(held.request, TxnOffsetCommit):

@@ -40,6 +40,8 @@ class Candidates:
             found = await self._at_broker(order.group_id)
         elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
             found = self.here(order.group_id)
+        elif order.destination is Road.EMBEDDED and self.around.upstream.members_of(order.group_id):
+            return (_half_taken_over(order.group_id),)
         elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
             described = await self._at_broker(order.group_id)
             found = described
@@ -114,6 +116,14 @@ class Candidates:
                 "ask again when its rebalance is over",
             ),
         )
+
+
+def _half_taken_over(group_id: GroupId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-208",
+        f"{quote(group_id)} has consumer members at its broker, and only a classic group can be adopted",
+        "give them back first: move the group to pass",
+    )
 
 
 def of_order(members: Members, order: MoveOrder) -> Members:

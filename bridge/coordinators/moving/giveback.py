@@ -122,11 +122,11 @@ class GiveBackMove:
                 # A transaction's offsets come by its producer's connection.
                 self._vias[member_id] = held.via
                 self._ask_again(member_id)
-        elif isinstance(held.request, JoinGroup) and self._around.home(self._group_id, member_id) is Road.PASS:
+        elif isinstance(held.request, JoinGroup) and self._around.is_newcomer(self._group_id, member_id):
             # A newcomer would move the group under everybody's feet.
             self._waiting.hold_join(held)
         else:
-            # Also the JoinGroup of a member that is no part of this move: its session goes on by what it asks alone.
+            # Also the JoinGroup of who is no part of this move: its coordinator may wait for it to answer the others'.
             self._ways.by_road(held, self._around.home(self._group_id, member_id))
         self._end_if_over()
 

@@ -422,10 +422,19 @@ class LiveMoves:
     # ------------------------------------------------------------------ what becomes of members later
 
     def forgotten(self, member: MemberRef) -> None:
-        """A member that was moved by itself is gone, or its client knows its seat: it takes its group's road again."""
+        """A member that was moved by itself is gone."""
         if member.member_id in self._router.moved.get(member.group_id, {}):
             self._router.return_member(member.group_id, member.member_id)
             self._parts.places.write(member.group_id)
+
+    def unmapped(self, member: MemberRef, goes_on: MemberId | None) -> None:
+        """A client knows its seat at the broker now, and is a classic member there wherever its group goes; None: it is
+        gone.
+        """
+        self._router.return_member(member.group_id, member.member_id)
+        if goes_on is not None and self._router.road(member.group_id, goes_on) is not Road.PASS:
+            self._router.let_pass(member.group_id, goes_on)
+        self._parts.places.write(member.group_id)
 
 
 def _unwritten(group_id: GroupId) -> Obstacle:

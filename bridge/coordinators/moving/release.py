@@ -82,7 +82,7 @@ class ReleaseMove(Generic[HeldT]):
         self._group_id = group_id
         self._hold_ms = hold_ms
         self._waiting = HeldRequests(around.excuse)
-        self._holds: Callable[[HeldRequest], bool] = _is_commit_or_join
+        self._holds: Callable[[HeldRequest], bool] = self._is_commit_or_newcomer
         self._stopped: Obstacle | None = None
         self._seats: tuple[ClassicSeat, ...] = ()
         self._first: ClassicSeat | None = None
@@ -114,6 +114,15 @@ class ReleaseMove(Generic[HeldT]):
     def take_joins(self) -> list[HeldT]:
         """See `moves.Made`: everything that waited."""
         return self._waiting.take()
+
+    def _is_commit_or_newcomer(self, held: HeldRequest) -> bool:
+        """A commit without a member counts in an empty group only, and a newcomer moves the group; a member that was
+        called has to join for the group to come to rest.
+        """
+        request = held.request
+        if isinstance(request, JoinGroup):
+            return not self._around.embedded.has_member(self._group_id, request.member_id)
+        return isinstance(request, OffsetCommit | TxnOffsetCommit)
 
     # ------------------------------------------------------------------ its course
 
@@ -275,11 +284,6 @@ class ReleaseMove(Generic[HeldT]):
 
 def _is_any(_held: HeldRequest) -> bool:
     return True
-
-
-def _is_commit_or_join(held: HeldRequest) -> bool:
-    """A commit without a member counts in an empty group only, and who joins moves the group."""
-    return isinstance(held.request, OffsetCommit | TxnOffsetCommit | JoinGroup)
 
 
 def unconvertible(found: NotConverted) -> Obstacle:

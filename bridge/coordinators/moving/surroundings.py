@@ -21,12 +21,19 @@ class Around:
     mapped: MappedGroups
     now_ms: Callable[[], int]
     fresh_member_id: Callable[[], MemberId]
+    is_heard: Callable[[GroupId, MemberId], bool] = lambda _group_id, _member_id: False
+    """Whether a classic member of that name has synced with its broker here."""
 
     def home(self, group_id: GroupId, member_id: MemberId) -> Road:
         """Where a member is that no move has touched, or that is through with one."""
         if self.mapped.seat(group_id, member_id) is not None:
             return Road.MAPPED
         return Road.UPSTREAM if self.upstream.translates(group_id, member_id) else Road.PASS
+
+    def is_newcomer(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether who joins is no member yet, as far as is known: of such nothing is lost while it waits."""
+        is_at_broker = self.home(group_id, member_id) is Road.PASS
+        return is_at_broker and not (member_id and self.is_heard(group_id, member_id))
 
 
 def in_a_sentence(refused: Refused) -> str:

@@ -161,14 +161,12 @@ class TakeOverMove:
 
     def _take_join(self, held: Held, request: JoinGroup) -> None:
         member = self.state.members.get(request.member_id)
-        if member is None:
-            home = self._around.home(self._group_id, request.member_id)
-            if home is Road.PASS:
-                # A newcomer would move the group under everybody's feet: it waits for the end.
-                self._waiting.hold_join(held)
-            else:
-                # A member that is no part of this move: its session goes on by what it asks, and by that alone.
-                self._ways.by_road(held, home)
+        if member is None and self._around.is_newcomer(self._group_id, request.member_id):
+            # A newcomer would move the group under everybody's feet: it waits for the end.
+            self._waiting.hold_join(held)
+        elif member is None:
+            # Somebody who is no part of this move, and has to be heard by its coordinator to stay a member.
+            self._ways.by_road(held, self._around.home(self._group_id, request.member_id))
         elif member.stage is Stage.WAITING:
             # By its classic words the broker would make everybody join anew; it is asked for first.
             known = self._members[request.member_id].generation

@@ -75,7 +75,8 @@ class WholeGroups:
         ways, seats = self.around.ways, self.around.mapped.seats_of(group_id)
 
         def pass_on(held: Held) -> None:
-            ways.by_road(held, Road.MAPPED if classic_member_of(held.request) in seats else Road.PASS)
+            member_id = classic_member_of(held.request)
+            ways.by_road(held, Road.PASS if member_id is None else self.around.home(group_id, member_id))
 
         around: Adopting[Held] = Adopting(
             pass_on=pass_on,

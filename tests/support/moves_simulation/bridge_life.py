@@ -132,7 +132,8 @@ class BridgeLife:
             resume_ms=45_000 if number else 0,
         )
         self.upstream = UpstreamGroups(broker, clock, clients, settings, self.embedded.supervised)
-        self.mapped = MappedGroups(clients, self._forgotten)
+        self.mapped = MappedGroups(clients, self._unmapped)
+        self.mapped.joins = self.roster.joins
         self.roads: dict[Road, Groups] = {
             Road.EMBEDDED: self.embedded,
             Road.UPSTREAM: self.upstream,
@@ -156,6 +157,7 @@ class BridgeLife:
             mapped=self.mapped,
             now_ms=clock.now_ms,
             fresh_member_id=lambda: MemberId(f"scout-{next(ids)}"),
+            is_heard=lambda group_id, member_id: member_id in self.roster.members_of(group_id),
         )
         return Parts(
             candidates=Candidates(
@@ -275,8 +277,8 @@ class BridgeLife:
             self._calm[ref.connection] = beat
         self._around.answer(ref, reply)
 
-    def _forgotten(self, member: MemberRef) -> None:
-        self.live.forgotten(member)
+    def _unmapped(self, member: MemberRef, goes_on: MemberId | None) -> None:
+        self.live.unmapped(member, goes_on)
 
     def _lives(self, group_id: GroupId) -> Road | None:
         if self.embedded.lives(group_id):

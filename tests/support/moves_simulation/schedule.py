@@ -1,6 +1,6 @@
 """What is done to a world of moves, as values, and which story a seed tells."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
@@ -115,14 +115,19 @@ def draw_schedule(seed: int) -> Schedule:
         broker_latency_ms=rng.choice((1, 3, 30)),
         loses=rng.choice((0, 0, 0, 3)),
     )
+    # To who comes by another way the broker gives everything while a group is the bridge's own: such a client is there
+    # from the beginning, and stays.
+    if conditions.begins is Road.EMBEDDED:
+        conditions = replace(conditions, direct_places=frozenset())
     fleet = rng.randint(1, PLACES_MAX - 1)
+    places = [place for place in range(PLACES_MAX) if place not in conditions.direct_places] or [PLACES_MAX]
     starts = tuple(
         Act(at_ms=rng.randint(0, 1_000), action=Action.START, place=place, name=rng.choice(family))
         for place in range(fleet)
     )
     phases = [Phase(is_calm=False, acts=starts)]
     for _ in range(rng.randint(2, 4)):
-        phases.append(_calm(rng) if rng.random() < 0.6 else _storm(rng, family))
+        phases.append(_calm(rng) if rng.random() < 0.6 else _storm(rng, family, places))
     return Schedule(seed, conditions, tuple(phases))
 
 
@@ -147,7 +152,7 @@ def _calm(rng: Random) -> Phase:
     return Phase(is_calm=True, acts=tuple(sorted(acts, key=lambda act: act.at_ms)))
 
 
-def _storm(rng: Random, family: tuple[str, ...]) -> Phase:
+def _storm(rng: Random, family: tuple[str, ...], places: list[int]) -> Phase:
     faults = rng.sample(_FAULTS, k=rng.randint(1, 5))
     names = [*family, *family, rng.choice(NATIVES)]
     reach_ms = rng.choice((500, 5_000, 20_000))
@@ -168,7 +173,7 @@ def _storm(rng: Random, family: tuple[str, ...]) -> Phase:
             Act(
                 at_ms=at_ms,
                 action=action,
-                place=rng.randrange(PLACES_MAX),
+                place=rng.choice(places),
                 name=rng.choice(names),
                 amount=rng.choice(amount),
             )

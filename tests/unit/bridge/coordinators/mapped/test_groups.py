@@ -38,12 +38,17 @@ class Mapped:
     via: FakeVia = field(default_factory=FakeVia)
     delivered: list[GroupReply] = field(default_factory=list)
     forgotten: list[MemberRef] = field(default_factory=list)
+    go_on: list[MemberId | None] = field(default_factory=list)
     groups: MappedGroups = field(init=False)
 
     def __post_init__(self) -> None:
-        self.groups = MappedGroups(Clients(self._deliver, self._look_up), self.forgotten.append)
+        self.groups = MappedGroups(Clients(self._deliver, self._look_up), self._forget)
         for seat in (ONE, TWO):
             self.groups.put(GROUP, seat)
+
+    def _forget(self, member: MemberRef, goes_on: MemberId | None) -> None:
+        self.forgotten.append(member)
+        self.go_on.append(goes_on)
 
     def _deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         assert ref == REF
@@ -131,6 +136,7 @@ def test_join_ends_the_mapping(error: ErrorCode) -> None:
     reply = JoinGroupReply(error=error, member_id=ONE.seat_id, generation=9)
     assert mapped.ask(join("one"), reply) == join("seat-1")
     assert (mapped.delivered, mapped.forgotten) == ([reply], [MemberRef(GROUP, ONE.member_id)])
+    assert mapped.go_on == [ONE.seat_id if error is ErrorCode.NONE else None]
     assert mapped.groups.seats_of(GROUP) == {"two": TWO}
 
 

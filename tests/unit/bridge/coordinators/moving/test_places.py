@@ -57,7 +57,7 @@ class Life:
 
     def __init__(self, facts: FakeFacts) -> None:
         self.router = Router(())
-        self.mapped = MappedGroups(Clients(lambda _ref, _reply: None, lambda _: NoAccess()), lambda _: None)
+        self.mapped = MappedGroups(Clients(lambda _ref, _reply: None, lambda _: NoAccess()), lambda _, _goes_on: None)
         self.places = Places(self.router, self.mapped, facts)
         self.unfinished = tuple(self.places.restore(facts.kept))
 

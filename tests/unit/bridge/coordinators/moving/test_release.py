@@ -92,7 +92,7 @@ async def test_commits_and_joins_wait_and_heartbeats_go_on(autojump_clock: trio.
         generation = await adopt(world)
         move = world.releasing()
         (beat, *_), commit = world.beats(generation), world.held(commit_request(generation), 0)
-        join = world.held(join_of(world.players[0].member_id), 0)
+        join = world.held(join_of(NO_MEMBER_ID), 0)
         for held in (beat, commit, join):
             move.take(held)
         await trio.sleep(0.1)
