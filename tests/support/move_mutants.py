@@ -1,0 +1,68 @@
+"""Deliberate bugs in the moves of live groups, as a yardstick for the laws that hold while they are made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from bridge.coordinators.mapped import seats
+from bridge.coordinators.moving import adopt
+from bridge.coordinators.moving.giveback import GiveBackMove
+from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.migration.moves import takeover
+from bridge.migration.moves.takeover import Stage
+from bridge.migration.orders import Obstacle
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.ids import GroupId, MemberId, TopicPartition
+
+Patch = pytest.MonkeyPatch
+
+
+def lose_mappings(patch: Patch) -> None:
+    """Who is mapped is forgotten by a restart."""
+    restore = Places.restore
+
+    def forget(self: Places, facts: Mapping[str, str]) -> Iterator[UnfinishedMove]:
+        yield from list(restore(self, facts))
+        for name in facts:
+            group_id = GroupId(name.removeprefix(FACTS))
+            for member_id in tuple(self._mapped.seats_of(group_id)):
+                self._mapped.take_out(group_id, member_id)
+
+    patch.setattr(Places, "restore", forget)
+
+
+def keep_the_generation_in_the_blob(patch: Patch) -> None:
+    """A mapped member's subscription names the generation that its client knows."""
+    patch.setattr(seats, "with_generation", lambda blob, _known, _given: blob)
+
+
+def take_less_for_a_call(patch: Patch) -> None:
+    """Who gets less at epoch 0 goes on as if it had been told so."""
+
+    def granted(
+        state: takeover.TakeOver, member_id: MemberId, epoch: int, assigned: frozenset[TopicPartition] | None
+    ) -> takeover._Step:
+        member = replace(state.members[member_id], stage=Stage.TAKEN)
+        return takeover._Step(takeover._put(state, member_id, member), (takeover.Take(member_id, epoch, assigned),))
+
+    patch.setattr(takeover, "_granted", granted)
+
+
+def let_strangers_in(patch: Patch) -> None:
+    """A group is adopted though it has members that come by another way."""
+    find = adopt.find_difference
+
+    def overlook(
+        group_id: GroupId, described: object, expected: Mapping[MemberId, frozenset[TopicPartition]]
+    ) -> Obstacle | None:
+        assert isinstance(described, DescribedGroup), described
+        known = tuple(one for one in described.members if one.member_id in expected)
+        return find(group_id, replace(described, members=known), expected)
+
+    patch.setattr(adopt, "find_difference", overlook)
+
+
+def overtake_a_played_join(patch: Patch) -> None:
+    """Requests of a client go on while its JoinGroup is played."""
+    patch.setattr(GiveBackMove, "_is_held", lambda *_: False)
