@@ -174,7 +174,9 @@ async def play(broker: KafkaBroker, wardrobe: Wardrobe, directory: Path, course:
         print(f"  {problem}", flush=True)
     if not trials:
         raise AssertionError(f"{course.troupe} at {broker.version}: {problem}")
-    return outcome_of(course, trials[0], problem)
+    outcome = outcome_of(course, trials[0], problem)
+    print(f"  {outcome.faults()} {outcome.verdict.noticed}", flush=True)
+    return outcome
 
 
 def outcome_of(course: Course, trial: Trial, problem: str) -> Outcome:

@@ -39,7 +39,7 @@ class Candidates:
         if order.destination is Road.UPSTREAM and origin in (Road.PASS, Road.UPSTREAM):
             found = await self._at_broker(order.group_id)
         elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
-            found = self.here(order.group_id)
+            found = await self._here_at_work(order.group_id)
         elif order.destination is Road.EMBEDDED and self.around.upstream.members_of(order.group_id):
             return (_half_taken_over(order.group_id),)
         elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
@@ -73,6 +73,18 @@ class Candidates:
                 ),
             )
         return members
+
+    async def _here_at_work(self, group_id: GroupId) -> Members:
+        """The same once each of them has a seat, for some time: who is in a rebalance just now, as after a restart of
+        the bridge, would be left behind.
+        """
+        with trio.move_on_after(REST_S):
+            while True:
+                found = self.here(group_id)
+                if len(found) == len(self.around.upstream.members_of(group_id)):
+                    return found
+                await trio.sleep(LOOK_S)
+        return self.here(group_id)
 
     def here(self, group_id: GroupId) -> Members:
         """The members of a group that have a machine."""

@@ -90,3 +90,26 @@ async def test_members_with_a_machine_are_found_here(autojump_clock: MockClock) 
         assert not isinstance(found, tuple)
         (member,) = found.values()
         assert (member.generation, member.using, member.protocol_name) == (GENERATION, ZERO, "range")
+
+
+async def test_member_in_a_rebalance_is_waited_for(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would be left behind, and the move be called done; for one that takes too long nobody waits for ever."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        with monkeypatch.context() as patch:
+            patch.setattr(world.upstream.groups, "seat", lambda _: None)
+            assert await code(world, Road.PASS, Road.UPSTREAM) == "EB-MOVE-103"
+
+        async def rest() -> None:
+            await trio.sleep(3)
+            monkeypatch.undo()
+
+        monkeypatch.setattr(world.upstream.groups, "seat", lambda _: None)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rest)
+            found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.UPSTREAM)
+        assert not isinstance(found, tuple)
+        assert found.keys() == {MemberId("a")}
