@@ -57,6 +57,49 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
+def linked(page: Path) -> set[Path]:
+    """The pages and folders that a page links to."""
+    text = page.read_text(encoding="utf-8")
+    return {(page.parent / target).resolve() for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", text)}
+
+
+def test_page_is_found_from_the_readme() -> None:
+    """By links alone; a link to a folder leads to all that lies in it."""
+    reached, waiting = {ROOT / "README.md"}, [ROOT / "README.md"]
+    while waiting:
+        found = linked(waiting.pop())
+        found |= {page for folder in found if folder.is_dir() for page in folder.glob("*.md")}
+        fresh = {page for page in found & {*PAGES} if page not in reached}
+        reached |= fresh
+        waiting += fresh
+    assert sorted(str(page.relative_to(ROOT)) for page in {*PAGES} - reached) == []
+
+
+def test_row_of_a_table_stands_in_it_and_once() -> None:
+    """What a merge leaves behind: a row alone under a text, or the same row twice on a page; a head may come again."""
+    strays = []
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        rows = [number for number, line in enumerate(lines) if re.match(r"\| [^-]", line)]
+        begins = [number for number in rows if not lines[number - 1].startswith("|")]
+        heads = {
+            number for number in rows if lines[number + 1 : number + 2] and re.match(r"\|[-:| ]+$", lines[number + 1])
+        }
+        strays += [f"{page.relative_to(ROOT)}:{number + 1} has no head" for number in begins if number not in heads]
+        if page.parent.name in {"explanation", "howto"}:
+            told = [lines[number] for number in rows if number not in heads]
+            strays += [f"{page.relative_to(ROOT)} twice: {line}" for line in {*told} if told.count(line) > 1]
+    assert strays == []
+
+
+def test_every_room_is_in_the_guide() -> None:
+    """Who wants to change something finds its room in `rooms.md`."""
+    guide = (ROOT / "docs/explanation/rooms.md").read_text(encoding="utf-8")
+    rooms = [folder.name for folder in (ROOT / "bridge").iterdir() if (folder / "__init__.py").is_file()]
+    assert "engine" in rooms
+    assert [room for room in rooms if f"`bridge/{room}/" not in guide] == []
+
+
 def headings(page: Path) -> set[str]:
     """The anchors of a page, as the usual renderers make them of headings."""
     found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
