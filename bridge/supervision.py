@@ -59,7 +59,7 @@ RETENTION = Task("retention", "forgets groups without members and offsets", "not
 LOOK_UP = Task("look-up", "asks the broker before somebody new is let in", "that request: its client is to try again")
 EVENTS = Task("events", "sees to the topics of groups that pass", "nothing: started again")
 PLANS = Task("plans", "drives plans of moves", "nothing: started again, and the plans go on")
-MOVE = Task("move", "begins one move of a group", "that move, before anything was changed")
+MOVE = Task("move", "makes one move of a group", "that move; once begun it goes on as after a restart")
 MOVES = Task("moves", "looks after the moves under way", "nothing: started again")
 ADMIN = Task("admin", "serves the admin API", "requests under way there: started again at the same address")
 
@@ -110,12 +110,17 @@ def carry_out(_task: Task, work: Work) -> Awaitable[object]:
     return work()
 
 
-async def guarded(failures: Failures, task: Task, work: Work) -> None:
-    """Do it once; a failure is told, counted, and ends here. Cancellation goes on its way, alone or in company."""
+async def guarded(failures: Failures, task: Task, work: Work, failed: Callable[[], object] | None = None) -> None:
+    """Do it once; a failure is told, counted, and ends here. Cancellation goes on its way, alone or in company.
+
+    `failed` is called after a failure, also one that came before the work began.
+    """
     try:
         await carry_out(task, work)
     except* Exception as problem:  # noqa: BLE001 - told and counted, see `note`
         failures.note(task, problem)
+        if failed is not None:
+            failures.spare(task, failed)
 
 
 async def keep_running(failures: Failures, task: Task, work: Work) -> None:
@@ -140,9 +145,11 @@ def start_job(nursery: trio.Nursery, failures: Failures, task: Task, work: Work)
     nursery.start_soon(partial(keep_running, failures, task, work), name=task.name)
 
 
-def start_guarded(nursery: trio.Nursery, failures: Failures, task: Task, work: Work) -> None:
-    """Start what is done once; its failure does not reach the nursery."""
-    nursery.start_soon(partial(guarded, failures, task, work), name=task.name)
+def start_guarded(
+    nursery: trio.Nursery, failures: Failures, task: Task, work: Work, failed: Callable[[], object] | None = None
+) -> None:
+    """Start what is done once; its failure does not reach the nursery, but `failed`, see `guarded`."""
+    nursery.start_soon(partial(guarded, failures, task, work, failed), name=task.name)
 
 
 def bare(problem: BaseException) -> BaseException:

@@ -170,8 +170,13 @@ class AdoptMove(Generic[HeldT]):
         """Go on until the group is adopted or kept."""
         await self._run(begin())
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to be done."""
+        return isinstance(self.state, Adopted | Kept)
+
     async def go_on(self) -> None:
-        """The same after a restart."""
+        """The same after a restart, or after a failure on the way."""
         self._holds = True
         await self._run(resume(was_taken_in=self._around.embedded.holds(self._group_id)))
 

@@ -23,7 +23,7 @@ from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
-from bridge.supervision import MOVE, MOVES, Failures, start_guarded, start_job
+from bridge.supervision import MOVE, MOVES, Failures, Work, start_guarded, start_job
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
@@ -31,6 +31,8 @@ from translators.dialects.ids import GroupId, MemberId, MemberRef
 LOG = logging.getLogger("epochbridge.moves")
 SHARE_OF_SESSION = 3
 """A request is held for at most this part of the shortest session in its group."""
+AGAIN_S = 0.25
+"""How soon a move of a whole group goes on whose task failed."""
 REMEMBERED_MAX = 1_000
 """Moves that are over and can still be asked for."""
 _BY_OPERATOR = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator stopped the move before its turn")
@@ -111,7 +113,7 @@ class LiveMoves:
             return progress.now
         assert self._nursery is not None, "moves are ordered while the bridge runs"
         self._running[order.group_id] = _Running(progress)
-        start_guarded(self._nursery, self._supervised, MOVE, partial(self._make, order))
+        self._start_task(order, partial(self._make, order))
         return progress.now
 
     def stop(self, group_id: GroupId) -> MoveProgress | None:
@@ -208,16 +210,29 @@ class LiveMoves:
 
     # ------------------------------------------------------------------ making one
 
+    def _start_task(self, order: MoveOrder, work: Work) -> None:
+        assert self._nursery is not None, "moves are made while the bridge runs"
+        start_guarded(self._nursery, self._supervised, MOVE, work, partial(self._fail, order))
+
+    def _fail(self, order: MoveOrder) -> None:
+        """Its task failed, perhaps before it did anything. A group as a whole goes on as after a restart, members that
+        go by themselves with what comes next for them.
+        """
+        running = self._running.get(order.group_id)
+        if running is None:
+            return
+        move = running.move
+        if isinstance(move, AdoptMove | ReleaseMove):
+            self._start_task(order, partial(self._go_on_whole, order, running, move, AGAIN_S))
+        elif move is None:
+            running.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
+            self._parts.places.end_move(order.group_id)
+            self._forget(order.group_id)
+
     async def _make(self, order: MoveOrder) -> None:
         running = self._running[order.group_id]
-        try:
-            found = await self._parts.candidates.find(order, running.progress.now.origin)
-            is_written = await self._prepare(running, found)
-        except BaseException:
-            # Nothing was changed yet: the next order begins anew.
-            running.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
-            self._forget(order.group_id)
-            raise
+        found = await self._parts.candidates.find(order, running.progress.now.origin)
+        is_written = await self._prepare(running, found)
         if isinstance(found, tuple):
             running.progress.refuse(found, "it was not begun; nothing was changed")
             self._forget(order.group_id)
@@ -275,8 +290,10 @@ class LiveMoves:
         self._begin(order, running, move, members)
         return move
 
-    async def _go_on_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
-        await move.go_on()
+    async def _go_on_whole(self, order: MoveOrder, running: _Running, move: WholeMove, pause_s: float = 0.0) -> None:
+        await trio.sleep(pause_s)
+        if not move.has_ended:
+            await move.go_on()
         self._end_whole(order, running, move)
 
     def _begin(
@@ -306,8 +323,7 @@ class LiveMoves:
         known = {one.member_id: one for one in unfinished.members}
         if order.destination is Road.EMBEDDED or self._parts.whole.embedded.holds(group_id):
             move = self._begin_whole(order, running, known)
-            assert self._nursery is not None, "moves go on while the bridge runs"
-            start_guarded(self._nursery, self._supervised, MOVE, partial(self._go_on_whole, order, running, move))
+            self._start_task(order, partial(self._go_on_whole, order, running, move))
             return
         away = {one: it for one, it in known.items() if not self._around.upstream.translates(group_id, one)}
         if order.destination is Road.UPSTREAM and away:
@@ -392,8 +408,7 @@ class LiveMoves:
         parts.stays.go_by_rule(group_id)
         parts.moving.end(group_id)
         self._forget(group_id)
-        assert self._nursery is not None, "moves end while the bridge runs"
-        start_guarded(self._nursery, self._supervised, MOVE, partial(self._write_end, group_id))
+        self._start_writing_end(group_id)
         for held in () if running.move is None else running.move.take_joins():
             parts.moving.submit(held.ref, held.client, held.via, held.request)
 
@@ -403,6 +418,11 @@ class LiveMoves:
         passing = {one: road for one, road in moved.items() if road is Road.PASS} | dict.fromkeys(stays, Road.PASS)
         here = dict.fromkeys(self._around.upstream.members_of(group_id), Road.UPSTREAM)
         return passing | here | dict.fromkeys(self._around.mapped.seats_of(group_id), Road.MAPPED)
+
+    def _start_writing_end(self, group_id: GroupId) -> None:
+        assert self._nursery is not None, "moves end while the bridge runs"
+        again = partial(self._start_writing_end, group_id)
+        start_guarded(self._nursery, self._supervised, MOVE, partial(self._write_end, group_id), again)
 
     async def _write_end(self, group_id: GroupId) -> None:
         """Only once it is written who has a machine and who has none: until then the move would be gone on with."""

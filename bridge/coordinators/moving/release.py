@@ -130,8 +130,19 @@ class ReleaseMove(Generic[HeldT]):
         """Go on until the group is released or kept."""
         await self._run(begin())
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to be done."""
+        return isinstance(self.state, Released | Kept)
+
     async def go_on(self) -> None:
-        """The same after a restart, where the engine still has the group."""
+        """The same after a restart, or after a failure on the way; where the engine has forgotten the group already,
+        everything else was written before that.
+        """
+        if not self._around.embedded.holds(self._group_id):
+            self.state = Released()
+            self._tell_of_members()
+            return
         await self._run(resume())
 
     async def _run(self, taken: ReleaseStep) -> None:
@@ -141,6 +152,9 @@ class ReleaseMove(Generic[HeldT]):
             event = await self._carry_out(effect)
             taken = step(taken.state, event, self._around.clock.now_ms())
             self.state = taken.state
+        self._tell_of_members()
+
+    def _tell_of_members(self) -> None:
         moved = isinstance(self.state, Released)
         detail = "" if not isinstance(self.state, Kept) else self.state.reason.sentence
         for seat in self._seats:

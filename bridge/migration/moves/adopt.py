@@ -176,7 +176,7 @@ def resume(*, was_taken_in: bool) -> AdoptStep:
         return Step(LeavingSeats(), (LeaveSeats(),))
     gone_by = Obstacle(
         "EB-MOVE-220",
-        "the bridge was restarted before the group was taken in; nothing was changed",
+        "the move was cut off before the group was taken in; nothing was changed",
         "order the move again",
     )
     return Step(Kept(gone_by))

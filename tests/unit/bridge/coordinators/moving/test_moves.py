@@ -1,10 +1,17 @@
 """Orders, from the first word to the verdict, over restarts, and what becomes of groups and members afterwards."""
 
+from collections.abc import Awaitable
+
+import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge import supervision
+from bridge.coordinators.moving.adopt import AdoptMove
+from bridge.coordinators.moving.requests import Held
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.route import Road
+from bridge.supervision import MOVE, Task, Work
 from tests.support.embedded_world import leave_request
 from tests.support.memory_journal import MemoryJournal
 from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, moving_world
@@ -85,6 +92,51 @@ async def test_bug_on_the_way_to_the_first_step_leaves_the_group_to_the_next_ord
         world.upstream.broker.raises = None
         world.at_broker(MEMBERS)
         assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
+
+
+@pytest.mark.parametrize("to", [Road.UPSTREAM, Road.EMBEDDED])
+async def test_task_that_fails_before_it_does_anything_leaves_the_group_to_the_next_order(
+    to: Road, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The group would be on the move for ever."""
+
+    def fail(task: Task, work: Work) -> Awaitable[object]:
+        if task is not MOVE:
+            return work()
+        monkeypatch.undo()
+        raise ZeroDivisionError
+
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        monkeypatch.setattr(supervision, "carry_out", fail)
+        assert (await world.order(to)).stage is MoveStage.REFUSED
+        assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
+
+
+async def test_whole_group_whose_task_fails_on_the_way_gets_a_road_all_the_same(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its requests were held: they go where the group is then."""
+    calls: list[str] = []
+
+    async def fail(move: AdoptMove[Held]) -> None:
+        calls.append("a bug")
+        raise ZeroDivisionError
+
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        with monkeypatch.context() as patch:
+            patch.setattr(AdoptMove, "_compare", fail)
+            world.live.start(MoveOrder(GROUP, Road.EMBEDDED))
+            await trio.sleep(0.1)
+            beat = world.beat("a")
+            world.answer("a", HeartbeatReply(ErrorCode.NONE))
+            await trio.sleep(1)
+        assert (calls, world.progress().stage) == (["a bug"], MoveStage.REFUSED)
+        assert (world.road(), world.facts.kept) == (Road.PASS, {})
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(beat) is ErrorCode.NONE
 
 
 async def test_one_member_after_the_other_each_keeps_its_road(autojump_clock: MockClock) -> None:
