@@ -65,17 +65,17 @@ def put_together(between: Between) -> Moving:
     def unmapped(member: MemberRef, goes_on: MemberId | None) -> None:
         live.unmapped(member, goes_on)
 
+    roster = Roster()
     mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), routes.access), unmapped)
     roads: dict[Road, Groups] = {
         Road.EMBEDDED: between.requests_of_embedded,
         Road.UPSTREAM: between.upstream,
         Road.MAPPED: mapped,
     }
-    ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads)
+    ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads, roster)
     moving = MovingGroups(ways, between.clock.now_ms)
     roads[Road.MOVING] = moving
     places = Places(router, mapped, embedded)
-    roster = Roster()
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
@@ -85,7 +85,6 @@ def put_together(between: Between) -> Moving:
         mapped=mapped,
         now_ms=between.clock.now_ms,
         fresh_member_id=between.fresh_member_id,
-        is_heard=lambda group_id, member_id: member_id in roster.members_of(group_id),
     )
     parts = Parts(
         candidates=Candidates(

@@ -7,7 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from translators.dialects.classic import JoinGroup, SyncGroup
+from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, Via
 
 ROSTER_BYTES_MAX = 67_108_864
@@ -41,6 +42,27 @@ class Roster:
     def members_of(self, group_id: GroupId) -> Mapping[MemberId, Spoken]:
         """Those of a group whose SyncGroup was heard."""
         return self._by_group.get(group_id, {})
+
+    def hears(self, via: Via, client: ClientIdentity, request: object) -> None:
+        """Whatever goes to the broker in its client's words; most of it says nothing of a member."""
+        match request:
+            case JoinGroup(protocol_type=protocol_type) if protocol_type == CONSUMER:
+                self.joins(via, client, request)
+            case SyncGroup():
+                self.syncs(via, client, request)
+            case LeaveGroup(members=members):
+                for one in members:
+                    self.leaves(request.group_id, one.member_id)
+            case _:
+                pass
+
+    def is_newcomer(self, via: Via, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether who joins by this connection is no member yet: it has no id, or got its id for a JoinGroup without
+        one that was the last word of the connection in this group. Of a member that nobody heard join nothing is known
+        here, as after a restart of the bridge, but it has an id.
+        """
+        said = self._joining.get(via, {}).get(group_id)
+        return member_id == NO_MEMBER_ID or (said is not None and said.request.member_id == NO_MEMBER_ID)
 
     def joins(self, via: Via, client: ClientIdentity, request: JoinGroup) -> None:
         """A JoinGroup goes to the broker; one without a member id belongs to whoever syncs on its connection next."""

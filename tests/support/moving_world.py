@@ -158,6 +158,12 @@ class MovingWorld:
             sync = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId(member_id), instance_id=None)
             self.roster.syncs(via, CLIENT, sync)
 
+    def given_id(self, *newcomers: str) -> None:
+        """These asked to join without an id, and were given theirs."""
+        for member_id in newcomers:
+            via = via_of(RequestRef(0, self.via(member_id).connection, 0))
+            self.roster.joins(via, CLIENT, classic_join(""))
+
     async def order(self, to: Road, *members: str) -> MoveProgress:
         """Order a move, and wait until it is refused, begun or over."""
         self.live.start(MoveOrder(GROUP, to, tuple(map(MemberId, members))))
@@ -244,7 +250,7 @@ async def moving_world(
         clients = Clients(deliver, lambda via: known(upstream.vias, via.connection))
         mapped = MappedGroups(clients, unmapped)
         roads: dict[Road, Groups] = {Road.UPSTREAM: upstream.groups, Road.MAPPED: mapped}
-        ways = Ways(router, clients.access, clients.deliver, roads)
+        ways = Ways(router, clients.access, clients.deliver, roads, roster)
         moving = roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)
         places = Places(router, mapped, kept)
         numbers = count(1)
@@ -254,7 +260,6 @@ async def moving_world(
             mapped=mapped,
             now_ms=clock.now_ms,
             fresh_member_id=lambda: MemberId(f"scout-{next(numbers)}"),
-            is_heard=lambda group_id, member_id: member_id in roster.members_of(group_id),
         )
         stays = GroupPlaces(router, upstream.broker, _nowhere, lambda _: False, clock.now_ms)
         embedded = no_embedded_groups(upstream.broker, clients)

@@ -7,7 +7,7 @@ import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.moving.surroundings import Around
-from bridge.coordinators.moving.survey import nobody, survey
+from bridge.coordinators.moving.survey import left_out, nobody, survey
 from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
@@ -61,8 +61,16 @@ class Candidates:
         if isinstance(found, tuple):
             return found
         members = of_order(found, order)
+        return self._obstacles(order, members) or members
+
+    def _obstacles(self, order: MoveOrder, members: Members) -> tuple[Obstacle, ...]:
+        """Why none of these can be moved."""
         if not members:
             return (nobody(order.group_id),)
+        seats = self.around.mapped.seats_of(order.group_id).values()
+        immovable = left_out(order.group_id, members, seats) if order.destination is Road.UPSTREAM else {}
+        if len(immovable) == len(members):
+            return tuple(immovable.values())
         if not self.router.has_room(order.group_id, len(members)):
             return (
                 Obstacle(
@@ -72,7 +80,7 @@ class Candidates:
                     "name groups that were moved in the rules of the configuration, and restart the bridge",
                 ),
             )
-        return members
+        return ()
 
     async def _here_at_work(self, group_id: GroupId) -> Members:
         """The same once each of them has a seat, for some time: who is in a rebalance just now, as after a restart of

@@ -122,7 +122,7 @@ class GiveBackMove:
                 # A transaction's offsets come by its producer's connection.
                 self._vias[member_id] = held.via
                 self._ask_again(member_id)
-        elif isinstance(held.request, JoinGroup) and self._around.is_newcomer(self._group_id, member_id):
+        elif isinstance(held.request, JoinGroup) and self._around.is_newcomer(held.via, self._group_id, member_id):
             # A newcomer would move the group under everybody's feet.
             self._waiting.hold_join(held)
         else:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle
 from bridge.session.contracts import Access, Groups
@@ -74,19 +75,22 @@ class Ways:
         access: Access,
         deliver: Callable[[RequestRef, GroupReply], None],
         roads: Mapping[Road, Groups],
+        roster: Roster,
     ) -> None:
         self.router = router
+        self.roster = roster
         self.access = access
         self.deliver = deliver
         self._roads = roads
 
     def to_broker(self, held: Held) -> None:
-        """Let it go as it came, by its own connection."""
+        """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too."""
 
         def heard(reply: GroupReply | None) -> None:
             lost = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             self.deliver(held.ref, lost if reply is None else reply)
 
+        self.roster.hears(held.via, held.client, held.request)
         self.access(held.via).ask(held.ref, held.request, heard)
 
     def by_road(self, held: Held, road: Road) -> None:

@@ -4,9 +4,7 @@ from bridge.migration.roster import Roster
 from bridge.session.contracts import Hear, Passing, PassingRequest
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
-from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
-from translators.dialects.consumer_protocol import CONSUMER
-from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, via_of
+from translators.dialects.ids import ClientIdentity, RequestRef, via_of
 
 _HEARD = frozenset((ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP))
 
@@ -36,13 +34,4 @@ class RosterWatch:
         except MalformedFrame:
             # It is for the broker to judge: it passes all the same, and its member is one that nobody has heard.
             return
-        match request:
-            case JoinGroup(protocol_type=protocol_type) if protocol_type == CONSUMER:
-                self._roster.joins(via_of(ref), client, request)
-            case SyncGroup():
-                self._roster.syncs(via_of(ref), client, request)
-            case LeaveGroup(members=members):
-                for one in members:
-                    self._roster.leaves(GroupId(request.group_id), one.member_id)
-            case _:
-                pass
+        self._roster.hears(via_of(ref), client, request)

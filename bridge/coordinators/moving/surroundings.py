@@ -9,7 +9,7 @@ from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.route import Road
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, Via
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +21,6 @@ class Around:
     mapped: MappedGroups
     now_ms: Callable[[], int]
     fresh_member_id: Callable[[], MemberId]
-    is_heard: Callable[[GroupId, MemberId], bool] = lambda _group_id, _member_id: False
-    """Whether a classic member of that name has synced with its broker here."""
 
     def home(self, group_id: GroupId, member_id: MemberId) -> Road:
         """Where a member is that no move has touched, or that is through with one."""
@@ -30,10 +28,10 @@ class Around:
             return Road.MAPPED
         return Road.UPSTREAM if self.upstream.translates(group_id, member_id) else Road.PASS
 
-    def is_newcomer(self, group_id: GroupId, member_id: MemberId) -> bool:
+    def is_newcomer(self, via: Via, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether who joins is no member yet, as far as is known: of such nothing is lost while it waits."""
         is_at_broker = self.home(group_id, member_id) is Road.PASS
-        return is_at_broker and not (member_id and self.is_heard(group_id, member_id))
+        return is_at_broker and self.ways.roster.is_newcomer(via, group_id, member_id)
 
 
 def in_a_sentence(refused: Refused) -> str:

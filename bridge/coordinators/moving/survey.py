@@ -1,8 +1,9 @@
 """A group as it stands before a move: what its broker says of it, and what its members have said here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster, Spoken
@@ -13,10 +14,8 @@ from translators.dialects.consumer_protocol import (
     CONSUMER,
     TRANSLATABLE,
     MalformedBlob,
-    Subscription,
     decode_assignment,
     decode_subscription,
-    encode_subscription,
 )
 from translators.dialects.errors import quote
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicPartition
@@ -115,7 +114,8 @@ def _of_consumer_group(group: DescribedConsumerGroup, heard: Mapping[MemberId, S
         if one.member_type == CLASSIC_MEMBER:
             member = _classic_of_consumer_group(one, heard.get(one.member_id))
             try:
-                member.subscription()
+                if member.protocols:
+                    member.subscription()
             except MalformedBlob as malformed:
                 obstacles.append(_unreadable(one.member_id, malformed))
             else:
@@ -125,17 +125,16 @@ def _of_consumer_group(group: DescribedConsumerGroup, heard: Mapping[MemberId, S
 
 
 def _classic_of_consumer_group(one: DescribedConsumerMember, said: Spoken | None) -> ClassicMember:
-    """Its broker shows no bytes of a subscription: what was not heard is written as its topics."""
+    """Its broker shows neither assignors nor bytes of a subscription: who was not heard is known without protocols."""
     request = None if said is None or not said.request.protocols else said.request
-    written = encode_subscription(Subscription(version=0, topics=one.subscribed_topic_names))
-    protocols = (Protocol("range", written),) if request is None else request.protocols
-    known = [protocol.name for protocol in protocols if protocol.name in TRANSLATABLE]
+    protocols = () if request is None else request.protocols
+    names = [protocol.name for protocol in protocols]
     return ClassicMember(
         member_id=one.member_id,
         instance_id=one.instance_id,
         client=_client(one.client_id, one.client_host, said),
         protocols=protocols,
-        protocol_name=known[0] if known else protocols[0].name,
+        protocol_name=next((name for name in names if name in TRANSLATABLE), names[0] if names else ""),
         session_timeout_ms=SESSION_TIMEOUT_MS if request is None else request.session_timeout_ms,
         rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if request is None else request.rebalance_timeout_ms,
         generation=UNHEARD_GENERATION if said is None or said.generation is None else said.generation,
@@ -150,6 +149,37 @@ def _unreadable(member_id: MemberId, malformed: MalformedBlob) -> Obstacle:
         "EB-MOVE-105",
         f"subscription or assignment of {quote(member_id)} can't be read as that of a consumer: {quote(malformed)}",
         "see what this client sends; until then the group stays where it is",
+        member_id,
+    )
+
+
+def left_out(
+    group_id: GroupId, members: Mapping[MemberId, ClassicMember], seats: Iterable[MappedSeat]
+) -> Mapping[MemberId, Obstacle]:
+    """Those of a group's members at its broker that can't be taken over, and why not."""
+    renamed = {seat.seat_id: seat.member_id for seat in seats if seat.seat_id != seat.member_id}
+    found = {one: _renamed(one, known_as) for one, known_as in renamed.items() if one in members}
+    return found | {one: _unheard(group_id, one) for one, member in members.items() if not member.protocols}
+
+
+def _renamed(member_id: MemberId, known_as: MemberId) -> Obstacle:
+    """Its requests name another member than the one that would have a machine: it would be heard by nobody."""
+    return Obstacle(
+        "EB-MOVE-218",
+        f"{quote(member_id)} was seated at its broker by the bridge, and its client goes by {quote(known_as)} until it"
+        " joins next",
+        "order the move again after its next rebalance; until then it stays where it is",
+        member_id,
+    )
+
+
+def _unheard(group_id: GroupId, member_id: MemberId) -> Obstacle:
+    """Its machine would offer assignors in its place that its client does not have, and nobody could join any more."""
+    return Obstacle(
+        "EB-MOVE-219",
+        f"which assignors {quote(member_id)} offers is not known: it joined {quote(group_id)} before this bridge was"
+        " started, or by another way, and of a consumer group brokers show none",
+        "order the move again when it has joined anew by the bridge; until then it stays where it is",
         member_id,
     )
 

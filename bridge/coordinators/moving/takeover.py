@@ -10,6 +10,7 @@ from typing import assert_never
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
+from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
 from bridge.log_lines import PASSING, LogFields
 from bridge.migration.moves.members import ClassicMember
@@ -34,7 +35,7 @@ from bridge.migration.moves.takeover import (
 from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from translators.classic_member.talking import SERVER_ASSIGNORS
-from translators.dialects.classic import JoinGroup, LeaveGroup
+from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOver
 from translators.dialects.errors import ErrorCode
@@ -81,20 +82,26 @@ class TakeOverMove:
         self._mapped = around.mapped
         self._progress = progress
         self._group_id = group_id
-        self._members = dict(members)
+        seats = around.mapped.seats_of(group_id)
+        self._left_out = left_out(group_id, members, seats.values())
+        self._members = {one: member for one, member in members.items() if one not in self._left_out}
         self._scout_id = around.fresh_member_id()
         self._has_ended = False
         self._vias: dict[MemberId, Via] = {}
         self._waiting = Waiting(around.ways)
         self._events: deque[Event] = deque()
         self._is_stepping = False
-        unsure = frozenset(members) if is_resumed else frozenset[MemberId]()
-        self.state = begin({one: member.using for one, member in members.items()}, unsure)
+        unsure = frozenset(self._members) if is_resumed else frozenset[MemberId]()
+        generations = {one: it.generation for one, it in self._members.items() if it.generation >= 0}
+        generations |= {one: seats[one].seat_generation for one in seats.keys() & self._members.keys()}
+        self.state = begin({one: member.using for one, member in self._members.items()}, unsure, generations)
 
     # ------------------------------------------------------------------ what happens
 
     def begin(self, vias: Mapping[MemberId, Via]) -> None:
-        """Ask for whoever can be asked, the first of them first."""
+        """Ask for whoever can be asked, the first of them first; who can't be translated stays where it is."""
+        for member_id, obstacle in self._left_out.items():
+            self._progress.note(member_id, MemberStage.STAYS, obstacle.sentence)
         for member_id, via in vias.items():
             member = self._members.get(member_id)
             if member is not None:
@@ -115,18 +122,18 @@ class TakeOverMove:
             if generation is not None and self.state.members[member_id].stage is Stage.WAITING:
                 # Asked before this request goes on: by the same connection the broker hears the one after the other.
                 # A transaction's offsets come by its producer's connection.
-                self._hear(member_id, held.via, generation)
+                self._hear(member_id, held.via, generation, has_joined=isinstance(held.request, SyncGroup))
             self._pass_on(member_id, held)
         self._end_if_over()
 
-    def _hear(self, member_id: MemberId, via: Via, generation: int) -> None:
+    def _hear(self, member_id: MemberId, via: Via, generation: int, *, has_joined: bool = False) -> None:
         """What its client says is its generation; its broker may know it by another."""
         seat = self._mapped.seat(self._group_id, member_id)
         if seat is not None and generation != seat.generation:
             # Of an earlier generation, and long on its way.
             return
         self._vias[member_id] = via
-        self._happen(Heard(member_id, generation if seat is None else seat.seat_generation))
+        self._happen(Heard(member_id, generation if seat is None else seat.seat_generation, has_joined))
 
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`."""
@@ -161,7 +168,7 @@ class TakeOverMove:
 
     def _take_join(self, held: Held, request: JoinGroup) -> None:
         member = self.state.members.get(request.member_id)
-        if member is None and self._around.is_newcomer(self._group_id, request.member_id):
+        if member is None and self._around.is_newcomer(held.via, self._group_id, request.member_id):
             # A newcomer would move the group under everybody's feet: it waits for the end.
             self._waiting.hold_join(held)
         elif member is None:

@@ -26,7 +26,8 @@ _INT32_BYTES = 4
 class ClassicMember:
     """What a classic client said in its last JoinGroup, under which protocol it works, and what it has.
 
-    `generation` is the one that its client knows, `using` what it may be using under it.
+    `generation` is the one that its client knows, `using` what it may be using under it. It has no `protocols` if
+    nobody here heard it join, and its broker does not show them.
     """
 
     member_id: MemberId

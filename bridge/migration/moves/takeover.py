@@ -61,7 +61,7 @@ class Scout(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A classic member at work; `generation` is None until its client was heard."""
+    """A classic member at work; `generation`, that of what is `assigned`, may be None until its client was heard."""
 
     assigned: frozenset[TopicPartition]
     generation: int | None = None
@@ -98,10 +98,14 @@ class TakeOver:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A request of this member came, or it is known by which connection it can be asked."""
+    """A request of this member came, or it is known by which connection it can be asked.
+
+    One that `has_joined` just now is not what it was before in a generation that is the first heard of it.
+    """
 
     member_id: MemberId
     generation: int
+    has_joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +236,19 @@ class _Step:
 
 
 def begin(
-    members: Mapping[MemberId, frozenset[TopicPartition]], unsure: Collection[MemberId] = frozenset()
+    members: Mapping[MemberId, frozenset[TopicPartition]],
+    unsure: Collection[MemberId] = frozenset(),
+    generations: Mapping[MemberId, int] | None = None,
 ) -> TakeOver:
-    """A move of these members, who own what is said; for the `unsure` an earlier move asked that was cut off."""
+    """A move of these members, who own what is said, in the generation that is said, None where that is not known; for
+    the `unsure` an earlier move asked that was cut off.
+    """
+    known = generations or {}
     return TakeOver(
-        members={one: Member(assigned=assigned, may_be_switched=one in unsure) for one, assigned in members.items()}
+        members={
+            one: Member(assigned=assigned, generation=known.get(one), may_be_switched=one in unsure)
+            for one, assigned in members.items()
+        }
     )
 
 
@@ -247,8 +259,8 @@ def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:
     be a consumer group nobody is asked for but the pilot, and who may be switched already.
     """
     match event:
-        case Heard(member_id, generation):
-            after = _advance(_heard(state, member_id, generation))
+        case Heard(member_id, generation, has_joined):
+            after = _advance(_heard(state, member_id, generation, has_joined=has_joined))
         case Unreachable(member_id):
             after = _Step(_unreachable(state, member_id))
         case Answered(member_id, answer):
@@ -268,16 +280,17 @@ def _put(state: TakeOver, member_id: MemberId, member: Member) -> TakeOver:
     return replace(state, members={**state.members, member_id: member})
 
 
-def _heard(state: TakeOver, member_id: MemberId, generation: int) -> _Step:
+def _heard(state: TakeOver, member_id: MemberId, generation: int, *, has_joined: bool) -> _Step:
     member = state.members.get(member_id)
     if member is None:
         return _Step(state)
     if member.stage in ENDED:
         # By its connection the scout can still be sent away.
         return _Step(_put(state, member_id, replace(member, is_reachable=True)))
-    if member.generation is None or generation == member.generation:
+    is_first = member.generation is None and not has_joined
+    if is_first or generation == member.generation:
         return _Step(_put(state, member_id, replace(member, generation=generation, is_reachable=True)))
-    if generation < member.generation or member.stage is Stage.ASKED:
+    if member.generation is not None and (generation < member.generation or member.stage is Stage.ASKED):
         # A request of an older generation that was long on its way; or one that overtook the answer, which decides.
         return _Step(state)
     # It has joined by the broker since, so it is a classic member there, whatever was asked for it before.

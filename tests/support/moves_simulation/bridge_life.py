@@ -35,7 +35,7 @@ from bridge.wire.codec.registry import error_reply
 from tests.support.moves_simulation.broker import ClientWay, SimulatedBroker
 from tests.support.owned_group import counted_ids
 from translators.classic_member.states import Limits
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via, via_of
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -139,7 +139,7 @@ class BridgeLife:
             Road.UPSTREAM: self.upstream,
             Road.MAPPED: self.mapped,
         }
-        ways = Ways(self.router, self._access, self._deliver, self.roads)
+        ways = Ways(self.router, self._access, self._deliver, self.roads, self.roster)
         self.moving = self.roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)
         self.moving.lost = lambda connection: self.roster.disconnected(Via(0, connection))
         self.places = Places(self.router, self.mapped, self.embedded)
@@ -157,7 +157,6 @@ class BridgeLife:
             mapped=self.mapped,
             now_ms=clock.now_ms,
             fresh_member_id=lambda: MemberId(f"scout-{next(ids)}"),
-            is_heard=lambda group_id, member_id: member_id in self.roster.members_of(group_id),
         )
         return Parts(
             candidates=Candidates(
@@ -245,16 +244,7 @@ class BridgeLife:
                 self._beats[ref] = request
             groups.submit(ref, client, via, request)
             return
-        match request:
-            case JoinGroup():
-                self.roster.joins(via, client, request)
-            case SyncGroup():
-                self.roster.syncs(via, client, request)
-            case LeaveGroup(members=members):
-                for one in members:
-                    self.roster.leaves(request.group_id, one.member_id)
-            case _:
-                pass
+        self.roster.hears(via, client, request)
         self._access(via).ask(ref, request, lambda reply: None if reply is None else self._deliver(ref, reply))
 
     def lose_connection(self, connection: int) -> None:

@@ -1,10 +1,12 @@
 """What members that pass through say of themselves: by group, by connection, within bounds."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.migration.roster import JOINING_PER_CONNECTION_MAX, Roster, Spoken
 from tests.support.owned_group import CLIENT, GROUP
-from translators.dialects.classic import JoinGroup, Protocol, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, Protocol, SyncGroup
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, Via
 
 HERE = Via(0, 1)
@@ -127,3 +129,28 @@ def test_members_heard_of_longest_ago_make_room() -> None:
     for name in ("a", "b", "c"):
         enter(roster, HERE, join(MemberId(name)), MemberId(name))
     assert set(roster.members_of(GROUP)) == {"a", "b", "c"}
+
+
+def test_newcomer_has_no_id_or_was_given_it_on_its_connection() -> None:
+    """Whoever has an id otherwise is a member from before, also if nobody heard it join."""
+    roster = Roster()
+    assert roster.is_newcomer(HERE, GROUP, NO_MEMBER_ID)
+    assert not roster.is_newcomer(HERE, GROUP, ONE)
+    roster.hears(HERE, CLIENT, join(NO_MEMBER_ID))
+    assert roster.is_newcomer(HERE, GROUP, ONE)
+    assert not roster.is_newcomer(THERE, GROUP, ONE)
+    roster.hears(HERE, CLIENT, join(ONE))
+    assert not roster.is_newcomer(HERE, GROUP, ONE)
+
+
+def test_what_says_nothing_of_members_is_not_kept() -> None:
+    """Other kinds of groups, and everything that is neither JoinGroup nor SyncGroup nor LeaveGroup."""
+    roster = Roster()
+    roster.hears(HERE, CLIENT, replace(join(ONE), protocol_type="connect"))
+    roster.hears(HERE, CLIENT, sync(ONE))
+    assert roster.members_of(GROUP) == {}
+    for said in (join(ONE), sync(ONE), Heartbeat(GROUP, 3, ONE, None)):
+        roster.hears(HERE, CLIENT, said)
+    assert roster.members_of(GROUP).keys() == {ONE}
+    roster.hears(HERE, CLIENT, LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=ONE),)))
+    assert roster.members_of(GROUP) == {}

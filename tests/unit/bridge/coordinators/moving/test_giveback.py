@@ -168,7 +168,7 @@ async def test_member_that_does_not_come_to_rest_stays_and_newcomers_join(
         await taken_over(world)
         monkeypatch.setattr(world.candidates.around.upstream, "is_at_rest", lambda _: False)
         await world.order(Road.PASS, "a")
-        joining = world.send("new", classic_join("new"))
+        joining = world.send("new", classic_join(""))
         for _ in range(15):
             await trio.sleep(3)
             world.beat("a")

@@ -3,6 +3,7 @@
 import pytest
 
 from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of
+from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, commit_request, leave_request, native_join
@@ -49,6 +50,7 @@ class Roads:
             lambda _: self.via,
             lambda ref, reply: self.replies.append((ref, reply)),
             {Road.UPSTREAM: self.upstream, Road.MAPPED: self.mapped},
+            Roster(),
         )
 
 

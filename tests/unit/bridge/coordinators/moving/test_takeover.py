@@ -14,7 +14,14 @@ from tests.support.embedded_world import commit_request, leave_request
 from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroupReply, SyncGroup
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroupReply,
+    SyncGroup,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
@@ -90,6 +97,7 @@ async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_cloc
     async with moving_world() as world:
         world.at_broker({"a": ZERO})
         world.joined("a")
+        world.given_id("new")
         await world.order(Road.UPSTREAM)
         joining = world.send("new", classic_join("new"))
         assert (world.asked("new"), world.reply(joining)) == ([], None)
@@ -98,11 +106,39 @@ async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_cloc
         assert heartbeat(world, "new").member_epoch == 0
 
 
+async def test_join_of_a_member_that_nobody_heard_goes_to_its_broker(autojump_clock: MockClock) -> None:
+    """It has an id since before this bridge was started: its coordinator may wait for it to answer all others, and what
+    it says is known from then on.
+    """
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+        joining = classic_join("old")
+        world.send("old", joining)
+        assert world.asked("old") == [joining]
+        world.answer("old", JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("old"), generation=9))
+        world.send("old", SyncGroup(group_id=GROUP, generation=9, member_id=MemberId("old"), instance_id=None))
+        heard = world.roster.members_of(GROUP)[MemberId("old")]
+        assert (heard.request, heard.generation) == (joining, 9)
+
+
+async def test_member_that_joined_since_it_was_described_stays(autojump_clock: MockClock) -> None:
+    """What it has now is not what its broker showed, and of which generation that was nobody knows."""
+    async with moving_world() as world:
+        world.at_broker(TWO_MEMBERS)
+        await world.order(Road.UPSTREAM)
+        world.send("a", SyncGroup(group_id=GROUP, generation=6, member_id=MemberId("a"), instance_id=None))
+        assert [type(one) for one in world.asked("a")] == [SyncGroup]
+        (noted,) = [one for one in world.progress().members if one.member_id == "a"]
+        assert (noted.stage, noted.detail.split(":")[0]) == (MemberStage.STAYS, "REBALANCE_IN_PROGRESS")
+
+
 async def test_newcomer_that_nobody_can_translate_goes_to_the_broker_in_the_end(autojump_clock: MockClock) -> None:
     """As it would have on the group's new road, without the wait."""
     async with moving_world() as world:
         world.at_broker({"a": ZERO})
         world.joined("a")
+        world.given_id("new")
         await world.order(Road.UPSTREAM)
         world.send("new", classic_join("new", protocol="of-its-own"))
         await convert(world, "a")
@@ -118,7 +154,7 @@ async def test_what_waits_too_long_is_answered_and_a_farewell_is_not(autojump_cl
         await world.order(Road.UPSTREAM)
         sync = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId("a"), instance_id=None)
         beat, commit = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
-        synced, joining = world.send("a", sync), world.send("new", classic_join("new"))
+        synced, joining = world.send("a", sync), world.send("new", classic_join(""))
         leaving = world.send("a", leave_request("a"))
         await trio.sleep(SESSION_MS / 3_000 - 0.5)
         assert [world.reply(one) for one in (beat, commit, synced, joining, leaving)] == [None] * 5

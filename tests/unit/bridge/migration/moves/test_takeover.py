@@ -295,3 +295,19 @@ def test_move_of_nobody_is_over() -> None:
     """Whatever happens."""
     assert begin({}).is_over
     assert step(begin({}), Stopped(STOP))[0].is_over
+
+
+def test_first_generation_that_is_heard_is_that_of_its_partitions_unless_it_has_joined() -> None:
+    """Nor is it where the generation of what it has is known, and another one is heard."""
+    for state, heard in (
+        (begin(HAS), Heard(ONE, 6, has_joined=True)),
+        (begin(HAS, unsure={ONE}), Heard(ONE, 6, has_joined=True)),
+        (begin(HAS, generations={ONE: 5}), Heard(ONE, 6)),
+    ):
+        after, effects = step(state, heard)
+        assert (after.members[ONE].stage, effects) == (Stage.STAYS, (Keep(ONE),))
+    for state, heard in (
+        (begin(HAS, generations={ONE: 5}), Heard(ONE, 5, has_joined=True)),
+        (begin(HAS), Heard(ONE, 5)),
+    ):
+        assert step(state, heard)[1] == (AskMember(ONE, 5),)
