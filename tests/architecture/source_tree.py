@@ -46,15 +46,15 @@ class SourceFile:
 
 
 @cache
-def read_source(path: Path) -> SourceFile:
+def read_source(path: Path, root: Path = ROOT) -> SourceFile:
     """Parse one file, once in a run."""
     text = path.read_text(encoding="utf-8")
-    return SourceFile(path=path.relative_to(ROOT), text=text, tree=ast.parse(text, filename=str(path)))
+    return SourceFile(path=path.relative_to(root), text=text, tree=ast.parse(text, filename=str(path)))
 
 
-def source_files(folders: Sequence[str]) -> list[SourceFile]:
+def source_files(folders: Sequence[str], root: Path = ROOT) -> list[SourceFile]:
     """Return all Python files below these folders, in path order."""
-    return [read_source(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [read_source(path, root) for folder in folders for path in sorted((root / folder).rglob("*.py"))]
 
 
 def module_name(path: Path) -> str:
@@ -64,9 +64,9 @@ def module_name(path: Path) -> str:
 
 
 @cache
-def source_modules() -> dict[str, SourceFile]:
+def source_modules(root: Path = ROOT) -> dict[str, SourceFile]:
     """What a wheel holds: each module of the source folders by its dotted name."""
-    return {module_name(file.path): file for file in source_files(SOURCE_FOLDERS)}
+    return {module_name(file.path): file for file in source_files(SOURCE_FOLDERS, root)}
 
 
 def strings_of(file: SourceFile) -> Iterator[tuple[int, str]]:
@@ -76,6 +76,26 @@ def strings_of(file: SourceFile) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def modules_in_strings(file: SourceFile) -> Iterator[tuple[int, str]]:
+def modules_in_strings(file: SourceFile, root: Path = ROOT) -> Iterator[tuple[int, str]]:
     """Our modules that a file names in a string: that is how it imports late, or starts a program by `python -m`."""
-    yield from ((line, text) for line, text in strings_of(file) if "." in text and text in source_modules())
+    yield from ((line, text) for line, text in strings_of(file) if "." in text and text in source_modules(root))
+
+
+def importers(root: Path = ROOT) -> dict[str, set[str]]:
+    """Who imports each module of the source folders, at the start or late by a string."""
+    modules = source_modules(root)
+    found: dict[str, set[str]] = {name: set() for name in modules}
+    for importer, file in modules.items():
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            for name in {*names} & found.keys() - {importer}:
+                found[name].add(importer)
+        for _, name in modules_in_strings(file, root):
+            if name != importer:
+                found[name].add(importer)
+    return found

@@ -9,7 +9,7 @@ from tests.architecture.source_tree import (
     SOURCE_FOLDERS,
     Function,
     SourceFile,
-    modules_in_strings,
+    importers,
     source_files,
     source_modules,
 )
@@ -79,26 +79,6 @@ def test_module_with_functions_has_mirrored_tests() -> None:
     )
     missing = (str(mirrored_places(file.path)[0]) for file in with_functions if not has_mirror(file))
     assert "\n".join(missing) == ""
-
-
-def importers() -> dict[str, set[str]]:
-    """Who imports each module, at the start or late by a string."""
-    modules = source_modules()
-    found: dict[str, set[str]] = {name: set() for name in modules}
-    for importer, file in modules.items():
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
-                continue
-            for name in {*names} & found.keys() - {importer}:
-                found[name].add(importer)
-        for _, name in modules_in_strings(file):
-            if name != importer:
-                found[name].add(importer)
-    return found
 
 
 def crumbs() -> set[str]:

@@ -1,7 +1,8 @@
 """How far a request walks through the source: the files and the changes of rooms that one of each kind takes.
 
-    python -m tests.architecture.walks
+    python -m tests.architecture.walks [--files]
 
+With `--files` each kind's files follow, with the calls into each, most first: what a merge would shorten.
 A bridge runs in this process before a real Kafka and is profiled call by call, from the moment a request is sent until
 its answer is there; of several the shortest walk counts, as now and then a job of the bridge falls into one.
 """
@@ -9,6 +10,7 @@ its answer is there; of several the shortest walk counts, as now and then a job 
 import socket
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -233,7 +235,7 @@ def walk_tables(events: Path, out: Path) -> list[str]:
     return walk
 
 
-def main() -> None:
+def main(*options: str) -> None:
     """Print a line for each kind of request, and one for the event log's way into tables."""
     with tempfile.TemporaryDirectory() as name, start_broker(BrokerSettings(), directory=Path(name)) as broker:
         create_topic(broker.bootstrap, TOPIC, 1)
@@ -243,7 +245,9 @@ def main() -> None:
     for kind, walk in walks.items():
         length = measure(walk)
         print(f"{kind:40} {length.files:4} files {length.room_changes:5} changes of rooms {length.calls:6} calls")
+        for name, calls in Counter(walk).most_common() if "--files" in options else ():
+            print(f"{calls:12} {name}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
