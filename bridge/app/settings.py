@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from bridge.app.rules import route_rules, rule_matcher
+from bridge.app.tls import broker_tls
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -103,6 +104,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         refresh_interval_ms=settings.metadata_refresh_ms,
         connect_backoff_ms=settings.connect_backoff_ms,
         credentials=read_credentials(config),
+        broker_tls=broker_tls(settings),
     )
 
 

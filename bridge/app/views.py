@@ -83,11 +83,8 @@ class AppSnapshots:
 
     def readiness(self) -> Sequence[str]:
         """Why clients should not come, in sentences; empty when they should."""
-        if self._proxy.is_ready:
-            return ()
-        if self._proxy.cluster.is_reachable:
-            return ("the bridge is draining",)
-        return ("no broker of the bootstrap list answers",)
+        why = self._proxy.why_not_ready
+        return (why,) if why else ()
 
     def counts(self) -> Iterable[GroupCount]:
         """The groups for the metrics."""

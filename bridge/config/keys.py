@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from bridge.config.fields import INT_MAX, Bounds, Key, Names, describe, key, names, within
 from bridge.config.kafka_keys import KafkaSettings
 
+TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(KafkaSettings):
@@ -130,6 +132,40 @@ class Settings(KafkaSettings):
         "upstream.sasl.password.path",
         "",
         "File that holds the password and nothing else (a line end is left out), so that no configuration shows it.",
+    )
+
+    # ------------------------------------------------------------------ TLS to brokers
+    upstream_tls: bool = key(
+        "upstream.tls",
+        False,
+        "Speak TLS to brokers, on connections of clients and on the bridge's own: name their SSL or SASL_SSL listeners "
+        "in `bootstrap`.",
+    )
+    upstream_tls_trust_path: str = key(
+        "upstream.tls.trust.path",
+        "",
+        "File of the authorities whose brokers are trusted, PEM or PKCS#12 (the extra `tls`); empty: the system's.",
+    )
+    upstream_tls_trust_password_path: str = key(
+        "upstream.tls.trust.password.path", "", "File that holds the password of that file, where it is PKCS#12."
+    )
+    upstream_tls_verify_hostname: bool = key(
+        "upstream.tls.verify.hostname", True, "Whether a broker's certificate must name the host that it is reached by."
+    )
+    upstream_tls_certificate_path: str = key(
+        "upstream.tls.certificate.path",
+        "",
+        "The bridge's own certificate and its chain, for brokers that want one (`ssl.client.auth`), PEM or PKCS#12 "
+        "with its key; to brokers all that comes through the bridge is then the bridge's.",
+    )
+    upstream_tls_key_path: str = key(
+        "upstream.tls.key.path", "", "Its key as PEM; empty: it is in the file of the certificate."
+    )
+    upstream_tls_password_path: str = key(
+        "upstream.tls.password.path", "", "File that holds the password of the key, or of the PKCS#12 file."
+    )
+    upstream_tls_version_min: str = key(
+        "upstream.tls.version.min", "TLSv1.2", "Least version of TLS with brokers.", Bounds(choices=TLS_VERSIONS)
     )
 
     # ------------------------------------------------------------------ road embedded

@@ -1,11 +1,14 @@
 """The bridge's own short talks with a broker: connect, log in, one request, one answer."""
 
 import socket
+import ssl
 from secrets import token_urlsafe
 
 import trio
 
 from bridge.net.listener import ADVICE, is_used_up
+from bridge.net.tls_faults import explain_broker
+from bridge.net.tls_transport import shake_hands
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
@@ -91,17 +94,28 @@ class BrokerClosed(BrokerUnreachable):
     """The connection ended before the answer did."""
 
 
-async def connect(address: Address, timeout_s: float) -> SocketTransport:
-    """Open a connection. Raises BrokerUnreachable."""
+async def connect(address: Address, timeout_s: float, tls: ssl.SSLContext | None = None) -> SocketTransport:
+    """Open a connection, inside TLS where there is a context for it. Raises BrokerUnreachable."""
+    is_there = False
     try:
         with trio.fail_after(timeout_s):
             stream = await trio.open_tcp_stream(address.host, address.port)
+            is_there = True
+            sock = socket.socket(fileno=stream.socket.detach())
+            return SocketTransport(sock) if tls is None else await shake_hands(sock, tls, address.host)
     except trio.TooSlowError as error:
-        raise BrokerUnreachable(f"{address} did not take a connection within {timeout_s} s") from error
-    except OSError as error:
+        told = f"{address} did not take a connection within {timeout_s} s"
+        if is_there:
+            told = (
+                f"EB-NET-047: {address} took a connection, but no TLS within {timeout_s} s; it hangs, or its listener "
+                "is of another kind: check it, and upstream.tls"
+            )
+        raise BrokerUnreachable(told) from error
+    except (OSError, ValueError) as error:
+        if is_there:
+            raise BrokerUnreachable(explain_broker(address.host, str(address), error)) from error
         why = f"EB-NET-025: no file descriptor is left for it; {ADVICE}" if is_used_up(error) else error
         raise BrokerUnreachable(f"{address}: {why}") from error
-    return SocketTransport(socket.socket(fileno=stream.socket.detach()))
 
 
 async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) -> bytes:
@@ -109,11 +123,12 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
     try:
         await send_all(transport, request)
     except PeerGone as error:
-        raise BrokerClosed(f"the broker ended the connection: {error}") from error
+        raise _closed(transport, f"the broker ended the connection: {error}") from error
     start = await _receive(transport, LENGTH_BYTES)
     if start.startswith(TLS_ALERT):
         raise BrokerUnreachable(
-            "EB-NET-043: the broker speaks TLS, which the bridge does not; name a listener without TLS in bootstrap"
+            "EB-NET-043: the broker speaks TLS, and upstream.tls is false; set it to true, or name a listener without "
+            "TLS in bootstrap"
         )
     size = int.from_bytes(start, "big", signed=True)
     if not 0 < size <= answer_bytes_max:
@@ -121,6 +136,16 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
             f"an answer of {size} bytes, at most {answer_bytes_max} are read; is this a Kafka broker?"
         )
     return start + await _receive(transport, size)
+
+
+def _closed(transport: Transport, told: str) -> BrokerUnreachable:
+    """The connection has ended; one that was refused inside TLS was none, and says nothing of logins."""
+    if not transport.fault:
+        return BrokerClosed(told)
+    return BrokerUnreachable(
+        f"EB-NET-046: the broker refused the connection in TLS: {transport.fault}; see upstream.tls.certificate.path, "
+        "and the broker's ssl.client.auth and ssl.truststore"
+    )
 
 
 async def _receive(transport: Transport, count: int) -> bytes:
@@ -131,7 +156,7 @@ async def _receive(transport: Transport, count: int) -> bytes:
         if got is None:
             await transport.wait_readable()
         elif got == 0:
-            raise BrokerClosed("the broker closed the connection instead of answering")
+            raise _closed(transport, "the broker closed the connection instead of answering")
         else:
             received += view[:got]
     return bytes(received)

@@ -437,7 +437,7 @@ class BrokerSide:
     def _hung_up(self, transport: Transport) -> None:
         """The broker is done with a connection, which is no news where it was closed here."""
         if self.transport is transport:
-            self._lost("the broker closed the connection")
+            self._lost(f"the broker closed the connection{transport.fault and ': ' + transport.fault}")
 
     def _lost_while_sending(self) -> None:
         self._lost("the broker closed the connection while a request was sent")

@@ -25,6 +25,7 @@ from bridge.net.cluster_memory import (
 )
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
+from bridge.net.tls import broker_context
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address, Directory
@@ -49,6 +50,7 @@ from bridge.wire.versions import offer
 from translators.dialects.ids import Topic
 
 OWN_CLIENT_ID = "epochbridge"
+NOT_ASKED = "it has not been asked yet"
 OWN_SOFTWARE = ClientSoftware("epochbridge", version("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
@@ -79,7 +81,10 @@ class UpstreamCluster:
         self.directory = directory
         self.is_reachable = False
         self.entrance = Entrance.UNKNOWN
+        self.tls = None if settings.broker_tls is None else broker_context(settings.broker_tls)
+        """For connections from now on; None: without TLS."""
         self._is_known_away = False
+        self._away_fault = NOT_ASKED
         self._login_fault = ""
         self._settings = settings
         self._listen_for = listen_for
@@ -175,7 +180,7 @@ class UpstreamCluster:
         return None
 
     async def _connect_once(self, broker_id: int | None) -> SocketTransport:
-        transport = await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000)
+        transport = await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000, self.tls)
         self.is_reachable = True
         return transport
 
@@ -300,7 +305,7 @@ class UpstreamCluster:
         """Ask one broker of the bootstrap list, and what is to be said where that came to nothing."""
         address = self._address(None)
         try:
-            transport = await connect(address, self._settings.connect_timeout_ms / 1000)
+            transport = await connect(address, self._settings.connect_timeout_ms / 1000, self.tls)
         except BrokerUnreachable as error:
             return Finding.UNREACHABLE, str(error)
         try:
@@ -334,7 +339,7 @@ class UpstreamCluster:
         limit_s = self._settings.connect_timeout_ms / 1000
         try:
             with trio.fail_after(limit_s):
-                transport = await connect(address, limit_s)
+                transport = await connect(address, limit_s, self.tls)
                 try:
                     request = handshake_request(Mechanism.PLAIN, OWN_CLIENT_ID)
                     return handshake_finding(read_handshake(await exchange(transport, request, SASL_ANSWER_BYTES_MAX)))
@@ -342,6 +347,11 @@ class UpstreamCluster:
                     transport.close()
         except (BrokerUnreachable, MalformedFrame, trio.TooSlowError):
             return Finding.CLOSED
+
+    @property
+    def fault(self) -> str:
+        """Why the cluster can't be worked with: it is away, or does not let the bridge in; empty where it can."""
+        return self._login_fault if self.is_reachable else self._away_fault
 
     def _note_refusal(self, fault: str) -> None:
         """The cluster is there and does not let the bridge in: news when it begins, and when the reason changes."""
@@ -351,8 +361,8 @@ class UpstreamCluster:
 
     def _unreachable(self, why: str) -> None:
         # Asked again every second: the first failure is news, the others are not.
-        level = logging.DEBUG if self._is_known_away else logging.WARNING
-        self._is_known_away = True
+        level = logging.DEBUG if self._is_known_away and why == self._away_fault else logging.WARNING
+        self._is_known_away, self._away_fault = True, why
         LOG.log(
             level, "EB-NET-012: the cluster can't be asked for its brokers: %s; check bootstrap and that it runs", why
         )

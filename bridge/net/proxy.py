@@ -180,8 +180,15 @@ class Proxy:
 
     @property
     def is_ready(self) -> bool:
-        """Whether new clients are welcome and the cluster answered when it was asked last."""
-        return self.cluster.is_reachable and not self._shared.is_draining
+        """Whether new clients are welcome and the cluster answered and let the bridge in when it was asked last."""
+        return not self.why_not_ready
+
+    @property
+    def why_not_ready(self) -> str:
+        """Why new clients should not come, as a sentence; empty where they should."""
+        if self._shared.is_draining:
+            return "the bridge is draining"
+        return self.cluster.fault and f"the cluster can't be worked with: {self.cluster.fault}"
 
     @property
     def brokers(self) -> Mapping[int, Address]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.migration.route import Rule
+from bridge.net.tls import BrokerTls
 from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
 from bridge.wire.sasl import Credentials
@@ -38,5 +39,7 @@ class ProxySettings:
     """The pause after the first attempt that failed; each further one is twice as long, up to a second."""
     credentials: Credentials | None = None
     """Who the bridge is where it asks for itself; clients log in by themselves."""
+    broker_tls: BrokerTls | None = None
+    """How brokers are spoken to inside TLS, by clients' connections, too; None: without it."""
     node: int = 0
     """This process, as it stands in RequestRef."""

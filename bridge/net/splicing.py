@@ -68,7 +68,8 @@ class Pipes:
 
 def can_splice(source: Transport, sink: Transport) -> bool:
     """Whether the kernel can move bytes between these two."""
-    return hasattr(os, "splice") and source.fileno() is not None and sink.fileno() is not None
+    is_plain = source.is_plain and sink.is_plain
+    return is_plain and hasattr(os, "splice") and source.fileno() is not None and sink.fileno() is not None
 
 
 async def splice(

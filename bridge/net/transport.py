@@ -32,7 +32,17 @@ class Transport(Protocol):
         ...
 
     def fileno(self) -> int | None:
-        """The file descriptor where bytes may be moved by the kernel, None where they may not (TLS, memory)."""
+        """The file descriptor that is readable when recv_into may give something; None where there is none (memory)."""
+        ...
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether bytes go over the descriptor as they are, so that the kernel may move them."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """What the other end said of why it ended the connection (an alert of TLS); empty where it said nothing."""
         ...
 
     def has_hung_up(self) -> bool:
@@ -54,6 +64,9 @@ class Transport(Protocol):
 
 class SocketTransport:
     """A plain TCP (or Unix) socket; owns it."""
+
+    is_plain = True
+    fault = ""
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)

@@ -27,6 +27,9 @@ Answers = dict[int, Callable[[int, int], bytes]]
 class MemoryTransport:
     """A connection to a broker that answers by api key; what it has no answer for it never answers."""
 
+    is_plain = False
+    fault = ""
+
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._reply = b""

@@ -35,6 +35,8 @@ class ScriptedBroker:
     hangs_up_too: int | None = None
     """Another one."""
     port: int = 0
+    advertised_port: int = 0
+    """What Metadata tells instead of `port`: that of a tunnel."""
     streams: list[trio.SocketStream] = field(default_factory=list)
 
     async def serve(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -91,7 +93,7 @@ class ScriptedBroker:
             node_id.to_bytes(4, "big")
             + len(host).to_bytes(2, "big")
             + host
-            + self.port.to_bytes(4, "big")
+            + (self.advertised_port or self.port).to_bytes(4, "big")
             + b"\xff\xff"
             for node_id in self.node_ids
         )

@@ -41,21 +41,15 @@ class _Groups:
 
 
 @dataclass
-class _Cluster:
-    is_reachable: bool
-
-
-@dataclass
 class _Proxy:
-    is_ready: bool
-    cluster: _Cluster
+    why_not_ready: str = ""
 
 
 def _snapshots(
-    group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, *, ready: bool = True, reachable: bool = True
+    group: OwnedGroup, bypassed: Mapping[GroupId, str] | None = None, why_not_ready: str = ""
 ) -> AppSnapshots:
     groups = cast(EmbeddedGroups, _Groups(group.owner, _JoinChecks(bypassed or {})))
-    return AppSnapshots(groups, cast(Proxy, _Proxy(ready, _Cluster(reachable))), _places())
+    return AppSnapshots(groups, cast(Proxy, _Proxy(why_not_ready)), _places())
 
 
 def _places() -> GroupPlaces:
@@ -167,11 +161,10 @@ def test_bypassed_group_is_shown_with_its_reason() -> None:
 
 
 def test_readiness_names_the_cause() -> None:
-    """Not ready while draining or while no broker answers."""
+    """In the proxy's own words."""
     group = OwnedGroup()
     assert _snapshots(group).readiness() == ()
-    assert _snapshots(group, ready=False).readiness() == ("the bridge is draining",)
-    assert _snapshots(group, ready=False, reachable=False).readiness() == ("no broker of the bootstrap list answers",)
+    assert _snapshots(group, why_not_ready="the bridge is draining").readiness() == ("the bridge is draining",)
 
 
 def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
@@ -181,7 +174,7 @@ def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
     join_checks, offsets = _JoinChecks({}), _Offsets({GroupId("g"): "somebody reset them"})
     snapshots = AppSnapshots(
         cast(EmbeddedGroups, _Groups(group.owner, join_checks, offsets)),
-        cast(Proxy, _Proxy(True, _Cluster(True))),
+        cast(Proxy, _Proxy()),
         _places(),
     )
     assert [summary.reason for summary in snapshots.groups()] == ["somebody reset them"]
@@ -196,7 +189,7 @@ def test_group_that_passes_whatever_its_rule_says_is_shown_with_its_kind() -> No
     places = _places()
     places.report_kind(GroupId("wordcount"), "streams")
     groups = cast(EmbeddedGroups, _Groups(group.owner, _JoinChecks({}), _Offsets({})))
-    snapshots = AppSnapshots(groups, cast(Proxy, _Proxy(True, _Cluster(True))), places)
+    snapshots = AppSnapshots(groups, cast(Proxy, _Proxy()), places)
     ours, theirs = snapshots.groups()
     assert (ours.group_id, ours.reason) == ("g", None)
     assert (theirs.group_id, theirs.road, theirs.type, theirs.state) == ("wordcount", "pass", "streams", "Passing")

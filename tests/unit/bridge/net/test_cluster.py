@@ -97,7 +97,7 @@ async def test_tries_come_after_pauses_that_double_up_to_a_second(
     """The first pause is the one that was configured; the log has one line of them all."""
     tried_s: list[float] = []
 
-    async def refuse(address: Address, timeout_s: float) -> SocketTransport:
+    async def refuse(address: Address, timeout_s: float, tls: None) -> SocketTransport:
         tried_s.append(trio.current_time())
         raise BrokerUnreachable(f"{address} refuses")
 
@@ -228,4 +228,5 @@ async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticate
         broker.bodies[ApiKey.SASL_AUTHENTICATE] = b"\x00\x3a\xff\xff\x00\x00\x00\x00"
         assert await cluster.refresh()
         assert (cluster.is_reachable, cluster.entrance) == (True, Entrance.LOGIN)
+        assert cluster.fault.startswith("EB-NET-042")
         nursery.cancel_scope.cancel()

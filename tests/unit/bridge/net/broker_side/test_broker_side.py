@@ -198,6 +198,9 @@ class HalfClosing:
 class Pieces:
     """A transport that gives what a broker sent in pieces, and keeps what a client was sent."""
 
+    is_plain = False
+    fault = ""
+
     def __init__(self, *pieces: bytes) -> None:
         self.sent: list[bytes] = []
         self._pieces = list(pieces)

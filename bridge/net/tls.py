@@ -1,0 +1,306 @@
+"""TLS contexts made of files: who we are, whom we trust. It must not know connections, nor who names the files."""
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from importlib import import_module
+from pathlib import Path
+
+PKCS12_ENDINGS = frozenset({".p12", ".pfx", ".pkcs12"})
+PEM_BEGIN = b"-----BEGIN "
+FILE_BYTES_MAX = 16_777_216
+"""A system's whole bundle of authorities has some 250 KB."""
+
+
+class TlsFile(StrEnum):
+    """Which file is meant; the value ends the configuration key that names it, on both sides."""
+
+    CERTIFICATE = "certificate.path"
+    KEY = "key.path"
+    PASSWORD = "password.path"  # noqa: S105 - the end of a key
+    TRUST = "trust.path"
+    TRUST_PASSWORD = "trust.password.path"  # noqa: S105 - the end of a key
+
+
+class TlsUnusable(Exception):
+    """A file can't be used for TLS; `seen` and `allowed` are for a person and hold no secret."""
+
+    def __init__(self, file: TlsFile, seen: str, allowed: str) -> None:
+        super().__init__(f"{seen}; allowed: {allowed}")
+        self.file = file
+        self.seen = seen
+        self.allowed = allowed
+
+
+class ClientCertificates(Enum):
+    """What clients have to show, with Kafka's words (`ssl.client.auth`)."""
+
+    NONE = "none"
+    REQUESTED = "requested"
+    REQUIRED = "required"
+
+
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+"""The least versions that there are, with Kafka's names (`ssl.enabled.protocols`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsIdentity:
+    """A certificate with its chain, and its key: PEM (in one file or two), or both in a PKCS#12 file."""
+
+    certificate: Path
+    key: Path | None = None
+    password: Path | None = None
+    """File with the password of the key, or of the PKCS#12 file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsTrust:
+    """The authorities that are trusted, as PEM or PKCS#12."""
+
+    authorities: Path
+    password: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerTls:
+    """How brokers are spoken to."""
+
+    trust: TlsTrust | None = None
+    """None: those of the system."""
+    identity: TlsIdentity | None = None
+    """What brokers are shown where they ask who comes."""
+    verifies_hostname: bool = True
+    version_min: str = "TLSv1.2"
+
+    def paths(self) -> frozenset[Path]:
+        """Every file that is read."""
+        return frozenset((*_paths_of(self.identity), *_paths_of(self.trust)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTls:
+    """How clients are spoken to."""
+
+    identity: TlsIdentity
+    certificates: ClientCertificates = ClientCertificates.NONE
+    trust: TlsTrust | None = None
+    """Whose clients are let in."""
+    version_min: str = "TLSv1.2"
+
+    def paths(self) -> frozenset[Path]:
+        """Every file that is read."""
+        return frozenset((*_paths_of(self.identity), *_paths_of(self.trust)))
+
+
+def _paths_of(files: TlsIdentity | TlsTrust | None) -> Iterator[Path]:
+    match files:
+        case TlsIdentity():
+            yield from (one for one in (files.certificate, files.key, files.password) if one is not None)
+        case TlsTrust():
+            yield from (one for one in (files.authorities, files.password) if one is not None)
+        case None:
+            pass
+
+
+def broker_context(settings: BrokerTls) -> ssl.SSLContext:
+    """For connections to brokers. Raises TlsUnusable."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _limit(context, settings.version_min)
+    context.check_hostname = settings.verifies_hostname
+    if settings.trust is None:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    else:
+        _load_trust(context, settings.trust)
+    if settings.identity is not None:
+        _load_identity(context, settings.identity)
+    return context
+
+
+def client_context(settings: ClientTls) -> ssl.SSLContext:
+    """For connections of clients. Raises TlsUnusable."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    _limit(context, settings.version_min)
+    _load_identity(context, settings.identity)
+    if settings.certificates is not ClientCertificates.NONE:
+        is_required = settings.certificates is ClientCertificates.REQUIRED
+        context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
+        if settings.trust is not None:
+            _load_trust(context, settings.trust)
+    return context
+
+
+def _limit(context: ssl.SSLContext, version_min: str) -> None:
+    context.minimum_version = VERSIONS[version_min]
+    # A handshake in the middle of a connection would have to be waited for in the middle of a write.
+    context.options |= ssl.OP_NO_RENEGOTIATION
+
+
+# -------- authorities
+
+
+def _load_trust(context: ssl.SSLContext, trust: TlsTrust) -> None:
+    data = _read(trust.authorities, TlsFile.TRUST)
+    allowed = "certificates of authorities, as PEM or PKCS#12"
+    if data.lstrip().startswith(PEM_BEGIN) or not _is_pkcs12(trust.authorities, data):
+        text = data.decode("utf-8", "replace")
+    else:
+        text = _open_pkcs12(data, trust).decode()
+    if "-----BEGIN CERTIFICATE" not in text and "-----BEGIN TRUSTED CERTIFICATE" not in text:
+        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} holds no certificate", allowed)
+    try:
+        context.load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError) as problem:
+        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} can't be read: {_why(problem)}", allowed) from None
+
+
+# -------- who we are
+
+
+def _load_identity(context: ssl.SSLContext, identity: TlsIdentity) -> None:
+    data = _read(identity.certificate, TlsFile.CERTIFICATE)
+    if not data.lstrip().startswith(PEM_BEGIN) and _is_pkcs12(identity.certificate, data):
+        if identity.key is not None:
+            raise TlsUnusable(
+                TlsFile.KEY,
+                f"{identity.key} is given beside {identity.certificate}, which is PKCS#12",
+                "nothing where the certificate's file holds the key, too",
+            )
+        with _in_memory(_open_pkcs12(data, identity)) as path:
+            _load_pair(context, identity, path, None, "")
+        return
+    if identity.key is not None:
+        _read(identity.key, TlsFile.KEY)
+    password = "" if identity.password is None else _read_password(identity.password, TlsFile.PASSWORD)
+    _load_pair(context, identity, identity.certificate, identity.key, password)
+
+
+def _load_pair(
+    context: ssl.SSLContext, identity: TlsIdentity, certificate: Path, key: Path | None, password: str
+) -> None:
+    key_file = identity.key or identity.certificate
+    is_asked = False
+
+    def tell_password() -> str:
+        nonlocal is_asked
+        is_asked = True
+        return password
+
+    try:
+        # Never without one: OpenSSL would ask for it at the terminal.
+        context.load_cert_chain(certificate, key, tell_password)
+    except ssl.SSLError as problem:
+        if problem.reason == "KEY_VALUES_MISMATCH":
+            seen, allowed = f"{key_file} is not the key of {identity.certificate}", "the certificate's own key"
+            raise TlsUnusable(TlsFile.KEY, seen, allowed) from None
+        if is_asked:
+            seen = f"the password does not open {key_file}" if password else f"{key_file} wants a password"
+            raise TlsUnusable(TlsFile.PASSWORD, seen, "a file that holds the key's password") from None
+        if _holds_certificate(identity.certificate):
+            seen = f"{key_file} holds no key that can be read: {_why(problem)}"
+            raise TlsUnusable(TlsFile.KEY, seen, "a PEM file with the certificate's private key") from None
+        seen = f"{identity.certificate} holds no certificate that can be read: {_why(problem)}"
+        raise TlsUnusable(
+            TlsFile.CERTIFICATE, seen, "a PEM file with the certificate and its chain, or PKCS#12"
+        ) from None
+    except (OSError, ValueError) as problem:
+        seen = f"{identity.certificate} can't be used: {_why(problem)}"
+        raise TlsUnusable(TlsFile.CERTIFICATE, seen, _PAIR) from None
+
+
+_PAIR = "a PEM file with the certificate and its chain, or PKCS#12"
+
+
+def _holds_certificate(path: Path) -> bool:
+    """Whether the first certificate of a PEM file can be read."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    start, stop = text.find(begin), text.find(end)
+    if not 0 <= start < stop:
+        return False
+    try:
+        # It may be any certificate: this only asks whether it can be read as one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=text[start : stop + len(end)] + "\n")
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
+
+
+# -------- files
+
+
+def _read(path: Path, file: TlsFile) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(FILE_BYTES_MAX + 1)
+    except (OSError, ValueError) as problem:
+        raise TlsUnusable(file, f"{path} can't be read: {_why(problem)}", "a file that can be read") from None
+    if not data or len(data) > FILE_BYTES_MAX:
+        raise TlsUnusable(file, f"{path} has {len(data) or 'no'} bytes", f"a file of at most {FILE_BYTES_MAX} bytes")
+    return data
+
+
+def _read_password(path: Path, file: TlsFile) -> str:
+    try:
+        # What can't be decoded is not quoted: it is the password.
+        password = _read(path, file).decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        password = ""
+    if not password:
+        raise TlsUnusable(file, f"{path} holds no UTF-8 text", "a file that holds the password and nothing else")
+    return password
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, ssl.SSLError):
+        return problem.reason or "it is of another form"
+    return (problem.strerror or "it is of another kind") if isinstance(problem, OSError) else str(problem)
+
+
+def _is_pkcs12(path: Path, data: bytes) -> bool:
+    """Whether a file that is no PEM is to be read as PKCS#12: DER begins with a long sequence."""
+    return path.suffix.lower() in PKCS12_ENDINGS or data[:1] == b"\x30"
+
+
+def _open_pkcs12(data: bytes, files: TlsIdentity | TlsTrust) -> bytes:
+    """What a PKCS#12 file holds, as PEM: the key and its certificates, or the authorities."""
+    if isinstance(files, TlsIdentity):
+        path, file, password_file = files.certificate, TlsFile.CERTIFICATE, TlsFile.PASSWORD
+    else:
+        path, file, password_file = files.authorities, TlsFile.TRUST, TlsFile.TRUST_PASSWORD
+    password = "" if files.password is None else _read_password(files.password, password_file)
+    try:
+        # Who uses PEM needs no second library for certificates.
+        library = import_module("cryptography.hazmat.primitives.serialization")
+        pkcs12 = import_module("cryptography.hazmat.primitives.serialization.pkcs12")
+    except ImportError:
+        seen, allowed = f"{path} is PKCS#12, which takes the extra `tls`", "PEM, or pip install 'epochbridge[tls]'"
+        raise TlsUnusable(file, seen, allowed) from None
+    try:
+        store = pkcs12.load_pkcs12(data, password.encode() or None)
+    except ValueError:
+        seen = f"{path} can't be opened as PKCS#12 with the password of {files.password or 'nobody: none is given'}"
+        raise TlsUnusable(password_file, seen, "a file that holds the password of the store") from None
+    held = [one for one in (store.cert, *store.additional_certs) if one is not None]
+    certificates = b"".join(bytes(one.certificate.public_bytes(library.Encoding.PEM)) for one in held)
+    if isinstance(files, TlsTrust):
+        return certificates
+    if store.key is None or store.cert is None:
+        seen = f"{path} holds no certificate with its key"
+        raise TlsUnusable(file, seen, "a PKCS#12 file with a certificate and its key")
+    form = library.PrivateFormat.PKCS8
+    return bytes(store.key.private_bytes(library.Encoding.PEM, form, library.NoEncryption())) + certificates
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[Path]:
+    """A path for bytes that must not be on a disk: OpenSSL reads keys from files only."""
+    descriptor = os.memfd_create("identity", os.MFD_CLOEXEC)
+    try:
+        os.write(descriptor, data)
+        yield Path(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)

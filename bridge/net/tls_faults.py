@@ -1,0 +1,78 @@
+"""What went wrong in TLS, in one sentence with the likely cause and the next step, instead of OpenSSL's words.
+
+It must not know connections: it is given what was raised.
+"""
+
+import ssl
+
+
+def tell_ending(error: BaseException) -> str:
+    """What the other end said of why it ended a connection; empty where it said nothing."""
+    return _ALERTS.get(_reason(error), "")
+
+
+def explain_broker(host: str, address: str, error: Exception) -> str:
+    """Why there is no TLS with a broker."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"EB-NET-045: the certificate of {address} is not accepted: {_explain_certificate(host, error)}"
+    told = tell_ending(error)
+    if told:
+        return (
+            f"EB-NET-046: {address} refused the connection in TLS: {told}; see upstream.tls.version.min, "
+            "upstream.tls.certificate.path, and the broker's ssl.client.auth and ssl.truststore"
+        )
+    if not isinstance(error, OSError):
+        return f"EB-NET-045: {host!r} can't be asked for in TLS ({error}); name the broker by a host in bootstrap"
+    return (
+        f"EB-NET-044: {address} does not answer in TLS ({_reason(error) or error.strerror or 'it hung up'}); most "
+        "likely its listener has none: name one with security protocol SSL or SASL_SSL in bootstrap, or set "
+        "upstream.tls: false"
+    )
+
+
+_TRUST = (
+    "it is signed by nobody that is trusted; add the authority that signed it (or the certificate itself, if it signs "
+    "itself) to upstream.tls.trust.path"
+)
+_EXPIRED = 10
+_NOT_YET_VALID = 9
+_UNTRUSTED = frozenset({2, 18, 19, 20, 21})
+_OTHER_HOST = frozenset({62, 64})
+
+
+def _explain_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
+    """By OpenSSL's numbers (X509_V_ERR_…), which stay what they are; its words do not."""
+    code = error.verify_code
+    if code == _EXPIRED:
+        return "it has expired; renew it at the broker, or set the clock of this machine"
+    if code == _NOT_YET_VALID:
+        return "it is not valid yet; set the clock of this machine, or of the one that made it"
+    if code in _OTHER_HOST:
+        return (
+            f"it names other hosts than {host!r}; let the broker advertise a host of its certificate, give it one that "
+            "names this host, or set upstream.tls.verify.hostname: false where the network is trusted"
+        )
+    return _TRUST if code in _UNTRUSTED else f"{error.verify_message}; see upstream.tls.trust.path"
+
+
+def _reason(error: BaseException) -> str:
+    reason = getattr(error, "reason", None)
+    return reason if isinstance(reason, str) else ""
+
+
+_ALERTS = {
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it has no version or cipher in common, or wants a certificate",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "it does not speak this version of TLS",
+    "TLSV1_ALERT_UNKNOWN_CA": "it does not trust who signed the certificate",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "it says that the certificate has expired",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "it does not accept the certificate",
+    "SSLV3_ALERT_CERTIFICATE_REVOKED": "it says that the certificate is revoked",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "it does not accept the certificate, or wants one",
+    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": "it takes no certificate of this kind",
+    "TLSV1_ALERT_DECRYPT_ERROR": "it finds the signature of the certificate wrong",
+    "TLSV1_ALERT_ACCESS_DENIED": "it takes the certificate, but not who has it",
+    "TLSV1_UNRECOGNIZED_NAME": "it knows no host of this name",
+    "TLSV1_ALERT_INTERNAL_ERROR": "it failed",
+}
+"""Alerts by OpenSSL's names, in words."""

@@ -1,0 +1,99 @@
+"""A connection inside TLS, as the same protocol as a plain one: tried now, or waited for.
+
+It must not know certificates: contexts come from `bridge.net.tls`.
+"""
+
+import socket
+import ssl
+from contextlib import suppress
+
+import trio
+
+from bridge.net.tls_faults import tell_ending
+from bridge.net.transport import PeerGone, SocketTransport
+
+RECORD_BYTES_MAX = 16_384
+"""The most that one record carries; a write that is cut at it is whole or has to be tried again with the same bytes."""
+
+
+class TlsTransport(SocketTransport):
+    """Made by `shake_hands`; owns the socket.
+
+    OpenSSL reads the socket itself, a record at a time, and keeps nothing back where a read empties it: so the socket
+    is readable whenever there may be something to read, as with a plain one.
+    """
+
+    is_plain = False
+
+    def __init__(self, sock: ssl.SSLSocket) -> None:
+        super().__init__(sock)
+        self._tls = sock
+
+    def recv_into(self, buffer: memoryview) -> int | None:
+        """See Transport; fills the buffer as far as it goes, so that less than all means that nothing is left."""
+        received = 0
+        try:
+            while received < len(buffer):
+                count = self._tls.recv_into(buffer[received:])
+                if not count:
+                    break
+                received += count
+        except ssl.SSLWantReadError:
+            return received or None
+        except (OSError, ValueError) as error:
+            # Also where OpenSSL wants to write first (new keys) to somebody who does not read: an end, as a reset is.
+            self.fault = self.fault or tell_ending(error)
+        return received
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        """See Transport; what was not taken must come again as it is, with or without more behind it."""
+        view, sent = memoryview(data), 0
+        try:
+            while sent < len(view):
+                sent += self._tls.send(view[sent : sent + RECORD_BYTES_MAX])
+        except ssl.SSLWantWriteError:
+            pass
+        except (OSError, ValueError) as error:
+            self.fault = self.fault or tell_ending(error)
+            raise PeerGone(str(error)) from error
+        return sent
+
+    def close(self) -> None:
+        """See Transport; the other end is told that this is the end and not a cut."""
+        if not self._closed:
+            # It does not wait for the other end to say the same, so it nearly always "wants to read".
+            with suppress(OSError, ValueError):
+                self._tls.unwrap()
+        super().close()
+
+
+async def shake_hands(sock: socket.socket, context: ssl.SSLContext, host: str | None) -> TlsTransport:
+    """TLS on a connected socket, which it takes over: with `host` as its client, else as its server.
+
+    Raises OSError, of which ssl.SSLError is one, and ValueError for a host that can't be asked for; then the socket is
+    closed.
+    """
+    try:
+        sock.setblocking(False)
+        # Asked for before ssl does, which would leave a socket behind.
+        _ = host and host.encode("idna")
+        tls = context.wrap_socket(
+            sock, server_side=host is None, do_handshake_on_connect=False, server_hostname=host or None
+        )
+    except BaseException:
+        sock.close()
+        raise
+    try:
+        while True:
+            try:
+                tls.do_handshake()
+            except ssl.SSLWantReadError:
+                await trio.lowlevel.wait_readable(tls)
+            except ssl.SSLWantWriteError:
+                await trio.lowlevel.wait_writable(tls)
+            else:
+                return TlsTransport(tls)
+    except BaseException:
+        trio.lowlevel.notify_closing(tls)
+        tls.close()
+        raise

@@ -1,0 +1,65 @@
+"""The keys of TLS: what cannot be meant is a fault that names the key."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bridge.app.tls import broker_tls
+from bridge.config.configuration import Config
+from bridge.config.faults import ConfigError, Fault
+from bridge.config.keys import Settings
+from bridge.net.tls import BrokerTls, TlsIdentity, TlsTrust
+from tests.support.certificates import Authority, written
+
+
+def fault_of(settings: Settings) -> Fault:
+    """The only one."""
+    with pytest.raises(ConfigError) as found:
+        broker_tls(settings)
+    (fault,) = found.value.faults
+    return fault
+
+
+def test_brokers_are_spoken_to_as_configured(tmp_path: Path) -> None:
+    """Without TLS by default."""
+    authority = Authority(tmp_path)
+    trust, pair = authority.trust, authority.pair("bridge")
+    settings = replace(
+        Config().settings,
+        upstream_tls=True,
+        upstream_tls_trust_path=str(trust),
+        upstream_tls_certificate_path=str(pair),
+        upstream_tls_verify_hostname=False,
+        upstream_tls_version_min="TLSv1.3",
+    )
+    assert broker_tls(Settings()) is None
+    assert broker_tls(settings) == BrokerTls(
+        trust=TlsTrust(authorities=trust),
+        identity=TlsIdentity(certificate=pair),
+        verifies_hostname=False,
+        version_min="TLSv1.3",
+    )
+
+
+def test_files_that_nothing_reads_are_refused(tmp_path: Path) -> None:
+    """Who names them takes TLS for on."""
+    path = str(tmp_path / "file")
+    for settings in (
+        Settings(upstream_tls_trust_path=path),
+        Settings(upstream_tls=True, upstream_tls_trust_password_path=path),
+        Settings(upstream_tls=True, upstream_tls_key_path=path),
+        Settings(upstream_tls=True, upstream_tls_password_path=path),
+    ):
+        fault = fault_of(settings)
+        assert path in fault.seen
+        assert "beside it" in fault.allowed
+
+
+def test_file_that_can_not_be_used_is_named_by_its_key(tmp_path: Path) -> None:
+    """Before anything is connected to."""
+    text = str(written(tmp_path / "text.pem", b"hello"))
+    assert fault_of(Settings(upstream_tls=True, upstream_tls_trust_path=text)).key == "upstream.tls.trust.path"
+    fault = fault_of(Settings(upstream_tls=True, upstream_tls_certificate_path=text))
+    assert fault.key == "upstream.tls.certificate.path"
+    assert text in fault.seen
