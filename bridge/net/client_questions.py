@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 
+from bridge.log_lines import LogFields
 from bridge.net.broker_side import BrokerSide, Cluster
 from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.shared import LOG, Shared
@@ -243,7 +244,7 @@ def _encode(api_key: int, version: int, correlation_id: int, client_id: str, req
         return encode_request(api_key, version, correlation_id, client_id, request)
     except ValueError as problem:
         # What one version can say another can't: several groups in OffsetFetch, several leavers.
-        LOG.warning("EB-NET-050: the broker can't be asked: %s", problem)
+        LOG.warning("EB-NET-050: the broker can't be asked: %s", problem, extra=LogFields(client_id=client_id))
         return None
 
 

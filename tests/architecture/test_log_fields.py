@@ -6,13 +6,26 @@ from collections.abc import Iterator
 
 from bridge.log_lines import LogFields
 from bridge.telemetry.logs import IDENTITY, LogKey
-from tests.architecture.source_tree import SourceFile, source_files
+from tests.architecture.source_tree import Function, SourceFile, source_files
 
-ROOMS = ("bridge/app", "bridge/coordinators", "bridge/journal", "bridge/net", "bridge/session", "bridge/telemetry")
+ROOMS = ("bridge",)
 LEVELS = {"debug", "info", "warning", "error", "exception", "log"}
 NAMES_ONE = re.compile(r"(?<!s of )\b(group|member|client|client id|connection) %[rsd]")
 """What a message says of one group, member or client; `groups of client %r` would be several."""
 FIELDS_OF_A_LINE = 4
+SOMEBODY = {
+    "client_id",
+    "event",
+    "fact",
+    "group_id",
+    "identity",
+    "instance_id",
+    "member",
+    "member_id",
+    "ref",
+    "request",
+}
+"""Parameters of who is given a group, a member or a client, or what was said of one."""
 
 
 def _literals(file: SourceFile) -> dict[str, str]:
@@ -39,16 +52,28 @@ def _words(file: SourceFile, arguments: list[ast.expr]) -> str:
 
 
 def lines_without_fields(file: SourceFile) -> Iterator[str]:
-    """Every line that names somebody in its words only."""
+    """Every line that names somebody in its words only, or is written where somebody is given, and not told."""
+    given = {call for function in file.functions() if _parameters(function) & SOMEBODY for call in ast.walk(function)}
     for node in ast.walk(file.tree):
         if not isinstance(node, ast.Call):
             continue
         function, keywords = node.func, {keyword.arg for keyword in node.keywords}
         is_logged = isinstance(function, ast.Attribute) and function.attr in LEVELS and _is_log(function.value)
-        is_line = isinstance(function, ast.Name) and function.id == "Line"
+        is_line = isinstance(function, ast.Name) and function.id == "Line" and _is_message(node)
         has_fields = "extra" in keywords or "fields" in keywords or (is_line and len(node.args) >= FIELDS_OF_A_LINE)
-        if (is_logged or is_line) and not has_fields and NAMES_ONE.search(_words(file, node.args)):
+        is_about_somebody = node in given or NAMES_ONE.search(_words(file, node.args))
+        if (is_logged or is_line) and not has_fields and is_about_somebody:
             yield f"{file.path}:{node.lineno}"
+
+
+def _parameters(function: Function) -> set[str]:
+    arguments = function.args
+    return {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+
+
+def _is_message(node: ast.Call) -> bool:
+    """A `Line` of a log begins with its level; the event log has lines, too."""
+    return bool(node.args) and not (isinstance(node.args[0], ast.Name) and node.args[0].id == "event")
 
 
 def _is_log(node: ast.expr) -> bool:
@@ -61,7 +86,7 @@ def test_line_about_somebody_carries_the_fields() -> None:
 
 
 def test_line_with_words_alone_is_found() -> None:
-    """Said at once, by name, and through a line that is limited in its rate."""
+    """Said at once, by name, through a line that is limited in its rate, and not at all where it is known."""
     text = (
         'WORDS = "group %r is odd"\n'
         'LOG.info("group %r is empty", group_id)\n'
@@ -70,9 +95,14 @@ def test_line_with_words_alone_is_found() -> None:
         'LOG.info("group %r", group_id, extra=fields)\n'
         'Line(3, "member %r is gone", (member_id,), fields)\n'
         'LOG.info("%d groups of clients", 3)\n'
+        "def tell(member_id, problem):\n"
+        '    LOG.info("that was odd: %s", problem)\n'
+        '    LOG.info("that was odd: %s", problem, extra=of(member_id))\n'
+        "def tell_all(problem):\n"
+        '    LOG.info("that was odd: %s", problem)\n'
     )
     file = SourceFile(path=source_files(ROOMS)[0].path, text=text, tree=ast.parse(text))
-    assert [line.rpartition(":")[2] for line in lines_without_fields(file)] == ["2", "3", "4"]
+    assert [line.rpartition(":")[2] for line in lines_without_fields(file)] == ["2", "3", "4", "9"]
 
 
 def test_fields_are_keys_of_the_glossary() -> None:

@@ -67,10 +67,28 @@ def rejoining(member: ClassicMember, group_id: GroupId, generation: int) -> Join
     )
 
 
+def restate(protocols: tuple[Protocol, ...], owned: frozenset[TopicPartition], generation: int) -> tuple[Protocol, ...]:
+    """The same subscriptions, saying that the client owns `owned` as of `generation` (-1 where it is not known).
+
+    A broker that coordinates a consumer group hands nothing of it to others before the member lets go, and no broker
+    takes the JoinGroup of a played round for an unchanged one, as the generation is newer in every round: so each is
+    raised to the version that says one. Raises `MalformedBlob`.
+    """
+    return tuple(
+        Protocol(one.name, encode_subscription(_owning(decode_subscription(one.metadata), owned, generation)))
+        for one in protocols
+    )
+
+
+def _owning(said: Subscription, owned: frozenset[TopicPartition], generation: int) -> Subscription:
+    return replace(said, version=max(said.version, FIRST_WITH_GENERATION), owned=owned, generation=generation)
+
+
 def with_owned(blob: bytes, owned: frozenset[TopicPartition], known: int, generation: int) -> bytes:
     """The same subscription with these owned partitions, and with `generation` where it says `known`.
 
-    Raises `MalformedBlob`.
+    Its version stays if it can say what is owned, as no round follows that would need a newer generation in it
+    (`restate`); a sticky assignor's memory is brought up to date. Raises `MalformedBlob`.
     """
     said = decode_subscription(blob)
     version = max(said.version, FIRST_WITH_OWNED)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from bridge.migration.moves.restating import restate
+from bridge.migration.moves.members import restate
 from bridge.migration.moves.round_values import (
     TRANSITIONS,
     AnswerLost,

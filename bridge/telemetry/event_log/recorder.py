@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from bridge.log_lines import LogFields
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line, Sink
-from bridge.telemetry.schema.facts import Event, Fact, Stamp
+from bridge.telemetry.schema.facts import CoordinatorMoved, Event, Fact, GroupFact, MemberFact, OperatorActed, Stamp
 
 LOG = logging.getLogger("epochbridge.telemetry")
 LINGER_S = 0.05
@@ -20,6 +21,17 @@ LINGER_S = 0.05
 TEND_S = 1.0
 BATCH_EVENTS_MAX = 1_000
 CLOSE_S = 10.0
+
+
+def fields_of(event: Event) -> LogFields:
+    """Whom an event is about, for a log line; nobody for what concerns the bridge or its cluster."""
+    match event.fact:
+        case MemberFact(group_id=group_id, member_id=member_id):
+            return LogFields(group_id=group_id, member_id=member_id)
+        case GroupFact(group_id=group_id) | OperatorActed(group_id=group_id) | CoordinatorMoved(group_id=group_id):
+            return LogFields(group_id=group_id)
+        case _:
+            return LogFields()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +179,23 @@ class Recorder:
             self._guarded(sink.tend)
 
     def _line(self, event: Event | None) -> Line | None:
+        if event is None:
+            return None
         try:
-            return None if event is None else Line(event, encode_event(event))
+            return Line(event, encode_event(event))
         except Exception:
             self._failures += 1
-            LOG.exception("EB-EVENTS-005: an event could not be written down; please report this")
+            told = "EB-EVENTS-005: an event could not be written down; please report this"
+            LOG.exception(told, extra=fields_of(event))
             return None
 
-    def _made(self, event: Event | Pending) -> Event | None:
-        if isinstance(event, Event):
-            return event
+    def _made(self, queued: Event | Pending) -> Event | None:
+        if isinstance(queued, Event):
+            return queued
         try:
-            fact = event.make()
+            fact = queued.make()
         except Exception:
             self._failures += 1
             LOG.exception("EB-EVENTS-005: an event could not be made; please report this")
             return None
-        return None if fact is None else Event(event.stamp, fact)
+        return None if fact is None else Event(queued.stamp, fact)

@@ -2,12 +2,15 @@
 
 import threading
 from collections.abc import Sequence
+from typing import cast
+
+import pytest
 
 from bridge.telemetry.event_log.codec import decode_line
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Fate, Line
-from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, Stamp
-from bridge.telemetry.schema.terms import Road
+from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, MemberLeft, Stamp
+from bridge.telemetry.schema.terms import Departure, Protocol, Road
 
 CLOCKS = Clocks(mono_us=lambda: 1_000, wall_us=lambda: 5_000_000)
 
@@ -105,3 +108,24 @@ def test_bug_of_one_place_costs_the_others_nothing() -> None:
     assert (len(broken.lines), len(sound.lines)) == (0, 1)
     assert broken.is_closed
     assert sound.is_closed
+
+
+def test_event_that_cannot_be_written_down_is_told_with_whom_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
+    """A fact whose value is not what its type says; the next one is written."""
+    memory = Memory()
+    recorder = Recorder("7f", CLOCKS, [memory], 10)
+    odd = MemberLeft(
+        group_id="g",
+        road=Road.PASSING,
+        member_id="m",
+        instance_id=None,
+        departure=Departure.LEFT,
+        protocol=Protocol.CLASSIC,
+        reason=cast("str", object()),
+    )
+    recorder.say(odd)
+    recorder.say(BridgeStopped(reason="x"))
+    recorder.close()
+    assert [line.group_id for line in memory.lines] == [""]
+    (told,) = [record for record in caplog.records if "EB-EVENTS-005" in record.getMessage()]
+    assert (vars(told)["group_id"], vars(told)["member_id"]) == ("g", "m")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.migration.moves.restating import restate
+from bridge.migration.moves.members import restate
 from translators.dialects.classic import Protocol
 from translators.dialects.consumer_protocol import (
     MalformedBlob,
