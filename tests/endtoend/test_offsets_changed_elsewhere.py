@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bridge.admin.client import ask_group
@@ -34,6 +35,13 @@ def said(bridge: BridgeProcess, code: str) -> int:
     return bridge.log.read_text(encoding="utf-8", errors="replace").count(code)
 
 
+def counted(bridge: BridgeProcess) -> int:
+    """How many changes `/metrics` tells of."""
+    name = "epochbridge_offsets_changed_elsewhere_total "
+    lines = httpx.get(f"http://{bridge.admin}/metrics", trust_env=False, timeout=PATIENCE_S).text.splitlines()
+    return sum(int(float(line.removeprefix(name))) for line in lines if line.startswith(name))
+
+
 def test_reset_and_delete_under_a_live_member_are_told(
     kafka_43: KafkaUnderTest, topic_factory: TopicFactory, tmp_path: Path
 ) -> None:
@@ -59,14 +67,17 @@ def test_reset_and_delete_under_a_live_member_are_told(
             assert len(consumer.consume(RECORDS, PATIENCE_S)) == RECORDS
             consumer.commit(asynchronous=False)
             poll_until(consumer, lambda: committed(kafka_43.bootstrap, topic) == RECORDS)
+            assert counted(bridge) == 0
             assert kafka_43.tools.run(CONSUMER_GROUPS, *reset).returncode == 0, "the broker takes the group for empty"
             poll_until(consumer, lambda: said(bridge, "EB-OFFSETS-007") == 1)
+            assert counted(bridge) == 1
             assert f"{topic}[0] 5 -> 2" in ask_group(bridge.admin, GROUP).decode()
             assert committed(kafka_43.bootstrap, topic) == 2, "nobody undoes it"
             consumer.commit(offsets=[TopicPartition(topic, 0, RECORDS)], asynchronous=False)
             poll_until(consumer, lambda: said(bridge, "EB-OFFSETS-008") == 1)
             assert kafka_43.tools.run(CONSUMER_GROUPS, *place, "--delete").returncode == 0
             poll_until(consumer, lambda: said(bridge, "EB-OFFSETS-007") == 2)
+            assert counted(bridge) == 2
         finally:
             consumer.close()
 

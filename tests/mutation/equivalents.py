@@ -62,7 +62,7 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
     ): "no partition is in two targets: seats that all use exactly theirs share none",
     (
         "bridge/engine/leaving.py",
-        "_judge",
+        "_find_leaver",
         "boolean: entry.instance_id is not None and (not member_id)",
         "not member_id",
     ): "no instance is None: looking it up gives the member id back; the first half is for the type checker",

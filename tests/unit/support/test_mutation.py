@@ -6,7 +6,8 @@ from types import FunctionType
 
 import pytest
 
-from tests.mutation.__main__ import killed_again
+from tests.mutation.__main__ import ROOT, killed_again
+from tests.mutation.equivalents import EQUIVALENT
 from tests.mutation.operators import Mutant, mutants_of, spoiled_code
 from tests.mutation.report import page, row
 from tests.mutation.suite import Judged, Verdict, put
@@ -155,3 +156,9 @@ def test_survivor_counts_as_killed_later_if_it_was_in_every_place(tmp_path: Path
     file.write_text("\n".join(json.dumps({"key": key, "killed": killed}) for key, killed in told))
     assert killed_again(file) == {("a.py", "g", "constant: 0", "1")}
     assert killed_again(None) == frozenset()
+
+
+def test_what_is_called_equivalent_is_a_mutant_of_the_sources() -> None:
+    """A function that got another name or place takes its entry along, or its mutant counts as survived again."""
+    paths = sorted({path for path, *_ in EQUIVALENT})
+    assert EQUIVALENT.keys() <= {mutant.key for path in paths for mutant in mutants_of(ROOT, path)}
