@@ -1,13 +1,15 @@
-"""What the indexes of groups have to be, made anew from members, targets and flights by the words of `Group`.
+"""What the indexes of groups have to be, made anew from members, targets and flights by the words of `Group`, and whom
+waits and deadlines may still name.
 
 It must not know records, nor how the engine keeps them in step.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import assert_never
 
 from bridge.engine.commands import Speaks
-from bridge.engine.model import MemberState, names_of
+from bridge.engine.model import DeadlineKey, DeadlineKind, MemberState, Phase, names_of
 from bridge.engine.state import ClassicGroup, Group, Shard
 from translators.dialects.ids import MemberId, TopicIdPartition
 
@@ -23,7 +25,7 @@ def find_stale(state: Shard) -> list[str]:
     for name, users in (("subscribers", state.subscribers), ("pattern users", state.pattern_users)):
         wanted = _users(state, is_pattern=name == "pattern users")
         stale += [] if {str(key): set(value) for key, value in users.items()} == wanted else [name]
-    return stale
+    return stale + [f"deadline {key}" for key in state.deadlines.due if not _has_somebody(state, key)]
 
 
 def _kept(group: Group) -> Mapping[str, object]:
@@ -88,4 +90,33 @@ def _find_stale_of_classic(group: ClassicGroup) -> list[str]:
     members = group.members.values()
     instances = {one.instance_id: one.member_id for one in members if one.instance_id is not None}
     stale = [] if group.instances == instances else ["instances"]
-    return stale if group.offers == Counter(names_of(one.protocols) for one in members) else [*stale, "offers"]
+    stale += [] if group.offers == Counter(names_of(one.protocols) for one in members) else ["offers"]
+    of_members: Mapping[str, Collection[MemberId]] = {
+        "joining": group.joining,
+        "syncing": group.syncing,
+        "unsynced": group.unsynced,
+        "newcomers": group.newcomers,
+        "succeeding": group.succeeding,
+        "aliases": group.aliases,
+    }
+    stale += [name for name, who in of_members.items() if not group.members.keys() >= set(who)]
+    stale += [] if group.members.keys().isdisjoint(group.pending) else ["pending"]
+    return stale + (["parked"] if group.phase is Phase.DEAD and (group.joining or group.syncing) else [])
+
+
+def _has_somebody(state: Shard, key: DeadlineKey) -> bool:
+    """Whether there is still somebody whose deadline it is."""
+    group, classic = state.groups.get(key.group_id), state.classic_groups.get(key.group_id)
+    match key.kind:
+        case DeadlineKind.SESSION | DeadlineKind.REBALANCE:
+            return group is not None and key.member_id in group.members
+        case DeadlineKind.INITIAL_DELAY | DeadlineKind.TARGET:
+            return group is not None
+        case DeadlineKind.CLASSIC_SESSION:
+            if classic is None or classic.phase is Phase.DEAD:
+                return False
+            return key.member_id in classic.members or key.member_id in classic.pending
+        case DeadlineKind.CLASSIC_JOIN | DeadlineKind.CLASSIC_SYNC:
+            return classic is not None and classic.phase is not Phase.DEAD
+        case _:
+            assert_never(key.kind)

@@ -53,15 +53,15 @@ TESTED: Mapping[str, str] = {
     "K7.31": f"{ENGINE}/recovery/test_classic_recovery.py::test_restart_during_a_rebalance_goes_back_but_never_repeats_a_generation",
     "K7.32": "tests/properties/test_records_codec.py",
     "K8.1": "tests/conformance/test_settings.py",
-    "K9.1": f"{ENGINE}/assignors/test_uniform.py",
-    "K9.2": f"{ENGINE}/assignors/test_ranges.py",
+    "K9.1": f"{ENGINE}/assignors/uniform/test_uniform.py",
+    "K9.2": f"{ENGINE}/assignors/range/test_range.py",
     "K9.3": "tests/properties/test_assignors.py"
     "::test_uniform_same_subscriptions_balanced_by_the_forced_minimum_of_moves",
-    "K9.4": f"{ENGINE}/assignors/test_mixture.py",
+    "K9.4": f"{ENGINE}/assignors/uniform/test_mixture.py",
     "K9.5": "tests/properties/test_assignors.py::test_order_of_mappings_does_not_matter",
     "K12.9": f"{ENGINE}/apply/test_writing.py",
     "K12.4": f"{ENGINE}/convert/test_downgrade.py",
-    "K12.19": f"{ENGINE}/consumer/test_removal.py",
+    "K12.19": f"{ENGINE}/leaving/test_removal.py",
 }
 """Rules that other tests than scenarios hold us to: a file, or one test of it."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.config.entries import Entry, WrittenFile
 from bridge.config.faults import ConfigError, FaultCode
-from bridge.config.yaml_file import read_file, read_text
+from bridge.config.yaml_file import load_plain, read_file, read_text
 
 
 def test_file_is_read_under_its_own_name(tmp_path: Path) -> None:
@@ -52,3 +52,16 @@ def test_other_text_is_a_fault(text: str, code: FaultCode) -> None:
     with pytest.raises(ConfigError) as caught:
         read_text(text, "f")
     assert [fault.code for fault in caught.value.faults] == [code]
+
+
+def test_plain_text_is_what_it_says() -> None:
+    """Lists and mappings as they stand, for those who read them themselves."""
+    assert load_plain("stages: [{groups: [a]}, b]", "plan.yaml") == {"stages": [{"groups": ["a"]}, "b"]}
+
+
+@pytest.mark.parametrize("text", ["a: [", "when: 2026-99-99", "a: " + "[" * 5_000, "- " * 5_000])
+def test_plain_text_that_can_not_be_read_is_a_fault(text: str) -> None:
+    """Brackets within brackets, too: a reader that calls itself has a depth."""
+    with pytest.raises(ConfigError) as refused:
+        load_plain(text, "plan.yaml")
+    assert [(fault.code, fault.source) for fault in refused.value.faults] == [(FaultCode.NOT_YAML, "plan.yaml")]

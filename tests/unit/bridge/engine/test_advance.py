@@ -1,5 +1,7 @@
 """Tests of a turn as a whole: what is queued together shares a target, and each command gets one answer."""
 
+from dataclasses import replace
+
 from bridge.engine.commands import EndCommit, RemoveMembers, Speaks
 from bridge.engine.records import DeadlineSet, TargetEpochReached
 from bridge.engine.settings import EngineSettings
@@ -21,6 +23,15 @@ def test_joins_queued_together_share_one_target_and_move_nobody() -> None:
     ]
     assert [len(answers[command.ref].reply.assignment or ()) for command in commands] == [2, 2, 2]
     assert [answers[command.ref].pending for command in commands] == [frozenset()] * 3
+
+
+def test_newcomers_that_bring_no_id_share_one_target_too() -> None:
+    """Version 0 of the heartbeat has none: each speaks under the id that it gets."""
+    bench = Bench()
+    joins = [bench.command(replace(join_request(""), has_client_id=False)) for _ in range(3)]
+    answers = bench.answers(bench.tell(*joins))
+    assert [type(record) for record in bench.outcome.records].count(TargetEpochReached) == 1
+    assert [len(answers[join.ref].reply.assignment or ()) for join in joins] == [2, 2, 2]
 
 
 def test_join_and_leave_of_others_queued_together_share_one_target() -> None:

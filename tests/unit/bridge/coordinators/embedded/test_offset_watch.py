@@ -108,6 +108,22 @@ async def test_first_look_after_a_start_takes_what_is_there(autojump_clock: Mock
     assert await forwarder.look() == 2
 
 
+@pytest.mark.parametrize("answered", [7, 8])
+async def test_commit_while_the_broker_is_asked_is_no_change(answered: int, autojump_clock: MockClock) -> None:
+    """Whether the broker told its offsets before it took the commit, or after."""
+    forwarder = Desk()
+    forwarder.commit(7)
+    assert await forwarder.look() == 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(forwarder.watch.look, GROUP)
+        await trio.sleep(0.05)
+        forwarder.commit(8)
+        forwarder.broker.offsets[GROUP] = fetched(at(answered))
+    forwarder.broker.offsets[GROUP] = fetched(at(8))
+    assert await forwarder.look() == 0
+    assert forwarder.watch.changes == 0
+
+
 async def test_commit_that_comes_between_question_and_comparison_is_no_change(autojump_clock: MockClock) -> None:
     """Nor one that is on its way still, nor one whose answer was lost, nor one in an open transaction."""
     forwarder = Desk()

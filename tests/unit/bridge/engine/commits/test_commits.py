@@ -144,8 +144,9 @@ def test_commit_to_unknown_group_depends_on_identity_and_version() -> None:
     seen = [begin(bench, commit("", -1)), begin(bench, commit("a", 1))]
     seen.append(begin(bench, replace(commit("a", 1), knows_member_epoch=False)))
     seen.append(begin(bench, transaction("a", 1)))
+    seen.append(begin(bench, transaction("a", 0)))
     generation = ErrorCode.ILLEGAL_GENERATION
-    assert seen == [1, ErrorCode.UNKNOWN_MEMBER_ID, generation, generation]
+    assert seen == [1, ErrorCode.UNKNOWN_MEMBER_ID, generation, generation, generation]
 
 
 def test_commit_to_unknown_group_just_after_start_asks_to_rejoin() -> None:

@@ -71,6 +71,16 @@ def shown(members: list[MemberId]) -> dict[MemberId, int]:
     return dict(zip(members, SHOWN.values(), strict=True))
 
 
+def test_group_that_empties_first_is_never_due() -> None:
+    """Nobody is left to whom it would be anything: it stays a consumer group."""
+    bench, members = mixed()
+    for member_id in members:
+        bench.tell(bench.bench.command(beat_request(member_id, LEAVE_EPOCH), Speaks.CLASSIC))
+    assert bench.consumers.members == {}
+    assert not is_settled(bench.consumers)
+    assert due(bench) == []
+
+
 def test_group_is_due_only_when_everybody_has_reached_the_target() -> None:
     """Turning classic before would leave the departed member's partitions to a rebalance of all."""
     bench, members = mixed()

@@ -57,6 +57,23 @@ def test_member_that_never_revokes_is_removed_although_it_heartbeats() -> None:
     assert removed(A, RemovalCause.REBALANCE_TIMED_OUT) in bench.pass_time(1).notices
 
 
+def test_deadline_that_went_with_its_member_keeps_no_other_from_passing() -> None:
+    """One member's session and both members' time to revoke end in the same moment (K0.3.3)."""
+    bench = Bench()
+    for member in "ab":
+        bench.ask(replace(join_request(member), rebalance_timeout_ms=45_000))
+    bench.settle("a", "b")
+    bench.join("c")
+    bench.join("d")
+    for member in "ab":
+        bench.beat(member)
+    bench.now_ms = 10_000
+    bench.beat("b")
+    gone = [notice for notice in bench.pass_time(35_000).notices if isinstance(notice, MemberRemoved)]
+    causes = {notice.member_id: notice.cause for notice in gone}
+    assert (causes[A], causes[B]) == (RemovalCause.SESSION_EXPIRED, RemovalCause.REBALANCE_TIMED_OUT)
+
+
 def test_member_that_revoked_in_time_stays() -> None:
     """K2.37: the acknowledgement ends the wait."""
     bench = Bench()

@@ -1,12 +1,17 @@
 """Tests of the end of serving classic groups."""
 
+from dataclasses import replace
+
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.commands import ClassicLeave, UnloadClassicGroups
 from bridge.engine.model import Phase
+from bridge.engine.queries import judge_offset_deletion
 from tests.support.classic_bench import ClassicBench, commit_of, join_of
+from tests.support.derived_indexes import find_stale
 from tests.support.engine_bench import GROUP
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, InstanceId
 
 NOT_HERE, LATER = ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -40,3 +45,34 @@ def test_dead_group_sends_everybody_on() -> None:
     assert [*codes, bench.commit(commit_of(only, 1))] == [LATER] * 4
     bench.restart()
     assert bench.beat(only, "A") is ErrorCode.NONE
+
+
+def test_group_that_came_after_the_first_end_hears_of_the_second() -> None:
+    """Who is dead already is passed over, and nobody behind it."""
+    bench = ClassicBench()
+    bench.form("A")
+    bench.tell(UnloadClassicGroups())
+    other = replace(join_of(), group_id=GroupId("z"), instance_id=InstanceId("B"))
+    parked = bench.join(other)
+    bench.tell(UnloadClassicGroups())
+    joined = bench.joined(parked)
+    assert joined is not None
+    assert joined.error is NOT_HERE
+
+
+def test_offsets_of_a_dead_group_are_not_deleted() -> None:
+    """K5.22: it is somebody else's by now."""
+    bench = ClassicBench()
+    bench.form("A")
+    bench.tell(UnloadClassicGroups())
+    assert judge_offset_deletion(bench.bench.state, GROUP) is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_nobody_waits_at_a_dead_group() -> None:
+    """What was parked was answered, and no deadline is left."""
+    bench = ClassicBench()
+    first, _ = bench.form("A", "B")
+    bench.join(join_of(first, "A"))
+    assert bench.group.joining
+    bench.tell(UnloadClassicGroups())
+    assert find_stale(bench.bench.state) == []

@@ -1,6 +1,7 @@
 """Tests of one member's step from what it holds to its target, state by state."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
@@ -167,6 +168,8 @@ def test_unsubscribed_topic_is_given_up_before_the_target_is_known() -> None:
         topics=frozenset({topic_id("bar")}),
     )
     assert reconcile(holding(0), said) == Current(epoch=4, previous_epoch=4)
+    before = replace(holding(0), previous_epoch=3)
+    assert [reconcile(before, one).previous_epoch for one in (left, said)] == [4, 4], "as with every other step"
 
 
 def test_snapshot_that_lacks_what_was_never_told_is_not_behind() -> None:
