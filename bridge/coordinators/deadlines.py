@@ -20,6 +20,10 @@ class Deadlines(Generic[KeyT]):
         self._entered: dict[KeyT, int] = {}
         self._count = 0
 
+    def __contains__(self, key: KeyT) -> bool:
+        """Whether a key will be looked at."""
+        return key in self._entered
+
     def note(self, key: KeyT, deadline_ms: int | None) -> None:
         """Look at `key` at that time at the latest; None or a later time than noted changes nothing."""
         if deadline_ms is None or self._entered.get(key, deadline_ms + 1) <= deadline_ms:

@@ -271,7 +271,7 @@ class Ledger:
         """Commits are left alone: what the broker says of them holds."""
         for opened in tuple(self._open.values()):
             for ref, request in tuple(opened.items()):
-                if not isinstance(request, OffsetCommit | TxnOffsetCommit):
+                if not isinstance(request, (OffsetCommit, TxnOffsetCommit)):
                     self._send(ref, error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     async def _can_write(self) -> bool:

@@ -295,8 +295,8 @@ class OwnerTask(Generic[OrderT]):
 
     def _next_due_ms(self) -> float:
         owner_due = self.owner.next_deadline_ms() if self.ledger.closed is None else None
-        due = [at for at in (owner_due, self._turning.next_due_ms()) if at is not None]
-        return min(due, default=inf)
+        beside = self._turning.next_due_ms()
+        return min(inf if owner_due is None else owner_due, inf if beside is None else beside)
 
     def _release(self, result: TurnResult) -> None:
         self.ledger.note(self.owner.entries())

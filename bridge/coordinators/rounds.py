@@ -120,7 +120,7 @@ class _Lines:
         except BrokerUnreachable:
             self._drop(member_id)
             return None
-        if isinstance(reply, JoinGroupReply | SyncGroupReply | LeaveGroupReply) and reply.error in _ELSEWHERE:
+        if isinstance(reply, (JoinGroupReply, SyncGroupReply, LeaveGroupReply)) and reply.error in _ELSEWHERE:
             self._drop(member_id)
         return reply
 

@@ -87,7 +87,7 @@ class Turn:
 
     def _note_settling(self, record: Record) -> None:
         """Remember groups without KIP-848 members in which somebody has moved."""
-        if not isinstance(record, CurrentAssigned | MemberForgotten | TargetEpochReached):
+        if not isinstance(record, (CurrentAssigned, MemberForgotten, TargetEpochReached)):
             return
         if self.state.groups[record.group_id].lost_natives:
             self.settling[record.group_id] = None

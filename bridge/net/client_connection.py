@@ -354,25 +354,25 @@ class ClientConnection:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
         if self.session.login.is_limited and not self._is_logged_in(decision):
             return Waiting(head, Rejected(CloseReason.LOGIN_RAN_OUT, f"client {head.header.client_id!r}"))
-        if isinstance(decision, Submitted | Divided):
+        if isinstance(decision, (Submitted, Divided)):
             if not self._proof.is_given:
                 return Waiting(head, decision, came_ns)
             if isinstance(decision, Submitted):
                 self._lane.note_request(head, decision)
             self._submit(decision)
-        elif isinstance(decision, Relayed | Rewritten | LoggingIn):
+        elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
             if not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
         elif isinstance(decision, Answered):
             self._report_ending(decision.ended)
-        elif isinstance(decision, Unplaced | Rejected):
+        elif isinstance(decision, (Unplaced, Rejected)):
             return Waiting(head, decision, came_ns)
         return None
 
     def _is_logged_in(self, decision: Decision) -> bool:
         """Whether a client that logs in now and then may ask this; who asks anything but SASL takes itself for in."""
-        if isinstance(decision, LoggingIn | Answered):
+        if isinstance(decision, (LoggingIn, Answered)):
             return True
         login = self.session.login
         if login.has_run_out(now_ms()):
@@ -416,9 +416,9 @@ class ClientConnection:
             self._broker.send_rest(cut.data, cut.left)
         elif decision is None:
             await self._decide(cut, came_ns)
-        elif isinstance(decision, Relayed | Rewritten | LoggingIn):
+        elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
             await self._forward_later(cut, decision, came_ns)
-        elif isinstance(decision, Submitted | Divided):
+        elif isinstance(decision, (Submitted, Divided)):
             await self._submit_later(cut, decision, came_ns)
         elif isinstance(decision, Unplaced):
             await self._place(cut, decision, came_ns)

@@ -343,7 +343,7 @@ class ClientSession:
             return Rejected(reason, found.detail)
         if isinstance(found, Unplaced):
             return found
-        if isinstance(found, Taken | DividedRequest):
+        if isinstance(found, (Taken, DividedRequest)):
             slot = self._reserve(header)
             self.outbox.keep_request(slot, header.frame_bytes)
             if isinstance(found, DividedRequest):

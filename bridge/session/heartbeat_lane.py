@@ -68,7 +68,7 @@ class HeartbeatLane:
     def note_request(self, head: Head, submitted: Submitted) -> None:
         """A request goes the long way; if it is a heartbeat, the next one may be like it."""
         request = submitted.request
-        if isinstance(request, Heartbeat | ConsumerGroupHeartbeat) and head.header.frame_bytes <= FRAME_BYTES_MAX:
+        if isinstance(request, (Heartbeat, ConsumerGroupHeartbeat)) and head.header.frame_bytes <= FRAME_BYTES_MAX:
             groups = self._groups[submitted.road]
             self._asked = _Asked(submitted.slot.ref, bytes(head.data), request, self._session.identity, groups)
 

@@ -176,9 +176,9 @@ def _word(value: object) -> str:
 
 
 def _shown(value: object, chars_max: int) -> object:
-    if value is None or isinstance(value, int | float):
+    if value is None or isinstance(value, (int, float)):
         return value
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, (bytes, bytearray, memoryview)):
         return f"<{len(value)} bytes>"
     text = CONTROL.sub(_escaped, str(value))
     return text if len(text) <= chars_max else f"{text[:chars_max]}… ({len(text)} characters)"

@@ -68,12 +68,12 @@ def measure_event_memory(directory: Path, events: int = EVENTS, warm: int = WARM
     first, last = sizes[0] / MIB, sizes[-1] / MIB
     return [
         Figure(
-            name=f"memory after {recorder.written / 1e6:.1f} million events of {world.members:,} members",
+            name=f"memory after {recorder.written / 1e6:.1f} million events",
             value=last,
             unit="MB",
             target=Target(bound=first * GROWTH_MAX),
             baseline=Baseline(name=f"after {warm / 1e6:g} million", value=first),
-            note=f"most {max(sizes) / MIB:.0f} MB",
+            note=f"most {max(sizes) / MIB:.0f} MB; {recorder.written:,} events of {world.members:,} members",
         )
     ]
 

@@ -38,6 +38,8 @@ T_975 = (
     *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
 """Of Student's t with 1, 2, … degrees of freedom, what 97.5 % lie below."""
+COUNTED_MEMBERS = re.compile(r" of [\d,]+ members$")
+"""Older trees end the name of the memory after so many events with a count that is another one in each run."""
 CPU_IN_NOTE = re.compile(r"CPU (?:of the bridge )?(?P<value>[\d.]+) (?P<unit>ms|s)\b")
 """Some figures of wall time have the CPU time in their note: the steadier of the two."""
 
@@ -91,7 +93,8 @@ def costs_of(line: str) -> dict[str, Cost]:
     """What a run printed, as costs. Raises ValueError for what is no list of figures."""
     costs: dict[str, Cost] = {}
     for told in json.loads(line):
-        name, unit, value, baseline = told["name"], told["unit"], told["value"], told["baseline"]
+        name, unit = COUNTED_MEMBERS.sub("", told["name"]), told["unit"]
+        value, baseline = told["value"], told["baseline"]
         in_note = CPU_IN_NOTE.search(told["note"])
         if in_note is not None:
             costs[f"{name}: CPU, {in_note['unit']}"] = Cost(float(in_note["value"]))

@@ -61,7 +61,7 @@ def _admit_parked(state: PreparingRebalance, generation: int, partitions: frozen
     if isinstance(state.tenure, Vacant):
         return ErrorCode.ILLEGAL_GENERATION
     code = _admit(state.tenure, generation, partitions)
-    is_uncertain = isinstance(state.talk, Asked | Overtaken | Retrying)
+    is_uncertain = isinstance(state.talk, (Asked, Overtaken, Retrying))
     if code is ErrorCode.NONE and is_uncertain and not partitions <= state.using:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return code

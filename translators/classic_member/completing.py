@@ -84,7 +84,7 @@ def world_while_completing(state: CompletingRebalance, event: WorldEvent, now_ms
 def completing_deadline(state: CompletingRebalance) -> int:
     """Give the time at which something is due."""
     earliest = min(state.session_deadline_ms, state.sync_deadline_ms)
-    return min(earliest, state.talk.at_ms) if isinstance(state.talk, Scheduled | Retrying) else earliest
+    return min(earliest, state.talk.at_ms) if isinstance(state.talk, (Scheduled, Retrying)) else earliest
 
 
 def _sync(state: CompletingRebalance, event: SyncReceived, now_ms: int) -> MemberStep:
@@ -186,6 +186,6 @@ def _deadline_passed(state: CompletingRebalance, now_ms: int) -> MemberStep:
         return leave(seat, state.talk, DepartReason.SYNC_EXPIRED, now_ms)
     if now_ms >= state.session_deadline_ms:
         return leave(seat, state.talk, DepartReason.SESSION_EXPIRED, now_ms)
-    if isinstance(state.talk, Scheduled | Retrying) and now_ms >= state.talk.at_ms:
+    if isinstance(state.talk, (Scheduled, Retrying)) and now_ms >= state.talk.at_ms:
         return _ask(state)
     return Step(state)

@@ -55,7 +55,7 @@ def fence(membership: Membership, tenure: Tenure | Vacant, talk: Talk, code: Err
         seat=membership.seat,
         code=code,
         tenure=Vacant(generation_of(tenure)),
-        talk=Asked() if isinstance(talk, Asked | Overtaken) else Silent(),
+        talk=Asked() if isinstance(talk, (Asked, Overtaken)) else Silent(),
         session_deadline_ms=now_ms + membership.profile.session_timeout_ms,
     )
 
@@ -63,7 +63,7 @@ def fence(membership: Membership, tenure: Tenure | Vacant, talk: Talk, code: Err
 def fencing_code(code: ErrorCode) -> ErrorCode:
     """Translate the word with which a coordinator dropped a member unasked."""
     reaction = REACTIONS[code]
-    return reaction.code if isinstance(reaction, Fence | Fail) else ErrorCode.ILLEGAL_GENERATION
+    return reaction.code if isinstance(reaction, (Fence, Fail)) else ErrorCode.ILLEGAL_GENERATION
 
 
 def farewell_code(reason: DepartReason) -> ErrorCode:

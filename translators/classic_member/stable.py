@@ -97,18 +97,18 @@ def beat_calmly(state: State, generation: int, now_ms: int) -> Stable | None:
     """
     if not isinstance(state, Stable) or state.tenure.generation != generation:
         return None
-    return None if isinstance(state.call, CallDue | Called) else _alive(state, state.call, now_ms)
+    return None if isinstance(state.call, (CallDue, Called)) else _alive(state, state.call, now_ms)
 
 
 def stable_deadline(state: Stable) -> int:
     """Give the time at which something is due."""
     earliest = state.session_deadline_ms
     call, talk = state.call, state.talk
-    if isinstance(call, GainAwaited | ReleaseAwaited):
+    if isinstance(call, (GainAwaited, ReleaseAwaited)):
         earliest = min(earliest, call.call_at_ms)
     elif isinstance(call, Called):
         earliest = min(earliest, call.rejoin_deadline_ms)
-    if isinstance(talk, Scheduled | Retrying):
+    if isinstance(talk, (Scheduled, Retrying)):
         earliest = min(earliest, talk.at_ms)
     return earliest
 
@@ -201,6 +201,6 @@ def _deadline_passed(state: Stable, now_ms: int) -> MemberStep:
         return leave(seat, state.talk, DepartReason.REJOIN_EXPIRED, now_ms)
     expired = expire_call(call, now_ms)
     timely = state if expired is call else _talking(state, state.membership, expired, state.talk)
-    if isinstance(state.talk, Scheduled | Retrying) and now_ms >= state.talk.at_ms:
+    if isinstance(state.talk, (Scheduled, Retrying)) and now_ms >= state.talk.at_ms:
         return _ask(timely)
     return Step(timely)

@@ -77,5 +77,5 @@ def learn(membership: Membership, answer: Granted) -> Membership:
 
 def expect_question(state: object, talk: Talk, event: object) -> None:
     """Raise UnexpectedEvent for an answer to nothing."""
-    if not isinstance(talk, Asked | Overtaken):
+    if not isinstance(talk, (Asked, Overtaken)):
         raise UnexpectedEvent(state, event, "no question is outstanding")

@@ -86,7 +86,7 @@ def _is_joining(state: Seated) -> bool:
         case PreparingRebalance():
             return True
         case Stable():
-            return isinstance(state.call, CallDue | Called)
+            return isinstance(state.call, (CallDue, Called))
         case CompletingRebalance():
             return False
         case _:

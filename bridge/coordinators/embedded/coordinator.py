@@ -288,9 +288,9 @@ class EmbeddedCoordinator:
                 said.append(MemberAnswered(ref, to_answer(message, self._catalog)))
         elif isinstance(message, MemberAnswer):
             said.append(RequestAnswered(ref, message.reply))
-        elif isinstance(message, JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply):
+        elif isinstance(message, (JoinGroupReply, SyncGroupReply, HeartbeatReply, LeaveGroupReply)):
             said.append(RequestAnswered(ref, message))
-        elif isinstance(message, Converted | NotConverted):
+        elif isinstance(message, (Converted, NotConverted)):
             self._verdicts.append((ref, message))
 
     def _told(self, notice: Notice) -> Iterator[CoordinatorEvent]:
@@ -360,7 +360,7 @@ class EmbeddedCoordinator:
         """See `ports.Coordinator`."""
         outcome = self._advance([BeginCommit(ref, request)], now_ms)
         judged = next(message for _, message in outcome.replies)
-        assert isinstance(judged, CommitAdmitted | CommitRefused)
+        assert isinstance(judged, (CommitAdmitted, CommitRefused))
         return judged
 
     def end_commit(self, commit_id: int) -> None:

@@ -204,7 +204,7 @@ class EmbeddedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
         self.ledger.expect(ref, request)
-        is_commit = isinstance(request, OffsetCommit | TxnOffsetCommit)
+        is_commit = isinstance(request, (OffsetCommit, TxnOffsetCommit))
         closed = self._closed() or self._claimed_elsewhere(request) or (None if is_commit else self.ledger.closed)
         if closed is None and is_commit:
             closed = self.joins.waits()
@@ -311,7 +311,7 @@ class EmbeddedGroups:
             self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _end_view(self, ref: RequestRef, request: ViewRequest, reply: GroupReply) -> None:
-        if isinstance(request, OffsetDelete | DeleteGroups):
+        if isinstance(request, (OffsetDelete, DeleteGroups)):
             for group_id in group_ids(request):
                 self.offsets.forget(group_id)
         self._deliver(ref, reply)
@@ -373,7 +373,7 @@ class EmbeddedGroups:
             self.own.judge(ref, verdict)
             self._deliver(ref, _CARRIED_OUT)
         for notice in self.owner.take_notices():
-            if isinstance(notice, GroupEmptied | GroupGivenUp):
+            if isinstance(notice, (GroupEmptied, GroupGivenUp)):
                 self.join_checks.forget(notice.group_id)
                 self.offsets.forget(notice.group_id)
                 if self.bridges is not None:

@@ -129,7 +129,7 @@ class Joins:
             if self._may_wait(arrival):
                 self.waiting.follow(leader, arrival)
             return
-        if isinstance(request, JoinGroup | ConsumerGroupHeartbeat) and is_join(request):
+        if isinstance(request, (JoinGroup, ConsumerGroupHeartbeat)) and is_join(request):
             waits = self.waits()
             if waits is not None:
                 self._take_without_broker(arrival, request, waits)

@@ -219,7 +219,7 @@ class Shares:
     def _is_member(self, arrival: Arrival) -> bool:
         """Whether somebody is there already who says more now; a leader that hands out assignments is one."""
         request = arrival.request
-        if isinstance(request, JoinGroup | ConsumerGroupHeartbeat):
+        if isinstance(request, (JoinGroup, ConsumerGroupHeartbeat)):
             return self._known(request.group_id, request.member_id, request.instance_id) > 0
         return True
 

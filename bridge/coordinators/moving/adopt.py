@@ -130,7 +130,7 @@ class AdoptMove(Generic[HeldT]):
             return
         if isinstance(held.request, TxnOffsetCommit):
             self._producers.add(held.via)
-        elif isinstance(held.request, Heartbeat | SyncGroup | OffsetCommit):
+        elif isinstance(held.request, (Heartbeat, SyncGroup, OffsetCommit)):
             self._note(held.request.member_id, held.via, held.request.generation)
         self._around.pass_on(held)
 

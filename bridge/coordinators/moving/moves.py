@@ -169,7 +169,7 @@ class LiveMoves:
         if move is None:
             return
         move.excuse(now_ms - running.hold_ms)
-        if isinstance(move, AdoptMove | ReleaseMove):
+        if isinstance(move, (AdoptMove, ReleaseMove)):
             # It has bounds of its own.
             return
         if isinstance(move, GiveBackMove):

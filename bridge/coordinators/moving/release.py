@@ -122,7 +122,7 @@ class ReleaseMove(Generic[HeldT]):
         request = held.request
         if isinstance(request, JoinGroup):
             return not self._around.embedded.has_member(self._group_id, request.member_id)
-        return isinstance(request, OffsetCommit | TxnOffsetCommit)
+        return isinstance(request, (OffsetCommit, TxnOffsetCommit))
 
     # ------------------------------------------------------------------ its course
 

@@ -154,7 +154,7 @@ class UpstreamCoordinator:
             self._access(via).ask(None, command, lambda reply: self._take_leave(ref, reply))
             return
         assert isinstance(ref, MemberRef), ref
-        assert isinstance(command, Inquiry | Farewell), command
+        assert isinstance(command, (Inquiry, Farewell)), command
         self._ask(_Question(ref, MemberRef(ref.group_id, ref.member_id), via, command))
 
     def _ask(self, question: _Question) -> None:

@@ -117,7 +117,7 @@ def context_of(events: Sequence[Event]) -> Context | None:
 
 def _last_id(events: Sequence[Event]) -> str:
     for event in reversed(events):
-        if isinstance(event.fact, RebalanceBegan | RebalanceEnded):
+        if isinstance(event.fact, (RebalanceBegan, RebalanceEnded)):
             return event.fact.rebalance_id
     return ""
 

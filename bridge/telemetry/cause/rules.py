@@ -172,7 +172,7 @@ def _is_interruption(context: Context, event: Event) -> bool:
 
 
 def _is_change(event: Event) -> bool:
-    return isinstance(event.fact, MemberJoined | MemberLeft | MemberSubscribed | TopicsChanged)
+    return isinstance(event.fact, (MemberJoined, MemberLeft, MemberSubscribed, TopicsChanged))
 
 
 def _find_first_join(context: Context, candidates: Events) -> tuple[Event, ...]:

@@ -159,7 +159,7 @@ def _find_unheard_of(context: Context) -> tuple[Event, ...]:
     """On road `pass` nobody tells the bridge when a topic grows; but members are given partitions beyond its end."""
     known: dict[str, tuple[int, Event]] = {}
     for event in context.past:
-        if isinstance(event.fact, TopicsSeen | TopicsChanged):
+        if isinstance(event.fact, (TopicsSeen, TopicsChanged)):
             pairs = zip(event.fact.topics, event.fact.partition_counts, strict=False)
             known |= {name: (count, event) for name, count in pairs}
     counts: dict[str, int] = {}

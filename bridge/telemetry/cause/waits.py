@@ -323,7 +323,7 @@ def _never_released(context: Context) -> set[tuple[str, int]]:
             break
         if isinstance(fact, PartitionsTold):
             told.update(dict.fromkeys(fact.partitions, fact.member_id))
-        elif isinstance(fact, PartitionsReleased | PartitionsAssigned):
+        elif isinstance(fact, (PartitionsReleased, PartitionsAssigned)):
             for name in fact.partitions:
                 told.pop(name, None)
     return {(holder, context.end_us) for holder in told.values()}
@@ -370,7 +370,7 @@ def _given_up(context: Context, holder: str) -> tuple[str, ...]:
     names = dict.fromkeys(
         partition
         for event in context.own
-        if isinstance(event.fact, PartitionsTold | PartitionsReleased) and event.fact.member_id == holder
+        if isinstance(event.fact, (PartitionsTold, PartitionsReleased)) and event.fact.member_id == holder
         for partition in event.fact.partitions
     )
     return tuple(name for name in names if name not in back)

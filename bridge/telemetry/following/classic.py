@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import Join, Partitions, read_assignment, read_join
+from bridge.telemetry.following.joins import NOTHING_SAID, Join, Partitions, read_assignment, read_join
 from bridge.telemetry.following.targets import compare_shares
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
@@ -42,15 +42,16 @@ class ClassicFollower:
 
     def join_came(self, group: GroupTrack, ref: object, request: JoinGroup, client: ClientIdentity, at_us: int) -> None:
         """A JoinGroup came; it is told of as soon as it is known whose it is and what rebalance it belongs to."""
+        known = group.members.get(request.member_id)
         join = Join(
             member_id=request.member_id,
             instance_id=request.instance_id,
             protocol=Protocol.CLASSIC,
-            inputs=read_join(request, client),
+            inputs=read_join(request, client, NOTHING_SAID if known is None else known.inputs),
             at_us=at_us,
         )
         is_awaited = group.rebalance is not None and not group.rebalance.is_joined
-        if is_awaited and join.member_id in group.members:
+        if is_awaited and known is not None:
             self.tell_join(group, join, join.member_id)
         else:
             group.joins.put(ref, join)

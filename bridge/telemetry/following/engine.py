@@ -106,7 +106,7 @@ class EngineFollower:
 
     def _seat(self, records: Iterable[Record]) -> None:
         """Shares that are given without a new epoch or target are those of static seats that were taken over."""
-        moving = {record.group_id for record in records if isinstance(record, GroupEpochBumped | TargetEpochReached)}
+        moving = {record.group_id for record in records if isinstance(record, (GroupEpochBumped, TargetEpochReached))}
         for record in records:
             if isinstance(record, TargetAssigned) and record.group_id not in moving:
                 self._book(record.group_id).seat(record.member_id, record.partitions)
@@ -381,5 +381,5 @@ def _conversions(outcome: Outcome) -> dict[GroupId, Conversion]:
     return {
         notice.group_id: Conversion(notice.cause.value)
         for notice in outcome.notices
-        if isinstance(notice, GroupUpgraded | GroupDowngraded)
+        if isinstance(notice, (GroupUpgraded, GroupDowngraded))
     }

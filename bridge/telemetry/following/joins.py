@@ -63,6 +63,8 @@ class Inputs:
         return any(now != before for now, before in zip(lasting, former, strict=True) if before not in UNTOLD)
 
 
+NOTHING_SAID = Inputs()
+_LASTING_FORMS = frozenset((UserDataForm.STICKY, UserDataForm.OPAQUE))
 UNTOLD = (((), None), (), UNTOLD_MS)
 """What is not known of a member that was there before anybody listened: to hear it is no change."""
 
@@ -148,22 +150,31 @@ def read_client(client: ClientIdentity) -> Inputs:
     )
 
 
-def read_join(request: JoinGroup, client: ClientIdentity) -> Inputs:
-    """What a JoinGroup says; of members that are no consumers only names and timeouts."""
+def read_join(request: JoinGroup, client: ClientIdentity, before: Inputs = NOTHING_SAID) -> Inputs:
+    """What a JoinGroup says; of members that are no consumers only names and timeouts.
+
+    The user data of a member that rejoins with the same assignors is of the form that it was `before`: to read that out
+    of a sticky assignor's took as long as half of the subscription.
+    """
     subscription = _subscription(request)
+    assignors = tuple([protocol.name for protocol in request.protocols])
+    form = UserDataForm.UNKNOWN
+    if subscription is not None:
+        is_read = bool(subscription.user_data) and before.assignors == assignors and before.user_data in _LASTING_FORMS
+        form = before.user_data if is_read else _form(subscription.user_data)
     return Inputs(
         client_id=client.client_id,
         client_host=client.client_host,
         library=client.software_name,
         library_version=client.software_version,
         topics=() if subscription is None else tuple(sorted(subscription.topics)),
-        assignors=tuple(protocol.name for protocol in request.protocols),
+        assignors=assignors,
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         rack_id=None if subscription is None else subscription.rack_id,
         owned=None if subscription is None else subscription.owned,
         protocol_type=request.protocol_type,
-        user_data=UserDataForm.UNKNOWN if subscription is None else _form(subscription.user_data),
+        user_data=form,
     )
 
 

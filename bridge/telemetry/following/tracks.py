@@ -2,24 +2,25 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Joins, Partitions
-from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event
+from bridge.telemetry.schema.facts import UNKNOWN_EPOCH, Event, unguarded
 from bridge.telemetry.schema.terms import Departure, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicPartition
 
 NONE_UNUSED: tuple[int, Partitions] = (UNKNOWN_EPOCH, NO_PARTITIONS)
 
 
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Heard:
     """A member for which this connection spoke last; None: nobody has spoken for it yet."""
 
     connection: int | None = None
+    since_us: ClassVar[None] = None
 
 
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Silent:
     """The connection that spoke for it is gone; it may come back over another one."""
 
@@ -27,14 +28,15 @@ class Silent:
     since_us: int
 
 
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Away:
     """A static member that said it will be back."""
 
+    connection: ClassVar[None] = None
     since_us: int
 
 
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class Leaving:
     """Its client has left or was told that it is out, and the engine still has it.
 
@@ -47,9 +49,10 @@ class Leaving:
 
 
 Presence = Heard | Silent | Away | Leaving
+"""Each says since when the member can't have used anything, and over which connection it spoke last."""
 
 
-@dataclass(frozen=True, slots=True)
+@unguarded()
 class InPhase:
     """What a member is doing, as part of which rebalance, and whom it waits for in it."""
 
@@ -104,24 +107,12 @@ class MemberTrack:
     @property
     def connection(self) -> int | None:
         """The connection that spoke for it last."""
-        match self.presence:
-            case Heard(connection) | Silent(connection) | Leaving(connection=connection):
-                return connection
-            case Away():
-                return None
-            case _:
-                assert_never(self.presence)
+        return self.presence.connection
 
     @property
     def unheard_since_us(self) -> int | None:
         """Since when it can't have used anything, None while it is there."""
-        match self.presence:
-            case Heard():
-                return None
-            case Silent(since_us=since_us) | Away(since_us) | Leaving(since_us=since_us):
-                return since_us
-            case _:
-                assert_never(self.presence)
+        return self.presence.since_us
 
     @property
     def departure(self) -> Departure | None:

@@ -178,7 +178,7 @@ def assemble(events: Iterable[Event]) -> list[Rebalance]:
 def _end_elsewhere(event: Event, groups: dict[tuple[str, str], "_Group"]) -> bool:
     """Let a rebalance end that another run of the bridge left open; says whether the event was about such a one."""
     fact = event.fact
-    if not isinstance(fact, RebalanceEnded | RebalanceExplained):
+    if not isinstance(fact, (RebalanceEnded, RebalanceExplained)):
         return False
     for (group_id, boot), group in groups.items():
         draft = group.drafts.get(fact.rebalance_id)

@@ -65,6 +65,14 @@ def test_rate_is_turned_round_and_cpu_time_is_read_from_the_note() -> None:
     }
 
 
+def test_memory_after_so_many_events_is_one_figure_however_many_members_there_were() -> None:
+    """Older trees have the count in the name, and it differs from run to run."""
+    named = ["memory after 0.2 million events of 1,720 members", "memory after 0.2 million events"]
+    assert [list(costs_of(json.dumps([_told(name, 80.0, "MB")]))) for name in named] == [
+        ["memory after 0.2 million events, MB"]
+    ] * 2
+
+
 def test_table_names_what_is_dearer_and_what_one_tree_lacks() -> None:
     """What only one tree measures is said and not judged."""
     rounds = [

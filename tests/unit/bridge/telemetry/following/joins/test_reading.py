@@ -70,13 +70,36 @@ def test_connection_says_who_speaks() -> None:
 def test_user_data_is_told_by_its_form_alone(user_data: bytes | None, form: UserDataForm) -> None:
     """Four bytes are a generation, as Java's cooperative-sticky sends it."""
     blob = encode_subscription(Subscription(version=0, topics=(TopicName("t"),), user_data=user_data))
-    request = JoinGroup(
+    assert read_join(_join("range", blob), CLIENT).user_data is form
+
+
+@pytest.mark.parametrize(
+    ("assignor", "data", "form"),
+    [
+        ("sticky", bytes(4), UserDataForm.STICKY),
+        ("sticky", b"", UserDataForm.NONE),
+        ("range", b"x", UserDataForm.OPAQUE),
+    ],
+)
+def test_form_of_user_data_lasts_as_long_as_the_assignors(assignor: str, data: bytes, form: UserDataForm) -> None:
+    """A member that has none any more, or other assignors, is read anew; so is one that had none before."""
+    before = read_join(_join("sticky", _blob(bytes(4))), CLIENT)
+    assert read_join(_join(assignor, _blob(data)), CLIENT, before).user_data is form
+    nothing = read_join(_join("sticky", _blob(b"")), CLIENT)
+    assert read_join(_join("sticky", _blob(bytes(4))), CLIENT, nothing).user_data is UserDataForm.STICKY
+
+
+def _blob(user_data: bytes) -> bytes:
+    return encode_subscription(Subscription(version=0, topics=(TopicName("t"),), user_data=user_data))
+
+
+def _join(assignor: str, blob: bytes) -> JoinGroup:
+    return JoinGroup(
         group_id=GroupId("g"),
         member_id=MemberId("m"),
         instance_id=None,
         protocol_type="consumer",
-        protocols=(Protocol("range", blob),),
+        protocols=(Protocol(assignor, blob),),
         session_timeout_ms=10_000,
         rebalance_timeout_ms=60_000,
     )
-    assert read_join(request, CLIENT).user_data is form
