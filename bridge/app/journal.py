@@ -31,9 +31,10 @@ class Keeping(Protocol):
 
 
 def file_settings(config: Config, environment: Mapping[str, str], road: Road = Road.EMBEDDED) -> FileSettings | None:
-    """Where the journal of a road is and how it is written; None where groups live in memory only, or none lives on
-    that road and no rule sends any there.
+    """Where the journal of a road is and how it is written; None where groups live in memory only.
 
+    Also where no rule sends a group to that road: an order may (`epochbridge move`), and what it moved has to be known
+    to the bridge's next life, or the clients are called to join again.
     Members of groups that a broker coordinates have a file of their own beside that of the embedded groups.
     """
     settings = config.settings
@@ -42,9 +43,6 @@ def file_settings(config: Config, environment: Mapping[str, str], road: Road = R
     path = Path(settings.journal_path) if settings.journal_path else own_path(config, environment)
     if road is not Road.EMBEDDED:
         path = path.with_name(f"{path.stem}-{road}{path.suffix}")
-    # A rule that has changed switches no live group: who lives in a journal goes on as it says (decision 175).
-    if all(rule.road is not road for rule in config.rules) and not path.exists():
-        return None
     return FileSettings(path=path, sync=settings.journal_sync, bytes_max=settings.journal_bytes_max)
 
 
@@ -63,14 +61,28 @@ def keep_journal(
 ) -> AbstractContextManager[object]:
     """Let the groups of a road go on with what its journal holds, and write to it until the end of the context.
 
-    Raises `refusals.JournalRefused` for a journal that can't be used.
+    Raises `refusals.JournalRefused` for a journal that can't be used. One that was never there, on a road to which no
+    rule sends a group, is done without: a bridge that only passes on may run where nothing can be written.
     """
     settings = file_settings(config, environment, road)
     if settings is None:
         return nullcontext()
-    if not config.settings.journal_path:
-        _make_folder(settings.path.parent)
-    journal = open_journal(settings, recovers=config.settings.journal_recover)
+    # A rule that has changed switches no live group: who lives in a journal goes on as it says (decision 175).
+    is_needed = any(rule.road is road for rule in config.rules) or settings.path.exists()
+    try:
+        if not config.settings.journal_path:
+            _make_folder(settings.path.parent)
+        journal = open_journal(settings, recovers=config.settings.journal_recover)
+    except JournalRefused as problem:
+        if is_needed:
+            raise
+        LOG.warning(
+            "groups that an order moves to road %s would be called to join again after a restart, because nothing can"
+            " be written down for them: %s",
+            *(road, problem),
+            extra={"code": problem.code},
+        )
+        return nullcontext()
     LOG.info("groups on road %s are kept in %s", road, settings.path)
     try:
         with RestingCollector():

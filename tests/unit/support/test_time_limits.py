@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ import pytest
 
 PATIENCE_S = 200.0
 """How long a run of a few tests may take on a machine that has other things to do, before it hangs itself."""
+LETS_GO_S = 20.0
+"""How long the system may take, on such a machine, to be done with a process that was ended."""
 PREAMBLE = """
 import subprocess, sys, time
 from pathlib import Path
@@ -89,7 +92,16 @@ def run(folder: Path, *words: str, conftest: str = CONFTEST, **files: str) -> Ra
     )
     started = folder / "started"
     pids = [int(line) for line in started.read_text(encoding="utf-8").split()] if started.exists() else []
-    return Ran(done.returncode, done.stdout, done.stderr, [pid for pid in pids if psutil.pid_exists(pid)])
+    return Ran(done.returncode, done.stdout, done.stderr, left_of(pids))
+
+
+def left_of(pids: list[int]) -> list[int]:
+    """Those that are still there when the system has had its time: whom nobody waits for is gone a little later."""
+    programs: list[psutil.Process] = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            programs.append(psutil.Process(pid))
+    return [one.pid for one in psutil.wait_procs(programs, timeout=LETS_GO_S)[1]]
 
 
 def counts(out: str) -> dict[str, int]:

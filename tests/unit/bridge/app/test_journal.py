@@ -55,10 +55,28 @@ def test_memory_has_no_file(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
-def test_bridge_that_coordinates_nothing_has_no_file() -> None:
-    """Where every group passes there is nothing to survive."""
-    assert file_settings(Config(Settings(bootstrap=("h:1",))), {}) is None
-    assert file_settings(Config(Settings(bootstrap=("h:1",)), (GroupRule("*", Road.PASS),)), {}) is None
+@pytest.mark.parametrize("rules", [(), (GroupRule("*", Road.PASS),)])
+@pytest.mark.parametrize("road", [Road.EMBEDDED, Road.UPSTREAM])
+async def test_road_that_only_orders_lead_to_has_a_journal(
+    tmp_path: Path, rules: tuple[GroupRule, ...], road: Road
+) -> None:
+    """A bridge that was killed has to know whom an order had moved: its clients would join again."""
+    config = replace(config_in(tmp_path), rules=rules)
+    with keep_journal(config, groups_of(config), {}, road):
+        name = "journal.db" if road is Road.EMBEDDED else "journal-upstream.db"
+        assert (tmp_path / name).exists()
+
+
+def test_road_that_only_orders_lead_to_can_do_without_a_journal(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bridge that passes everything on starts in a read-only container, and says what that costs."""
+    (tmp_path / "epochbridge").write_text("in the way")
+    config = Config(Settings(bootstrap=("h:1",)))
+    for road in (Road.EMBEDDED, Road.UPSTREAM):
+        with keep_journal(config, groups_of(config), {"XDG_STATE_HOME": str(tmp_path)}, road):
+            pass
+        assert f"an order moves to road {road} would be called to join again after a restart" in caplog.text
 
 
 async def test_journal_is_read_again_though_no_rule_sends_a_group_there_any_more(tmp_path: Path) -> None:
