@@ -6,8 +6,10 @@ import pytest
 
 from bridge.coordinators.mapped.seats import MappedSeat, to_broker
 from bridge.migration.moves.takeover import Answered, AskMember, Heard, Take, begin, step
+from bridge.migration.route import Road
 from tests.support import move_mutants
-from tests.support.moves_simulation.story import run_seed
+from tests.support.moves_simulation.schedule import Act, Action, Conditions, Phase, Schedule, draw_schedule
+from tests.support.moves_simulation.story import run_story
 from tests.support.simulation.actor import GROUP
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import Subscription, decode_subscription, encode_subscription
@@ -17,22 +19,34 @@ from translators.dialects.ids import JOIN_EPOCH, MemberId, TopicName, TopicParti
 
 Mutate = Callable[[pytest.MonkeyPatch], None]
 FENCED = "nobody is fenced who lives"
-CASES: tuple[tuple[Mutate, int, str], ...] = (
-    (move_mutants.lose_mappings, 0, FENCED),
-    (move_mutants.overtake_a_played_join, 51, FENCED),
-    (move_mutants.let_strangers_in, 31, "every world comes to rest"),
+STRANGER = Schedule(
+    seed=1,
+    conditions=Conditions(direct_places=frozenset({2})),
+    phases=(
+        Phase(
+            is_calm=False,
+            acts=tuple(Act(at_ms=0, action=Action.START, place=place, name="kafka-python") for place in range(3)),
+        ),
+        Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),)),
+    ),
+)
+"""A group of three is ordered onto the bridge, and one of them talks to the broker directly."""
+CASES: tuple[tuple[Mutate, Schedule, str], ...] = (
+    (move_mutants.lose_mappings, draw_schedule(0), FENCED),
+    (move_mutants.overtake_a_played_join, draw_schedule(51), FENCED),
+    (move_mutants.let_strangers_in, STRANGER, "no partition is processed by two"),
 )
 """The story that shows it, and the law that is broken first."""
 ONE = MemberId("one")
 HAS = frozenset({TopicPartition(TopicName("orders"), 0)})
 
 
-@pytest.mark.parametrize(("mutate", "seed", "law"), CASES, ids=[mutate.__name__ for mutate, _, _ in CASES])
-def test_mutant_breaks_its_law(monkeypatch: pytest.MonkeyPatch, mutate: Mutate, seed: int, law: str) -> None:
+@pytest.mark.parametrize(("mutate", "schedule", "law"), CASES, ids=[mutate.__name__ for mutate, _, _ in CASES])
+def test_mutant_breaks_its_law(monkeypatch: pytest.MonkeyPatch, mutate: Mutate, schedule: Schedule, law: str) -> None:
     """The same story breaks none without it."""
-    assert run_seed(seed).broken is None
+    assert run_story(schedule).broken is None
     mutate(monkeypatch)
-    broken = run_seed(seed).broken
+    broken = run_story(schedule).broken
     assert broken is not None
     assert broken.law == law
 

@@ -8,11 +8,13 @@ import pytest
 from bridge.coordinators.mapped import seats
 from bridge.coordinators.moving import adopt
 from bridge.coordinators.moving.giveback import GiveBackMove
+from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
 from bridge.migration.moves import takeover
 from bridge.migration.moves.takeover import Stage
 from bridge.migration.orders import Obstacle
 from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
 Patch = pytest.MonkeyPatch
@@ -50,16 +52,25 @@ def take_less_for_a_call(patch: Patch) -> None:
 
 
 def let_strangers_in(patch: Patch) -> None:
-    """A group is adopted though it has members that come by another way."""
-    find = adopt.find_difference
+    """A group is adopted though it has members that come by another way: nobody waits for them, nobody counts them."""
+    gather, find = adopt.AdoptMove._gather, adopt.find_difference
+
+    async def forget_the_silent(self: adopt.AdoptMove[HeldT]) -> Obstacle | None:
+        await gather(self)
+        self._members = {one: member for one, member in self._members.items() if one in self._heard}
+        return self._stopped
 
     def overlook(
-        group_id: GroupId, described: object, expected: Mapping[MemberId, frozenset[TopicPartition]]
+        group_id: GroupId,
+        described: DescribedGroup | DescribedConsumerGroup,
+        expected: Mapping[MemberId, frozenset[TopicPartition]],
     ) -> Obstacle | None:
-        assert isinstance(described, DescribedGroup), described
-        known = tuple(one for one in described.members if one.member_id in expected)
-        return find(group_id, replace(described, members=known), expected)
+        if isinstance(described, DescribedGroup):
+            known = tuple(one for one in described.members if one.member_id in expected)
+            described = replace(described, members=known)
+        return find(group_id, described, expected)
 
+    patch.setattr(adopt.AdoptMove, "_gather", forget_the_silent)
     patch.setattr(adopt, "find_difference", overlook)
 
 

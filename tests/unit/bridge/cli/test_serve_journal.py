@@ -30,11 +30,13 @@ def serving(words: list[str], environment: dict[str, str] | None = None) -> Iter
     chosen = {**os.environ, **(environment or {})}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=chosen) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("epochbridge ready")
-        yield process
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=WAIT_S)
+        try:
+            assert process.stdout.readline().startswith("epochbridge ready")
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=WAIT_S)
 
 
 def refusal(words: list[str]) -> str:
@@ -45,13 +47,14 @@ def refusal(words: list[str]) -> str:
 
 
 def test_journal_is_kept_without_any_setting(tmp_path: Path) -> None:
-    """A folder and a file of its own, and the same file in the next life."""
+    """A folder, and a file for each road that a group may take, and the same files in the next life."""
     words = command()
     listen = words[words.index("--listen") + 1]
+    place = f"{listen}-{NOBODY}".replace(":", "_")
     for _ in range(2):
         with serving(words, {"XDG_STATE_HOME": str(tmp_path), "STATE_DIRECTORY": ""}):
             names = {path.name for path in (tmp_path / "epochbridge").glob("*.db")}
-            assert names == {f"{listen}-{NOBODY}.db".replace(":", "_")}
+            assert names == {f"{place}.db", f"{place}-upstream.db"}
 
 
 def test_second_bridge_of_a_journal_is_refused(tmp_path: Path) -> None:
