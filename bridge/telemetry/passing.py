@@ -146,6 +146,7 @@ class ObservedPassing(PassingLog):
         if api_key not in FOLLOWED_APIS:
             return None
         sent = Sent(request, client, broker_id, self._now_us())
+        self._follower.spoke(ref.connection, sent.at_us)
         if api_key in BEATS:
             self._beats.setdefault(ref.connection, NOTHING_SAID)
             request.keep()
@@ -155,7 +156,8 @@ class ObservedPassing(PassingLog):
         return partial(self._hear, ref, request.header, broker_id) if is_followed and is_followed[0] else None
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:
-        """See `session.contracts.Passing`."""
+        """See `session.contracts.Passing`; that a client fetches at all is told in any case."""
+        self._follower.fetches(client, self._now_us())
         awaiting = self._follower.writer.awaiting
         return bool(awaiting) and (client.client_id, client.client_host) in awaiting
 

@@ -174,7 +174,7 @@ def _add_stalls(moments: Sequence[TimedEvent], found: Mapping[str, Measured], re
 
 
 def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int] | None:
-    """One event of one partition; gives the stall that it ends: of which rebalance, and how long.
+    """One event of one partition; gives the stall that it ends: which rebalance dealt it anew, and how long.
 
     Who is told may fetch until it hears, so its stall begins with its last fetch; who is gone has used nothing since
     its connection was lost. What a member is given again in its generation, unused, it has had all along.
@@ -192,7 +192,8 @@ def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int
         case PartitionsAssigned(is_again=False):
             course.told, course.assigned = "", place
         case PartitionsFetched():
-            ended = (course.rebalance_id, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None
+            dealt_by = fact.rebalance_id or course.rebalance_id
+            ended = (dealt_by, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None
             if was_told:
                 course.begin(fact, at_us, place)
             course.is_fresh, course.fetched = True, place

@@ -103,6 +103,7 @@ class Ears:
     def ask(self, request: GroupRequest, connection: int = 1, client: ClientIdentity = CLIENT) -> RequestRef:
         """A request passes on road `pass`."""
         ref = RequestRef(0, connection, next(self._sequence))
+        self.follower.spoke(connection, self.now_us)
         self.follower.asked(ref, client, request, Road.PASSING, self.now_us)
         return ref
 

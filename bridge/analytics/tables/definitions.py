@@ -135,7 +135,9 @@ STALLS = Table(
     "one row per partition that changed hands, or was taken from its owner and given back",
     ("group_id", "partition", "fetched_event"),
     (
-        *logged("group_id", "rebalance_id", "road"),
+        *logged("group_id"),
+        text("rebalance_id", "the rebalance that gave it to `after`; where the log names none, in which it was taken"),
+        *logged("road"),
         text("partition", "the partition as topic-index"),
         text("before", "member that gave it up"),
         text("after", "member that fetched from it next"),

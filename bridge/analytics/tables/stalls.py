@@ -124,7 +124,8 @@ def _ends() -> Column:
 def _columns() -> dict[str, Column]:
     start = f.struct(*(f.col(f"start_{name}").alias(name) for name in MOMENT))
     return {
-        "rebalance_id": f.col("start_rebalance"),
+        # The one that dealt it anew; a member that gives something up or goes does so before, or outside of any.
+        "rebalance_id": f.coalesce(f.when(f.col("rebalance_id") != "", f.col("rebalance_id")), "start_rebalance"),
         "after": f.col("member_id"),
         "protocol_after": f.col("protocol"),
         "is_same_owner": f.col("before") == f.col("member_id"),

@@ -1,15 +1,20 @@
-"""Members whose connection is gone: they use nothing from then on, and some day nobody counts on them any more."""
+"""Members that are not heard any more, because their connection is gone or their process is frozen: they use nothing
+from then on, and some day nobody counts on them any more.
+"""
 
 from collections.abc import Mapping
 
-from bridge.telemetry.following.fact_writer import US_PER_MS, FactWriter
+from bridge.telemetry.following.fact_writer import FactWriter
 from bridge.telemetry.following.joins import Partitions
+from bridge.telemetry.following.last_heard import US_PER_MS
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Departure, Road
 from translators.dialects.ids import GroupId, MemberId
 
 CONSUMER_SESSION_MS = 45_000
 """Kafka's default of `group.consumer.session.timeout.ms`: on road `pass` no answer tells it."""
+OVERTAKEN_US = 1_000_000
+"""By how much at most answers to others may overtake one that says what a member has done: its request is younger."""
 SPOKEN_FOR_MAX = 64
 """When a connection has spoken for so many members, those that are gone are forgotten, and again at twice the rest."""
 
@@ -51,14 +56,23 @@ class SilenceFollower:
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone; whoever spoke over it may come back over another one."""
         self._full_at.pop(connection, None)
+        spoke_us = self._writer.last_heard.spoke_us(connection)
+        self._writer.last_heard.close(connection)
         for key in self._spoken_for.pop(connection, ()):
-            member = self._member(key)
-            if member is not None and member.fall_silent(connection, at_us):
+            group, member = self._groups.get(key[0]), self._member(key)
+            if group is None or member is None:
+                continue
+            # Only where each heartbeat is heard it means something that none was.
+            is_heard = group.road is Road.PASSING
+            since_us = self._writer.last_heard.silent_since(member, at_us, spoke_us) if is_heard else at_us
+            if member.fall_silent(connection, since_us):
                 self._silent.add(key)
 
     def taken(self, group: GroupTrack, taker: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """The coordinator gives these to a member: a silent one that still had some is none any more, an away one won't
         find them again.
+
+        Who has a connection is frozen if it was not even told to give them up, and the coordinator lost patience.
         """
         if group.road is Road.EMBEDDED:
             return
@@ -68,6 +82,15 @@ class SilenceFollower:
             member = self._member(key)
             if member is not None and member.assigned & partitions:
                 self._close(key, group, member, at_us)
+        for holder_id in {group.last_holders.get(partition) for partition in partitions} - {None, taker.member_id}:
+            holder = None if holder_id is None else group.members.get(holder_id)
+            if holder is not None and self._is_frozen(holder, partitions, at_us):
+                self._close((group.group_id, holder.member_id), group, holder, at_us)
+
+    def _is_frozen(self, holder: MemberTrack, partitions: Partitions, at_us: int) -> bool:
+        spoke_us = self._writer.last_heard.spoke_us(holder.connection)
+        is_quiet = spoke_us is not None and at_us - spoke_us > OVERTAKEN_US
+        return is_quiet and bool((holder.assigned - holder.told) & partitions)
 
     def expire(self, at_us: int) -> tuple[GroupTrack, ...]:
         """Members of road `pass` that were gone or away for a session are no more; gives their groups."""

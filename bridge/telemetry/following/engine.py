@@ -151,6 +151,7 @@ class EngineFollower:
             self._writer.end_rebalance(group, Ending.EMPTIED, at_us)
             self._books.pop(group_id, None)
             self._writer.tell(group, facts.GroupDeleted(**group_fields(group)), at_us)
+            self._writer.forget(group)
             del self._tracks[group_id]
 
     def _begin(

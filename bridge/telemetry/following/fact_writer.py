@@ -9,6 +9,7 @@ from bridge.telemetry.cause.context import keep_past
 from bridge.telemetry.cause.sentences import Introduced
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, introduced, member_fields
 from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Partitions
+from bridge.telemetry.following.last_heard import US_PER_MS, LastHeard
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, RebalanceTrack
 from bridge.telemetry.schema.facts import (
     Event,
@@ -39,7 +40,6 @@ EVENTS_BEFORE_MAX = 256
 DEPARTED_MAX = 32
 AWAY_MAX = 1_000
 """How many static members of a group that are away for a while are kept in mind."""
-US_PER_MS = 1_000
 EVERYWHERE_MAX = 64
 """How many events that concern no group, such as changed topics, are kept for explanations."""
 
@@ -75,6 +75,7 @@ class FactWriter:
         self._explain = explain
         self._everywhere: deque[Event] = deque(maxlen=EVERYWHERE_MAX)
         self._rebalances = 0
+        self.last_heard = LastHeard()
         self.awaiting: dict[tuple[str, str], Awaited] = {}
         """Client ids with their hosts that have partitions to fetch for the first time: which, and as which members."""
 
@@ -169,11 +170,18 @@ class FactWriter:
         if former is not None:
             # A client that says its id again from the start: what its first life did not fetch, nobody waits for.
             self._forget_fetches(group, former, former.unfetched)
+            self.last_heard.leave(former.inputs)
         group.members[member.member_id] = member
+        self.last_heard.enter(member.inputs)
         if member.protocol is Protocol.CONSUMER:
             group.natives.add(member.member_id)
         if member.instance_id is not None:
             group.seats[member.instance_id] = member.member_id
+
+    def forget(self, group: GroupTrack) -> None:
+        """A group is deleted, whoever still is in it."""
+        for member in group.members.values():
+            self.last_heard.leave(member.inputs)
 
     def revive(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member goes on that was there before this run of the bridge."""
@@ -188,19 +196,21 @@ class FactWriter:
         self.stop_fetching(group, member, member.unfetched, at_us)
         words = member_fields(group, member)
         self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)
-        group.members.pop(member.member_id, None)
+        was_there = group.members.pop(member.member_id, None) is not None
         if departure is Departure.STATIC_LEFT:
             member.go_away(at_us)
             _keep(group.away, member, AWAY_MAX)
         else:
             self.give_back(group, member, departure, at_us)
+        if was_there:
+            self.last_heard.leave(member.inputs)
         _keep(group.departed, member, DEPARTED_MAX)
         group.settled.discard(member.member_id)
         group.natives.discard(member.member_id)
 
     def give_back(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
         """What a member had that is gone is free, and so is its static seat."""
-        self.release(group, member, member.assigned, at_us, _idle_us(group, member, departure, at_us))
+        self.release(group, member, member.assigned, at_us, self._idle_us(group, member, departure, at_us))
         if member.instance_id is not None and group.seats.get(member.instance_id) == member.member_id:
             del group.seats[member.instance_id]
 
@@ -208,7 +218,30 @@ class FactWriter:
         """A static member that was away is back, or will not be any more: what was kept for it is given anew."""
         away = group.away.pop(member_id, None)
         if away is not None:
-            self.release(group, away, away.assigned, at_us, _idle_us(group, away, Departure.STATIC_LEFT, at_us))
+            idle_us = self._idle_us(group, away, Departure.STATIC_LEFT, at_us)
+            self.release(group, away, away.assigned, at_us, idle_us)
+
+    def _idle_us(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> int:
+        """How long a member that is gone can't have used anything.
+
+        Heartbeats of embedded groups go by unheard, also over a new connection: who expired was last heard one session
+        ago. A frozen process keeps its connection, and is silent all the same.
+        """
+        since_us = member.unheard_since_us
+        if departure is Departure.SESSION_EXPIRED and member.departure is None:
+            spoke_us = self._spoke_us(group, member, at_us)
+            if since_us is None:
+                since_us = self.last_heard.used_us(member, spoke_us)
+            elif group.road is Road.EMBEDDED:
+                since_us = self.last_heard.silent_since(member, since_us, spoke_us)
+        return 0 if since_us is None else max(0, at_us - since_us)
+
+    def _spoke_us(self, group: GroupTrack, member: MemberTrack, at_us: int) -> int | None:
+        """When a member whose session is over has spoken to its coordinator for the last time."""
+        if group.road is not Road.EMBEDDED:
+            return self.last_heard.spoke_us(member.connection)
+        session_ms = member.inputs.session_timeout_ms
+        return at_us - session_ms * US_PER_MS if session_ms > 0 else None
 
     def advance(self, group: GroupTrack, member: MemberTrack, epoch: int, at_us: int) -> None:
         """A member has left an epoch for another; that alone explains nothing, so it is written and not kept."""
@@ -271,7 +304,7 @@ class FactWriter:
         if not member.unfetched:
             member.begin_fetching(group.rebalance_id)
             self.tell(group, PhaseBegan(**words, phase=Phase.FETCHING), at_us)
-        member.await_fetch(partitions)
+        member.await_fetch(partitions, group.rebalance_id)
         self._await_fetches(group, member, partitions)
 
     def learn(self, group: GroupTrack, member: MemberTrack, inputs: Inputs) -> Inputs:
@@ -282,6 +315,9 @@ class FactWriter:
         before, waiting = member.inputs, member.unfetched
         self._forget_fetches(group, member, waiting)
         member.learn(inputs)
+        if (before.client_id, before.client_host) != (inputs.client_id, inputs.client_host):
+            self.last_heard.enter(inputs)
+            self.last_heard.leave(before)
         self._await_fetches(group, member, waiting)
         return before
 
@@ -294,8 +330,9 @@ class FactWriter:
 
     def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A Fetch names these for the first time."""
-        words = member_fields(group, member, member.fetch_rebalance)
-        self.tell(group, PartitionsFetched(**words, partitions=member.write(partitions)), at_us)
+        for rebalance_id, share in member.dealt_by(partitions).items():
+            words = member_fields(group, member, rebalance_id)
+            self.tell(group, PartitionsFetched(**words, partitions=member.write(share)), at_us)
         self.stop_fetching(group, member, partitions, at_us)
 
     def stop_fetching(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
@@ -337,18 +374,3 @@ def _keep(kept: dict[MemberId, MemberTrack], member: MemberTrack, most: int) -> 
     kept[member.member_id] = member
     if len(kept) > most:
         del kept[next(iter(kept))]
-
-
-def _idle_us(group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> int:
-    """How long a member that is gone can't have used anything.
-
-    Heartbeats of embedded groups go by unheard, also over a new connection: who expired was last heard one session ago.
-    """
-    lost_us = member.unheard_since_us
-    if lost_us is None:
-        return 0
-    session_us = member.inputs.session_timeout_ms * US_PER_MS
-    is_unheard = group.road is Road.EMBEDDED and member.departure is None
-    is_timed = is_unheard and departure is Departure.SESSION_EXPIRED and session_us > 0
-    since_us = max(lost_us, at_us - session_us) if is_timed else lost_us
-    return max(0, at_us - since_us)

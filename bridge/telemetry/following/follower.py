@@ -204,6 +204,10 @@ class Follower:
             self.writer.tell(group, fact, at_us)
             group.move()
 
+    def spoke(self, connection: int, at_us: int) -> None:
+        """A request came by this connection, if only a heartbeat like the last one."""
+        self.writer.last_heard.spoke(connection, at_us)
+
     def lost(self, connection: int, at_us: int) -> None:
         """A connection is gone, and with it the answers that were to come."""
         self._silence.lost(connection, at_us)
@@ -211,6 +215,10 @@ class Follower:
             if opened.group.joins.pop(ref) is not None:
                 self.writer.look(opened.group, at_us)
                 self._tidy(opened.group)
+
+    def fetches(self, client: ClientIdentity, at_us: int) -> None:
+        """A Fetch of a client passes, whatever it names."""
+        self.writer.last_heard.fetched(client.client_id, client.client_host, at_us)
 
     def fetched(
         self, client: ClientIdentity, partitions: Iterable[TopicPartition], is_incremental: bool, at_us: int

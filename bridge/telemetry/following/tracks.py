@@ -1,6 +1,6 @@
 """What is remembered of a group and its members between one observation and the next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, assert_never
 
@@ -67,7 +67,8 @@ class MemberTrack:
 
     Its methods alone write it (`tests/architecture/test_tracks.py`). `reached` is the epoch or generation that it is at
     rest in, `holders` are members that have part of its target, `due` is what the engine has for it, None where nobody
-    tells. `former` is what it had when it joined last: its fetch sessions may still name that. `unused` is what it gave
+    tells. `former` is what it had when it joined last: its fetch sessions may still name that. `fetch_rebalance` gave
+    it what it has not fetched, but for what another one dealt since (`dealt_later`). `unused` is what it gave
     up last, and in which generation, if it had used nothing since it was given it. `parting_words` is why it says that
     it leaves, `is_removed` that somebody else wants it.
     """
@@ -91,6 +92,7 @@ class MemberTrack:
     unfetched: Partitions = NO_PARTITIONS
     unused: tuple[int, Partitions] = NONE_UNUSED
     fetch_rebalance: str = ""
+    dealt_later: dict[TopicPartition, str] = field(default_factory=dict)
     owes_commit: bool = False
     holders: tuple[str, ...] = ()
     parting_words: str = ""
@@ -139,6 +141,15 @@ class MemberTrack:
         if self._written[0] != partitions:
             self._written = partitions, written(partitions)
         return self._written[1]
+
+    def dealt_by(self, partitions: Partitions) -> Mapping[str, Partitions]:
+        """Partitions that it has not fetched yet, by the rebalance that gave them to it."""
+        if not self.dealt_later:
+            return {self.fetch_rebalance: partitions}
+        dealt: dict[str, set[TopicPartition]] = {}
+        for partition in sorted(partitions):
+            dealt.setdefault(self.dealt_later.get(partition, self.fetch_rebalance), set()).add(partition)
+        return {rebalance_id: frozenset(share) for rebalance_id, share in dealt.items()}
 
     # ------------------------------------------------------------------ whether it is there
 
@@ -248,13 +259,17 @@ class MemberTrack:
         """What it is to fetch for the first time it was given by this rebalance."""
         self.fetch_rebalance = rebalance_id
 
-    def await_fetch(self, partitions: Partitions) -> None:
-        """It is to fetch these for the first time."""
+    def await_fetch(self, partitions: Partitions, rebalance_id: str) -> None:
+        """It is to fetch these for the first time, which this rebalance gave it."""
         self.unfetched |= partitions
+        if rebalance_id != self.fetch_rebalance:
+            self.dealt_later.update(dict.fromkeys(partitions, rebalance_id))
 
     def end_fetch(self, partitions: Partitions) -> None:
         """These are not waited for any more."""
         self.unfetched -= partitions
+        if self.dealt_later:
+            self.dealt_later = {one: dealt for one, dealt in self.dealt_later.items() if one in self.unfetched}
 
     def commit(self) -> None:
         """It committed for the first time since it was given something."""

@@ -79,7 +79,8 @@ FACT_FIELDS = {
     "assigned_count": Field(_NUMBER, "how many partitions the member has now"),
     "idle_us": Field(
         _NUMBER,
-        "how long nobody can have used them by then, since the member's connection was gone or a static member left",
+        "how long nobody can have used them by then: since the member was heard last, or its connection was gone, "
+        "or a static member left",
         since=2,
     ),
     "is_again": Field(_FLAG, "the member gave these up in the same generation before it used anything", since=3),

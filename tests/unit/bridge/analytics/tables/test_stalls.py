@@ -10,8 +10,8 @@ from bridge.analytics.intake.reading import accepted, parsed
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.stalls import partition_rows, stalls
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.schema.facts import Event, Fact
-from bridge.telemetry.schema.terms import Protocol
+from bridge.telemetry.schema.facts import Event, Fact, RebalanceBegan
+from bridge.telemetry.schema.terms import Protocol, Road
 from bridge.whatif.measures import measure
 from bridge.whatif.timed_events import on_one_timeline
 from tests.support.fleet_words import MemberWords
@@ -38,7 +38,29 @@ def test_stall_lasts_from_told_to_first_fetch_of_the_next_owner(store: Store) ->
     times = [row[name] - START_US for name in ("told_us", "released_us", "assigned_us", "fetched_us")]
     assert times == [10_000, 14_000, 20_000, 33_000]
     assert (row["before"], row["after"], row["stall_us"], row["is_same_owner"]) == ("anna", "boris", 23_000, False)
-    assert (row["protocol_before"], row["protocol_after"], row["rebalance_id"]) == ("classic", "consumer", "r1")
+    assert (row["protocol_before"], row["protocol_after"], row["rebalance_id"]) == ("classic", "consumer", "r2")
+
+
+GONE: Told = (10, replace(ANNA.released(["t-0"]), rebalance_id=""))
+DEALT: list[Told] = [(12, BORIS.assigned(["t-0"], 1)), (15, BORIS.fetched(["t-0"]))]
+UNNAMED: list[Told] = [(12, BORIS.assigned(["t-0"], 1)), (15, replace(BORIS.fetched(["t-0"]), rebalance_id=""))]
+DEALING: dict[str, tuple[list[Told], str]] = {
+    "given up in the one before": ([(10, ANNA.released(["t-0"])), *DEALT], "r2"),
+    "gone before any began": ([GONE, *DEALT], "r2"),
+    "nobody says which one dealt it": ([(10, ANNA.released(["t-0"])), *UNNAMED], "r1"),
+}
+
+
+@pytest.mark.parametrize(("told", "rebalance_id"), DEALING.values(), ids=DEALING)
+def test_stall_is_of_the_rebalance_that_dealt_the_partition_anew(
+    store: Store, told: list[Told], rebalance_id: str
+) -> None:
+    """Who leaves on road `pass` is gone before the others meet; the measures of a play say the same."""
+    events = stamped([*FIRST, *told])
+    assert [row["rebalance_id"] for row in stalls(taken(store, events)).collect()] == [rebalance_id]
+    began = [RebalanceBegan(group_id="g", road=Road.EMBEDDED, rebalance_id=name) for name in ("r1", "r2")]
+    measured = measure(on_one_timeline(stamped([*((0, one) for one in began), *FIRST, *told])))
+    assert {one.rebalance_id: one.stalls for one in measured if one.stalls} == {rebalance_id: 1}
 
 
 def test_first_assignment_is_no_stall(store: Store) -> None:

@@ -3,8 +3,8 @@
 from collections import UserDict
 
 from bridge.telemetry.following.connections import CONSUMER_SESSION_MS, SPOKEN_FOR_MAX, SilenceFollower
-from bridge.telemetry.following.fact_writer import US_PER_MS
 from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.last_heard import US_PER_MS
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased
 from bridge.telemetry.schema.terms import Departure, Protocol, Road

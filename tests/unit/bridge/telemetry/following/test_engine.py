@@ -14,6 +14,7 @@ from bridge.telemetry.schema.facts import (
     MemberJoined,
     MemberLeft,
     MemberRevived,
+    PartitionsReleased,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceExplained,
@@ -114,6 +115,9 @@ def test_session_that_runs_out_is_the_cause_and_so_named() -> None:
     (left,) = group.log.of(MemberLeft)
     assert isinstance(left, MemberLeft)
     assert left.departure is Departure.SESSION_EXPIRED
+    (released,) = group.log.of(PartitionsReleased)
+    assert isinstance(released, PartitionsReleased)
+    assert released.idle_us == client.join_request().session_timeout_ms * 1_000, "frozen, its connection is there"
     explained = [fact.cause for fact in group.log.of(RebalanceExplained) if isinstance(fact, RebalanceExplained)]
     assert explained == [Cause.FIRST_JOIN, Cause.SESSION_EXPIRED]
 

@@ -12,6 +12,7 @@ from bridge.telemetry.schema.facts import (
     BridgeStopped,
     Fact,
     PartitionsAssigned,
+    PartitionsFetched,
     RebalanceBegan,
     RebalanceEnded,
     TopicsChanged,
@@ -50,6 +51,27 @@ def test_new_rebalance_cuts_the_running_one_short() -> None:
     assert len({fact.rebalance_id for fact in began}) == 2
     assert [fact.outcome for fact in log.of(RebalanceEnded) if isinstance(fact, RebalanceEnded)] == [Outcome.SUPERSEDED]
     assert lengths == [2]
+
+
+def test_fetch_is_of_the_rebalance_that_dealt_the_partition() -> None:
+    """Though another one gave the member something that it has not fetched yet."""
+    writer, log, _ = _writer()
+    group, member = _group(), _member()
+    writer.begin_rebalance(group, 1, 5)
+    writer.assign(group, member, frozenset({ONE}), 2)
+    writer.begin_rebalance(group, 3, 6)
+    writer.assign(group, member, frozenset({TWO}), 4)
+    began = [fact.rebalance_id for fact in log.of(RebalanceBegan) if isinstance(fact, RebalanceBegan)]
+    writer.fetch(group, member, frozenset({ONE, TWO}), 5)
+    writer.release(group, member, frozenset({TWO}), 6)
+    writer.assign(group, member, frozenset({TWO}), 7)
+    writer.fetch(group, member, frozenset({TWO}), 8)
+    fetched = [fact for fact in log.of(PartitionsFetched) if isinstance(fact, PartitionsFetched)]
+    assert [(one.rebalance_id, *one.partitions) for one in fetched] == [
+        (began[0], "t-0"),
+        (began[1], "t-1"),
+        (began[1], "t-1"),
+    ]
 
 
 def test_rebalance_that_goes_on_after_a_restart_names_the_one_before() -> None:

@@ -1,6 +1,7 @@
 """What passes is read from its bytes, only as far as somebody cares, and never held back by what can't be read."""
 
 import struct
+from dataclasses import replace
 
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
@@ -18,7 +19,7 @@ from tests.support.oracle_frames import request_bytes
 from tests.support.owned_group import CLIENT
 from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef, Topic, TopicName
+from translators.dialects.ids import MemberId, RequestRef, Topic, TopicName
 from translators.dialects.messages import GroupReply, GroupRequest
 
 VERSIONS = {
@@ -97,6 +98,20 @@ def test_answer_after_its_connection_is_gone_is_not_kept(monkeypatch: pytest.Mon
     monkeypatch.setattr(contracts, "decode_request", None)
     listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
     assert listener.guard.bugs == 1
+
+
+def test_heartbeat_like_the_last_one_is_a_sign_of_life_all_the_same() -> None:
+    """So is any Fetch of its client: a frozen process is known by their absence."""
+    listener = _joined()
+    heard = listener.ears.follower.writer.last_heard
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+    heard.spoke(1, 0)
+    assert not listener.passing.awaits_fetch(replace(CLIENT, client_id="nobody"))
+    inputs = next(iter(listener.ears.follower.groups.values())).members[MemberId("a")].inputs
+    assert heard.fetched_us(inputs) is None
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 2)
+    listener.passing.awaits_fetch(CLIENT)
+    assert (heard.spoke_us(1), heard.fetched_us(inputs)) == (7, 7)
 
 
 def test_other_group_requests_are_relayed_unread() -> None:

@@ -1,0 +1,96 @@
+"""When members were heard last: a process that is frozen sends nothing, and its connection stays all the same.
+
+A request counts for the members that its connection speaks for, a Fetch, which names no group, for the one member that
+is known by its client id and host.
+"""
+
+from dataclasses import dataclass
+
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.tracks import MemberTrack
+
+US_PER_MS = 1_000
+BEATS_PER_SESSION = 3
+"""Clients send at least so many heartbeats a session: Kafka advises that, and each library's defaults keep to it."""
+BEAT_US_MAX = 5_000_000
+"""Kafka's longest default between two heartbeats, that of the consumer protocol."""
+NEVER = -1
+
+
+@dataclass(slots=True)
+class _Fetcher:
+    """How many members are known by a client id and host, and when a Fetch came from there."""
+
+    members: int = 0
+    fetched_us: int = NEVER
+
+
+class LastHeard:
+    """What was heard last of connections, and of the clients of members that are followed."""
+
+    def __init__(self) -> None:
+        self._spoken: dict[int, int] = {}
+        self._fetchers: dict[tuple[str, str], _Fetcher] = {}
+
+    # ------------------------------------------------------------------ connections
+
+    def spoke(self, connection: int, at_us: int) -> None:
+        """A request came by this connection."""
+        self._spoken[connection] = at_us
+
+    def close(self, connection: int) -> None:
+        """A connection is gone."""
+        self._spoken.pop(connection, None)
+
+    def spoke_us(self, connection: int | None) -> int | None:
+        """When a request came by this connection last, None if none did."""
+        return None if connection is None else self._spoken.get(connection)
+
+    # ------------------------------------------------------------------ clients
+
+    def enter(self, inputs: Inputs) -> None:
+        """A member is known by this client."""
+        self._fetchers.setdefault((inputs.client_id, inputs.client_host), _Fetcher()).members += 1
+
+    def leave(self, inputs: Inputs) -> None:
+        """A member is not known by this client any more."""
+        key = (inputs.client_id, inputs.client_host)
+        fetcher = self._fetchers.get(key)
+        if fetcher is not None:
+            fetcher.members -= 1
+            if fetcher.members <= 0:
+                del self._fetchers[key]
+
+    def fetched(self, client_id: str, client_host: str, at_us: int) -> None:
+        """A Fetch comes from there; it counts while a member is known by that name."""
+        fetcher = self._fetchers.get((client_id, client_host))
+        if fetcher is not None:
+            fetcher.fetched_us = at_us
+
+    def fetched_us(self, inputs: Inputs) -> int | None:
+        """When this client fetched last; None if it did not, or if several members share its name."""
+        fetcher = self._fetchers.get((inputs.client_id, inputs.client_host))
+        is_its_own = fetcher is not None and fetcher.members == 1 and fetcher.fetched_us != NEVER
+        return fetcher.fetched_us if fetcher is not None and is_its_own else None
+
+    # ------------------------------------------------------------------ members
+
+    def used_us(self, member: MemberTrack, spoke_us: int | None) -> int | None:
+        """When a member may have used what it had for the last time, if it was heard at `spoke_us` by its group."""
+        return max((at for at in (spoke_us, self.fetched_us(member.inputs)) if at is not None), default=None)
+
+    def silent_since(self, member: MemberTrack, lost_us: int, spoke_us: int | None) -> int:
+        """Since when a member has used nothing whose connection went at `lost_us`.
+
+        One that was at work would have been heard of within a heartbeat before that: if not, it was frozen by then. One
+        that was heard later had another connection.
+        """
+        used_us = self.used_us(member, spoke_us)
+        is_as_lost = used_us is None or 0 <= lost_us - used_us <= beat_us(member)
+        return lost_us if used_us is None or is_as_lost else used_us
+
+
+def beat_us(member: MemberTrack) -> int:
+    """How long at most a member that is at work lets pass between two heartbeats."""
+    session_ms = member.inputs.session_timeout_ms
+    return min(BEAT_US_MAX, session_ms * US_PER_MS // BEATS_PER_SESSION) if session_ms > 0 else BEAT_US_MAX

@@ -1,0 +1,168 @@
+"""When members were heard last, and since when one that is not heard any more has used nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.last_heard import BEAT_US_MAX, LastHeard, beat_us
+from bridge.telemetry.following.tracks import MemberTrack
+from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased
+from bridge.telemetry.schema.terms import Departure, Protocol
+from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT, GROUP
+from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
+from translators.dialects.ids import ClientIdentity, MemberId, Topic, TopicName
+
+INPUTS = Inputs(client_id="c", client_host="/h", session_timeout_ms=9_000)
+MEMBER = MemberTrack(member_id=MemberId("a"), protocol=Protocol.CLASSIC, inputs=INPUTS)
+OTHER = ClientIdentity(client_id="other", client_host=CLIENT.client_host)
+
+
+def test_request_counts_for_its_connection_until_that_is_gone() -> None:
+    """Nothing is kept of one that is closed."""
+    heard = LastHeard()
+    heard.spoke(1, 5)
+    heard.spoke(1, 7)
+    assert (heard.spoke_us(1), heard.spoke_us(2), heard.spoke_us(None)) == (7, None, None)
+    heard.close(1)
+    assert heard.spoke_us(1) is None
+
+
+def test_fetch_counts_for_the_one_member_of_its_client() -> None:
+    """Two with one name can't be told apart; of a name that is no member's nothing is kept."""
+    heard = LastHeard()
+    heard.fetched("c", "/h", 1)
+    heard.enter(INPUTS)
+    assert heard.fetched_us(INPUTS) is None
+    heard.fetched("c", "/h", 3)
+    assert heard.fetched_us(INPUTS) == 3
+    heard.enter(INPUTS)
+    assert heard.fetched_us(INPUTS) is None
+    heard.leave(INPUTS)
+    assert heard.fetched_us(INPUTS) == 3
+    heard.leave(INPUTS)
+    heard.enter(INPUTS)
+    assert heard.fetched_us(INPUTS) is None
+
+
+@pytest.mark.parametrize(
+    ("spoke_us", "since_us"),
+    [
+        (None, 20_000_000),
+        (20_000_000 - 3_000_000, 20_000_000),
+        (20_000_000 - 3_000_001, 20_000_000 - 3_000_001),
+        (21_000_000, 21_000_000),
+    ],
+    ids=["never heard", "heard a heartbeat before", "frozen by then", "heard over another connection"],
+)
+def test_connection_that_goes_says_since_when_only_of_who_was_at_work(spoke_us: int | None, since_us: int) -> None:
+    """A third of a session is the longest that a client lets pass between two heartbeats."""
+    assert LastHeard().silent_since(MEMBER, 20_000_000, spoke_us) == since_us
+
+
+def test_members_without_a_told_session_beat_as_often_as_the_longest_default() -> None:
+    """Kafka's consumer protocol leaves it to the coordinator."""
+    untold = MemberTrack(member_id=MemberId("a"), protocol=Protocol.CONSUMER)
+    endless = replace(INPUTS, session_timeout_ms=1_800_000)
+    patient = MemberTrack(member_id=MemberId("a"), protocol=Protocol.CLASSIC, inputs=endless)
+    assert (beat_us(MEMBER), beat_us(untold), beat_us(patient)) == (3_000_000, BEAT_US_MAX, BEAT_US_MAX)
+
+
+def _classic_pair() -> Ears:
+    """On road `pass` a leads and has partition 0, b has 1; both beat at 3 s, and only b at 6, 9 and 12 s."""
+    ears = Ears()
+    first = ears.ask(join("a"), 1)
+    second = ears.ask(join("b"), 2, OTHER)
+    ears.answer(first, joined("a", 1, leader="a", members=("a", "b")))
+    ears.answer(second, joined("b", 1, leader="a"))
+    for connection, member, client, share in ((1, "a", CLIENT, 0), (2, "b", OTHER, 1)):
+        shares = {"a": (0,), "b": (1,)} if member == "a" else None
+        ears.answer(ears.ask(sync(member, 1, shares), connection, client), synced(share))
+    ears.now_ms = 3_000
+    ears.answer(ears.ask(beat("a", 1), 1), beaten())
+    return ears
+
+
+def _expire_classic(ears: Ears) -> PartitionsReleased:
+    """The coordinator drops a at 13 s; b leads from then on."""
+    ears.now_ms = 13_000
+    second = ears.ask(join("b", owned=(1,)), 2, OTHER)
+    ears.answer(second, joined("b", 2, leader="b", members=("b",)))
+    left = [one for one in ears.log.of(MemberLeft) if isinstance(one, MemberLeft)]
+    assert [(one.member_id, one.departure) for one in left] == [("a", Departure.SESSION_EXPIRED)]
+    return next(one for one in ears.log.of(PartitionsReleased) if isinstance(one, PartitionsReleased))
+
+
+def test_frozen_classic_member_stood_still_since_its_last_heartbeat() -> None:
+    """Its connection was there all the time."""
+    released = _expire_classic(_classic_pair())
+    assert (released.member_id, released.idle_us) == ("a", 10_000_000)
+
+
+def test_fetch_after_the_last_heartbeat_shows_that_it_was_still_at_work() -> None:
+    """And one of another client shows nothing."""
+    ears = _classic_pair()
+    ears.follower.fetches(CLIENT, 5_500_000)
+    ears.follower.fetches(OTHER, 11_000_000)
+    assert _expire_classic(ears).idle_us == 7_500_000
+
+
+def test_process_that_is_killed_when_it_was_frozen_stood_still_since_it_was_frozen() -> None:
+    """Its connection goes seven seconds after it was heard last; one that was at work beats every 3.3 s at most."""
+    ears = _classic_pair()
+    ears.follower.lost(1, 10_000_000)
+    assert _expire_classic(ears).idle_us == 10_000_000
+
+
+def test_process_that_is_killed_at_work_stood_still_since_then() -> None:
+    """Its connection goes soon after its last heartbeat."""
+    ears = _classic_pair()
+    ears.follower.lost(1, 5_000_000)
+    assert _expire_classic(ears).idle_us == 8_000_000
+
+
+def _consumer_pair() -> Ears:
+    """On road `pass` a has partition 0, and b nothing."""
+    ears = Ears()
+    ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 2)], ())
+    ears.answer(ears.ask(report("a", 0), 1), reported(1, (0,)))
+    ears.answer(ears.ask(report("b", 0), 2, OTHER), reported(2, ()))
+    ears.answer(ears.ask(report("a", 1), 1), reported(2))
+    return ears
+
+
+def test_frozen_consumer_member_is_gone_when_another_gets_what_it_had() -> None:
+    """It was not told to give anything up, so the coordinator has given it up; nobody waits for it any more."""
+    ears = _consumer_pair()
+    ears.now_ms = 45_000
+    ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3, (0,)))
+    (left,) = ears.log.of(MemberLeft)
+    (released,) = ears.log.of(PartitionsReleased)
+    assert isinstance(left, MemberLeft)
+    assert isinstance(released, PartitionsReleased)
+    assert (left.member_id, left.departure) == ("a", Departure.SESSION_EXPIRED)
+    assert (released.member_id, released.idle_us) == ("a", 45_000_000)
+    assert ears.follower.groups[GROUP].rebalance is None
+
+
+def test_answer_that_overtakes_that_of_a_leaver_makes_nobody_frozen() -> None:
+    """It asked to leave half a second ago, and its answer is still on its way."""
+    ears = _consumer_pair()
+    ears.now_ms = 20_000
+    leaving = ears.ask(report("a", -1), 1)
+    ears.now_ms = 20_500
+    ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3, (0,)))
+    ears.answer(leaving, reported(-1))
+    (left,) = ears.log.of(MemberLeft)
+    assert isinstance(left, MemberLeft)
+    assert left.departure is Departure.LEFT
+
+
+def test_member_that_was_told_to_give_up_is_not_taken_for_frozen() -> None:
+    """Whether it has done so, or was put out for being late, its own next answer says."""
+    ears = _consumer_pair()
+    ears.answer(ears.ask(report("a", 2), 1), reported(2, ()))
+    ears.now_ms = 20_000
+    ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3, (0,)))
+    assert not ears.log.of(MemberLeft)
