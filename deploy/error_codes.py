@@ -44,6 +44,7 @@ AREAS = {
     "PLAN": "plans of moves",
     "RECORD": "records of the journal that can't be read",
     "RULE": "rules of groups: findings of `epochbridge check-config`",
+    "SERVICE": "the service manager that started the bridge",
     "SETUP": "the two commands of the README",
     "SHADOW": "`epochbridge shadow`",
     "TASK": "tasks of a running bridge ([what each failure ends](../explanation/failures.md))",

@@ -25,7 +25,8 @@ from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
 from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plans import begin_plans
-from bridge.app.reloading import Configured, ReadAgain
+from bridge.app.reloading import Configured, ReadAgain, reload_line
+from bridge.app.service_notices import ServiceNotices
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.app.upstream_views import UpstreamViews
@@ -193,8 +194,7 @@ async def _serve_groups(
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
-            ready(_ready_line(proxy, admin))
-            await _wait_for_stop(signals, configured)
+            await _be_there(signals, configured, ready, _ready_line(proxy, admin))
             await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
 
@@ -251,13 +251,20 @@ async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:
     await leave_bridges(config, groups)
 
 
-async def _wait_for_stop(signals: AsyncIterator[int], configured: Configured) -> None:
-    """Return when the bridge is to stop; until then SIGHUP has the configuration read again."""
+async def _be_there(
+    signals: AsyncIterator[int], configured: Configured, ready: Callable[[str], None], line: str
+) -> None:
+    """Say that clients may come, and return when the bridge is to stop; SIGHUP has the configuration read again."""
+    notices = ServiceNotices(read_environment(), lambda: time.monotonic_ns() // 1_000)
+    ready(line)
+    notices.ready(line)
     async for number in signals:
         if number in STOP_SIGNALS:
             LOG.info("%s: draining", signal.Signals(number).name)
+            notices.stopping(configured.config.settings.drain_timeout_ms)
             return
-        await configured.reload()
+        notices.reloading()
+        notices.ready(reload_line(await configured.reload()))
 
 
 def _living(groups: EmbeddedGroups, upstream: UpstreamGroups) -> tuple[GroupId, ...]:

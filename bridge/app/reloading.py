@@ -103,6 +103,13 @@ class Configured:
                 yield str(field.metadata["name"])
 
 
+def reload_line(reload: Reload) -> str:
+    """What came of reading the configuration again, in one line."""
+    if reload.error:
+        return f"the configuration can't be used, nothing has changed: {reload.error}"
+    return f"the configuration was read again: {'; '.join(reload.changes) or 'it is what it was'}"
+
+
 def _fixed(key: str, seen: str, allowed: str, line: int = 0) -> Fault:
     source = "configuration"
     return Fault(code=FaultCode.NEEDS_RESTART, source=source, key=key, seen=seen, allowed=allowed, line=line)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bridge.app.reloading import Configured
+from bridge.admin.contracts import Reload
+from bridge.app.reloading import Configured, reload_line
 from bridge.app.rules import route_rules
 from bridge.app.settings import RuledSettings
 from bridge.config.configuration import Config, GroupRule
@@ -146,3 +147,10 @@ async def test_log_level_changes_until_the_next_start() -> None:
         assert "is none of debug" in (await Running().configured.reload(log_level="loud")).error
     finally:
         root.setLevel(level)
+
+
+def test_outcome_is_one_line() -> None:
+    """What `systemctl status` shows after a reload."""
+    assert reload_line(Reload()) == "the configuration was read again: it is what it was"
+    assert reload_line(Reload(changes=("a", "b"))) == "the configuration was read again: a; b"
+    assert reload_line(Reload(error="no")) == "the configuration can't be used, nothing has changed: no"
