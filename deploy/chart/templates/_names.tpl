@@ -1,0 +1,72 @@
+{{- define "epochbridge.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- /* 52 characters: a StatefulSet's pods carry a hash of 11 behind its name. */ -}}
+{{- define "epochbridge.fullname" -}}
+{{- $name := include "epochbridge.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "epochbridge.selector" -}}
+app.kubernetes.io/name: {{ include "epochbridge.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "epochbridge.labels" -}}
+{{ include "epochbridge.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- /* The configuration file: what values of this chart say, and under it every key of `config`. */ -}}
+{{- define "epochbridge.configuration" -}}
+{{- $host := default (printf "%s.%s.svc" (include "epochbridge.fullname" .) .Release.Namespace) .Values.advertisedHost -}}
+{{- $ports := list -}}
+{{- range .Values.brokers -}}
+{{- $ports = append $ports (printf "%d=%d" (int .id) (int .port)) -}}
+{{- end -}}
+{{- if not .Values.bootstrap -}}
+{{- fail "bootstrap: name at least one broker, HOST:PORT" -}}
+{{- end -}}
+{{- $own := dict "bootstrap" .Values.bootstrap "listen" (printf "0.0.0.0:%d" (int .Values.port)) "advertised.host" $host "admin.listen" (printf "0.0.0.0:%d" (int .Values.admin.port)) -}}
+{{- if $ports -}}
+{{- $_ := set $own "listen.ports" $ports -}}
+{{- end -}}
+{{- if .Values.journal.enabled -}}
+{{- $_ := set $own "journal" "sqlite" -}}
+{{- $_ := set $own "journal.path" "/var/lib/epochbridge/journal.db" -}}
+{{- else -}}
+{{- $_ := set $own "journal" "memory" -}}
+{{- end -}}
+{{- if ne .Values.upstreamSasl.mechanism "off" -}}
+{{- $_ := set $own "upstream.sasl.mechanism" .Values.upstreamSasl.mechanism -}}
+{{- $_ := set $own "upstream.sasl.username" (required "upstreamSasl.username: who the bridge is to the brokers" .Values.upstreamSasl.username) -}}
+{{- $_ := set $own "upstream.sasl.password.path" (printf "/etc/epochbridge/login/%s" .Values.upstreamSasl.secretKey) -}}
+{{- end -}}
+{{- if .Values.upstreamTls.enabled -}}
+{{- $_ := set $own "upstream.tls" true -}}
+{{- $_ := set $own "upstream.tls.trust.path" "/etc/epochbridge/upstream-tls/ca.crt" -}}
+{{- if .Values.upstreamTls.clientCertificate -}}
+{{- $_ := set $own "upstream.tls.certificate.path" "/etc/epochbridge/upstream-tls/tls.crt" -}}
+{{- $_ := set $own "upstream.tls.key.path" "/etc/epochbridge/upstream-tls/tls.key" -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $_ := .Values.config -}}
+{{- if or (hasKey $own $key) (eq $key "groups") -}}
+{{- fail (printf "config: %s is set by a value of this chart; set that one" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- $all := merge $own .Values.config -}}
+{{- if .Values.groups -}}
+{{- $_ := set $all "groups" .Values.groups -}}
+{{- end -}}
+{{- toYaml $all -}}
+{{- end -}}
