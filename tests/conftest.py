@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
     "tests.support.kafka",
+    "tests.support.open_consumers",
     "tests.support.story_table",
     "tests.support.time_limits",
     "tests.support.work_units",
