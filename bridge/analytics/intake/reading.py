@@ -13,7 +13,8 @@ from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
 LINE, SOURCE = "value", "source"
 """The two columns that a reader gets: the text, and what it came from."""
 TRUNCATED, FOREIGN, NEWER = "truncated", "foreign", "newer-schema"
-REASON, DETAIL = "reason", "detail"
+REASON, DETAIL = "_reason", "_detail"
+"""Why a row is set aside: columns of ours beside all fields of the log, of which one is called `reason`."""
 _SAID, _IS_CORRUPT = "said", "is_corrupt"
 _BEGIN, _END = '{"schema_version":', "}"
 """How every line begins and ends that a bridge wrote whole."""
@@ -41,7 +42,7 @@ def unlike(lines: DataFrame) -> DataFrame:
 
 
 def parsed(lines: DataFrame) -> DataFrame:
-    """The lines with every column of the log, `date`, `reason` and `detail`, the latter two null for events."""
+    """The lines with every column of the log, `date`, `REASON` and `DETAIL`, the latter two null for events."""
     said = _written(lines).withColumn(_SAID, f.from_json(_listed(), ArrayType(log_schema())))
     # Spark would parse the line anew for every condition on it; what is inlined is parsed once.
     rows = said.select(LINE, SOURCE, f.col(_SAID).isNull().alias(_IS_CORRUPT), f.inline_outer(_SAID))
@@ -61,6 +62,8 @@ def refused(rows: DataFrame, batch: int) -> DataFrame:
 def as_rejected(rows: DataFrame, batch: int) -> DataFrame:
     """Rows with a line, a source, a reason and a detail, as the table `rejected` has them."""
     measured = {
+        "reason": f.col(REASON),
+        "detail": f.col(DETAIL),
         "length_bytes": f.octet_length(f.col(LINE)),
         "digest": f.sha2(f.col(LINE), 256),
         "count": f.lit(1),

@@ -6,7 +6,7 @@ Within a run an event's number is the order, and its monotonic clock the time.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from bridge.analytics.intake.reading import DETAIL, REASON, utc_day
+from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import BATCH, DATE, REJECTED
 
@@ -86,8 +86,8 @@ def _rejection() -> dict[str, Column]:
     back = f.format_string("%.3f", -f.col("step_us") / 1e6)
     words = f.concat(f.lit("the wall clock went back by "), back, f.lit(" s; the event counts, its time is not sure"))
     return {
-        REASON: f.lit(CLOCK),
-        DETAIL: words,
+        "reason": f.lit(CLOCK),
+        "detail": words,
         "source": f.concat(f.lit("boot "), f.col("boot")),
         "count": f.lit(1),
         BATCH: f.lit(DERIVED_BATCH),

@@ -14,6 +14,7 @@ from bridge.analytics.intake.duplicates import (
     with_word,
 )
 from bridge.analytics.intake.numbers import Seen
+from bridge.analytics.intake.reading import DETAIL, REASON
 
 NUMBERED = "boot string, number long"
 KNOWN = "boot string, known long"
@@ -75,9 +76,9 @@ def test_first_copy_counts_and_old_ones_do_not(spark: SparkSession) -> None:
     )
     old = spark.createDataFrame([("a", 2)], NUMBERED)
     copies = numbered_copies(with_word(rows), old).sort("number", "source")
-    assert [(row["number"], row["source"], row["reason"]) for row in copies.collect()] == [
+    assert [(row["number"], row["source"], row[REASON]) for row in copies.collect()] == [
         (1, "file1", None),
         (1, "file2", "duplicate"),
         (2, "file1", "duplicate"),
     ]
-    assert copies.where(f.col("detail").isNotNull()).count() == 2
+    assert copies.where(f.col(DETAIL).isNotNull()).count() == 2

@@ -6,7 +6,19 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.intake.reading import accepted, as_rejected, judged, parsed, refused, unlike, utc_day
+from bridge.analytics.intake.reading import (
+    DETAIL,
+    LINE,
+    REASON,
+    SOURCE,
+    accepted,
+    as_rejected,
+    judged,
+    parsed,
+    refused,
+    unlike,
+    utc_day,
+)
 from bridge.telemetry.schema.facts import BridgeStarted
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from tests.support.spark import lines_of, python_nodes, stamped, text_of
@@ -31,8 +43,8 @@ STRANGERS = {
 
 def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
     """Issue: truncated, foreign or newer; a blank line is nothing."""
-    rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select("reason").collect()
-    assert [row["reason"] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 9, "newer-schema"]
+    rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select(REASON).collect()
+    assert [row[REASON] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 9, "newer-schema"]
 
 
 def test_judged_lines_are_the_parsed_ones_without_a_reason(spark: SparkSession) -> None:
@@ -57,8 +69,8 @@ def test_lines_unlike_those_of_a_bridge_are_known_by_their_ends(spark: SparkSess
 
 def test_two_events_glued_together_are_no_event(spark: SparkSession) -> None:
     """Else the second would be lost without a word."""
-    (row,) = parsed(lines_of(spark, [GOOD + GOOD])).select("reason").collect()
-    assert row["reason"] == "foreign"
+    (row,) = parsed(lines_of(spark, [GOOD + GOOD])).select(REASON).collect()
+    assert row[REASON] == "foreign"
 
 
 def test_accepted_event_keeps_its_fields(spark: SparkSession) -> None:
@@ -84,7 +96,8 @@ def test_refused_line_leaves_its_digest_not_its_text(spark: SparkSession) -> Non
 
 def test_rows_without_a_reason_of_their_own_become_rejected(spark: SparkSession) -> None:
     """The shape of the table, whatever the columns."""
-    frame = spark.createDataFrame([("x", "s", "duplicate")], "value string, source string, reason string")
+    names = f"{LINE} string, {SOURCE} string, {REASON} string, {DETAIL} string"
+    frame = spark.createDataFrame([("x", "s", "duplicate", None)], names)
     assert as_rejected(frame, 3).select("reason", "batch", "detail").collect()[0] == ("duplicate", 3, None)
 
 

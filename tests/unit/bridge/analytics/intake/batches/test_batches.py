@@ -1,5 +1,6 @@
 """Lines become events and rejected rows, once each."""
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -9,10 +10,14 @@ import pytest
 from bridge.analytics.intake import batches as intake_module
 from bridge.analytics.intake.batches import Intake, Taken, intake_after
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
+from bridge.analytics.intake.duplicates import WORD
 from bridge.analytics.intake.numbers import Seen
-from bridge.analytics.tables.definitions import EVENTS, REJECTED
+from bridge.analytics.intake.reading import DETAIL, LINE, REASON, SOURCE
+from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, REJECTED
+from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
+from bridge.telemetry.schema.fields import COLUMNS, FieldType
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import lines_of, records_of, stamped, text_of
@@ -68,6 +73,24 @@ def test_copies_in_a_batch_count_once(store: Store) -> None:
     taken = Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, LINES[1], LINES[1], "hello"])), 0)
     assert (taken.is_doubtful, numbers(store)) == (True, [1, 2, 3])
     assert reasons(store) == {"duplicate": 2, "foreign": 1}
+
+
+def test_every_field_of_the_log_keeps_its_value_beside_a_copy(store: Store) -> None:
+    """Also one that is called as a column of `rejected` is: a batch with a duplicate lost every `reason`."""
+    values = {FieldType.TEXT: "t", FieldType.NUMBER: 3, FieldType.FLAG: True, FieldType.TEXTS: ["u"]}
+    values |= {FieldType.NUMBERS: [5]}
+    said = {name: values[field.type] for name, field in COLUMNS.items()} | json.loads(LINES[1])
+    Intake(store, {}).take(Delivery(lines_of(store.spark, [json.dumps(said)] * 2)), 0)
+    (event,) = (row.asDict() for row in store.read(EVENTS).collect())
+    assert {name: event[name] for name in COLUMNS} == said
+    (copy,) = store.read(REJECTED).select("reason", "detail").collect()
+    assert copy == ("duplicate", f"event {said['event_id']} came before")
+
+
+def test_no_column_of_ours_is_a_field_of_the_log() -> None:
+    """Rows carry both on their way into the tables, so whoever adds a field finds a name that is taken."""
+    ours = {LINE, SOURCE, REASON, DETAIL, WORD, DATE, BATCH, SEQ, RUN, *SORT_KEY}
+    assert ours.isdisjoint(COLUMNS)
 
 
 def test_copies_of_an_earlier_batch_count_once(store: Store) -> None:
