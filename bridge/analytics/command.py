@@ -28,6 +28,7 @@ class StreamOptions(TypedDict):
     refresh_s: int
     settled_s: int
     jars: Sequence[str]
+    on_gap: str
 
 
 @click.group("analytics")
@@ -101,6 +102,13 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
     help="A file of --events that nobody touched for so many seconds is complete; others are when the bridge said so.",
 )
 @click.option("--jars", metavar="PATH", multiple=True, help="Jar of Spark's Kafka source, or a folder of them.")
+@click.option(
+    "--on-gap",
+    type=click.Choice(["fail", "note"]),
+    default="fail",
+    show_default=True,
+    help="What to do where --topic no longer holds what comes next: end, or go on and list it in the table `gaps`.",
+)
 @_master_option
 @_debug_option
 @_setting_option

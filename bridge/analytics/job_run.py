@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import EVENTS, REJECTED, TABLES
 from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.store import Store
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
@@ -44,16 +46,18 @@ def run(events: str, out: str, settings: SessionSettings) -> Outcome:
     """Make all tables anew; raise AnalyticsError with one sentence if input or output can't be had."""
     require_input(events)
     require_output(out)
-    spark = open_session(settings)
-    store = open_store(spark, out)
-    if store.has_stream():
-        raise AnalyticsError(
-            f"EB-ANALYTICS-004: a stream writes the tables in {out}, and a run would begin them anew; "
-            "name another --out, or remove that directory first"
-        )
-    with bar(spark.sparkContext, STEP_COUNT) as shown:
-        make_tables(store, event_lines(spark, events), shown.say, shown.share)
-    return outcome(store)
+    with owned(out):
+        spark = open_session(settings)
+        store = open_store(spark, out)
+        if store.has_stream():
+            raise AnalyticsError(
+                f"EB-ANALYTICS-004: a stream writes the tables in {out}, and a run would begin them anew; "
+                "name another --out, or remove that directory first"
+            )
+        store.settle()
+        with bar(spark.sparkContext, STEP_COUNT) as shown:
+            make_tables(store, event_lines(spark, events), shown.say, shown.share)
+        return outcome(store)
 
 
 def main(events: str, out: str, master: str | None, settings: Mapping[str, str]) -> None:
@@ -70,12 +74,12 @@ def told(found: Outcome, out: str) -> list[str]:
 
 
 def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_watches) -> None:
-    """Every table from these lines, in place of what there was."""
+    """Every table from these lines; they take the place of what there was when all of them stand."""
     say(EVENTS.name)
-    for table in TABLES.values():
-        store.clear(table)
-    Intake(store, {}, Makers(share)).take(log, FIRST_BATCH)
-    derive(store, FIRST_BATCH, say)
+    fresh = store.beside()
+    Intake(fresh, {}, Makers(share)).take(log, FIRST_BATCH)
+    derive(fresh, FIRST_BATCH, say)
+    store.take_over(TABLES.values())
 
 
 def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None) -> None:
@@ -132,6 +136,15 @@ def open_store(spark: SparkSession, out: str) -> Store:
         store.make_root()
     except Py4JJavaError as problem:
         raise AnalyticsError(_unwritable(out, str(problem.java_exception))) from problem
+    return store
+
+
+def open_tables(spark: SparkSession, out: str) -> Store:
+    """The store for who reads it: what somebody who died was putting in place comes there first."""
+    store = open_store(spark, out)
+    if store.is_unsettled():
+        with suppress(AnalyticsError), owned(out):
+            store.settle()
     return store
 
 

@@ -1,19 +1,22 @@
 """The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time."""
 
+import re
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 import click
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.batches import Intake, intake_after
 from bridge.analytics.intake.closed_files import Inbox
 from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.gaps import Gap, note_gaps
 from bridge.analytics.intake.sources import (
     NO_TOPIC,
     FolderSource,
@@ -28,9 +31,19 @@ from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import StreamSpec
 from bridge.analytics.tables.batch_history import NOTHING_YET, History
+from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.store import CHECKPOINT, Store
 
 INBOX = "_inbox"
+NOTE = "note"
+GAP_CONDITIONS = (
+    "OffsetOutOfRange",
+    "KAFKA_DATA_LOSS",
+    "START_OFFSET_GREATER_THAN_END_OFFSET",
+    "LOST_TOPIC_PARTITIONS",
+)
+"""Parts of the names that Kafka's client and Spark's Kafka source give to what can't be read any more."""
+_REASON = re.compile(r"Reason:\s*(?P<reason>\S[^\n]*?)\.?\s*(?:SQLSTATE.*)?$", re.MULTILINE)
 FEED_S = 5
 EVERYTHING = 2**62
 Tend = Callable[[], object]
@@ -50,7 +63,7 @@ class Stream:
     def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
         """Begin, where the checkpoint says; `is_once` ends when everything that is there has been taken."""
         writer = source.rows(self._store.spark).writeStream
-        writer = writer.foreachBatch(lambda rows, batch: self._take_noted(source.delivery(rows), batch))
+        writer = writer.foreachBatch(lambda rows, batch: self._take_noted(source, rows, batch))
         writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
         return (writer.trigger(availableNow=True) if is_once else writer).start()
 
@@ -66,10 +79,12 @@ class Stream:
         if self._intake is not None:
             self._intake.close()
 
-    def _take_noted(self, delivery: Delivery, batch: int) -> None:
+    def _take_noted(self, source: Source, rows: DataFrame, batch: int) -> None:
         """Spark hands on the text of what is raised here, not what it was."""
         try:
-            self.take(delivery, batch)
+            if isinstance(source, TopicSource) and source.goes_on_at_gaps:
+                tell_gaps(note_gaps(self._store, rows, batch))
+            self.take(source.delivery(rows), batch)
         except Exception as fault:
             self.fault = fault
             raise
@@ -139,15 +154,17 @@ def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) ->
     """Stream as the command line asks, and print what the tables hold in the end."""
     require_output(wanted.out)
     require_source(wanted)
-    spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
-    store = open_store(spark, wanted.out)
-    source, tend = source_of(wanted)
-    if wanted.is_once:
-        drain(store, source)
-    else:
-        follow(store, source, wanted.refresh_s, tend)
-    for line in told(outcome(store), wanted.out):
-        click.echo(line)
+    with owned(wanted.out):
+        spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
+        store = open_store(spark, wanted.out)
+        store.settle()
+        source, tend = source_of(wanted)
+        if wanted.is_once:
+            drain(store, source)
+        else:
+            follow(store, source, wanted.refresh_s, tend)
+        for line in told(outcome(store), wanted.out):
+            click.echo(line)
 
 
 def require_source(wanted: StreamSpec) -> None:
@@ -167,7 +184,12 @@ def require_source(wanted: StreamSpec) -> None:
 def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
     """Where the lines come from, and what has to be done now and then so that they come."""
     if wanted.bootstrap is not None and wanted.topic is not None:
-        source = TopicSource(bootstrap=wanted.bootstrap, topic=wanted.topic, batch_lines=wanted.batch_lines)
+        source = TopicSource(
+            bootstrap=wanted.bootstrap,
+            topic=wanted.topic,
+            batch_lines=wanted.batch_lines,
+            goes_on_at_gaps=wanted.on_gap == NOTE,
+        )
         return source, lambda: None
     inbox = Inbox(Path(wanted.events or ""), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
     inbox.feed()
@@ -180,7 +202,27 @@ def broken(problem: Exception, source: Source) -> str:
         return str(problem)
     if isinstance(source, TopicSource) and "UnknownTopicOrPartition" in str(problem):
         return f"{NO_TOPIC}: {source.bootstrap} has no topic {source.topic!r}; check --topic, or create it"
+    if isinstance(source, TopicSource) and any(condition in str(problem) for condition in GAP_CONDITIONS):
+        return (
+            f"EB-ANALYTICS-015: the topic {source.topic!r} no longer holds what comes next for this stream "
+            f"({_reason_of(problem)}); Kafka's retention was quicker, or the topic was deleted and made anew, or is "
+            "another one than before. What the stream took is safe: run the same command with "
+            f"--on-gap {NOTE} to go on with what there is, which lists what is missing in the table gaps"
+        )
     return (
         f"EB-ANALYTICS-007: the stream broke ({cause_of(problem)}); what it took is safe: "
         "run the same command again to go on"
     )
+
+
+def _reason_of(problem: Exception) -> str:
+    """The part of Spark's words that says what is gone."""
+    found = _REASON.search(str(problem))
+    return found["reason"] if found else cause_of(problem)
+
+
+def tell_gaps(gaps: Iterable[Gap]) -> None:
+    """Say at once what is missing: nobody looks into a table for what nobody expects."""
+    for gap in gaps:
+        until = "" if gap.to_offset is None else f" to {gap.to_offset}"
+        click.echo(f"gap in {gap.source} from offset {gap.from_offset}{until}: {gap.detail}", err=True)

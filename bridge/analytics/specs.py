@@ -18,6 +18,7 @@ class StreamSpec:
     batch_lines: int = 1_000_000
     batch_files: int = 16
     jars: Sequence[str] = ()
+    on_gap: str = "fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.tables.definitions import GAPS
 from bridge.analytics.tables.store import Store
 from deploy.spark.connector import fetch
 from tests.support.fleet_files import write_log
@@ -64,6 +67,13 @@ def finish(*arguments: str) -> str:
     return answer.stdout
 
 
+def refuse(*arguments: str) -> str:
+    """Run a command that can't do what it is to do, and return what it says of that."""
+    answer = subprocess.run([*ANALYTICS, *arguments], capture_output=True, text=True, timeout=COMMAND_S, check=False)
+    assert answer.returncode == 1, answer.stderr[-3000:]
+    return answer.stderr
+
+
 def _await(path: Path, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + COMMAND_S
     while not path.exists():
@@ -81,6 +91,18 @@ def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path,
         _await(out / "events", process)
     finish(*options)
     assert contents(Store(spark, str(out))) == contents(expected)
+
+
+@pytest.mark.timeout(900)
+def test_killed_run_leaves_the_earlier_tables(tmp_path: Path, events: Path, expected: Store) -> None:
+    """kill -9 while new ones are made beside them, and nobody else may write there meanwhile."""
+    earlier, out = contents(expected), Path(expected.root)
+    write_log(events, FleetPlan(groups=3, rebalances=4), files=3)
+    options = ("run", "--events", str(events), "--out", str(out), *SMALL)
+    with running(*options) as process:
+        _await(out / "_next" / "anew" / "events", process)
+        assert f"EB-ANALYTICS-014: process {process.pid} writes the tables in {out}" in refuse(*options)
+    assert contents(expected) == earlier
 
 
 @pytest.mark.timeout(900)
@@ -104,8 +126,33 @@ def test_topic_gives_the_tables_of_its_files(
     with running(*options) as process:
         _await(out / "_next" / "lines", process)
     assert "1 foreign" in finish(*options)
-    assert contents(Store(spark, str(out))) == contents(expected)
+    store = Store(spark, str(out))
+    assert contents(store) == contents(expected)
     assert not (out / "_next" / "lines").exists()
+    begin = lose_records(kafka_43.bootstrap, topic)
+    assert f"EB-ANALYTICS-015: the topic '{topic}' no longer holds what comes next" in refuse(*options)
+    assert "5 foreign" in finish(*options, "--on-gap", "note")
+    gaps = store.read(GAPS).select("source", "from_offset", "to_offset").collect()
+    assert gaps == [(f"{topic}-0", begin, begin + 2)]
+
+
+def lose_records(bootstrap: str, topic: str) -> int:
+    """Five records that are no events come to partition 0, and Kafka removes all up to the second of them; a partition
+    more comes with another one. Returns the offset of the first.
+    """
+    admin, producer = AdminClient({"bootstrap.servers": bootstrap}), Producer({"bootstrap.servers": bootstrap})
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
+    offsets: list[int] = []
+
+    def note(_: object, record: Message) -> None:
+        offsets.append(int(record.offset() or 0))
+
+    for partition in (0, 0, 0, 0, 0, 2):
+        producer.produce(topic, b"stranger", partition=partition, on_delivery=note)
+        assert producer.flush(60) == 0
+    place = TopicPartition(topic, 0, offsets[0] + 2)
+    admin.delete_records([place])[place].result(60)
+    return offsets[0]
 
 
 @pytest.mark.timeout(900)

@@ -12,7 +12,7 @@ from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import python_nodes
-from tests.support.table_truth import said_by_tables, said_by_truth
+from tests.support.table_truth import contents, said_by_tables, said_by_truth
 
 
 def hush(_: str) -> None:
@@ -47,6 +47,25 @@ def test_bad_input_costs_only_itself(store: Store, events: Path) -> None:
     rejected = store.read(TABLES["rejected"]).groupBy("reason").count().collect()
     assert {row["reason"]: row["count"] for row in rejected} == {"duplicate": copied, "truncated": 1, "foreign": 2}
     assert said_by_tables(store) == said_by_truth(truth)
+
+
+def test_run_that_ends_between_two_tables_leaves_the_earlier_ones(store: Store, events: Path) -> None:
+    """All of them, at whichever table it ends; it used to begin by removing them."""
+    write_log(events, FleetPlan(groups=1, rebalances=2))
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    earlier = contents(store)
+    write_log(events, FleetPlan(groups=2, rebalances=3))
+    for last in (EVENTS, REBALANCES, DAILY):
+
+        def end(name: str, last: str = last.name) -> None:
+            if name == last:
+                raise InterruptedError(name)
+
+        with pytest.raises(InterruptedError):
+            make_tables(store, event_lines(store.spark, str(events)), end)
+        assert contents(store) == earlier
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert contents(store) != earlier
 
 
 def test_empty_log_makes_empty_tables(store: Store, events: Path) -> None:

@@ -11,7 +11,7 @@ from bridge.analytics.compare.judging import Interval, Judgement, Rules, Verdict
 from bridge.analytics.compare.pairing import Pairing, Unit, pair_up
 from bridge.analytics.compare.samples import Choice, Measure, Sample, UnitKind, sample
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.job_run import open_store
+from bridge.analytics.job_run import open_tables
 from bridge.analytics.report.job import require_tables
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import CompareSpec
@@ -36,7 +36,7 @@ def main(spec: CompareSpec, master: str | None, settings: Mapping[str, str]) -> 
     require_tables(spec.out)
     spark = open_session(SessionSettings(master=master, settings=settings))
     rules = Rules(alpha=spec.alpha, margin=spec.margin, tail_margin=spec.tail_margin, pairs_min=spec.pairs_min)
-    found = compare(open_store(spark, spec.out), spec, rules)
+    found = compare(open_tables(spark, spec.out), spec, rules)
     click.echo(json.dumps(asdict(found), indent=2) if spec.as_json else "\n".join(describe(found, rules)))
     raise SystemExit(STATUS[found.judgement.verdict])
 

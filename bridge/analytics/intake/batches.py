@@ -33,7 +33,7 @@ def written_down(store: Store, records: DataFrame) -> Delivery:
     Spark splits lines where Python does, so a record of several lines is several lines to both.
     """
     folder = store.path(NEXT, FOLDER)
-    records.write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
+    records.select(LINE, SOURCE).write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
     lines = store.spark.read.schema(f"{LINE} string, {SOURCE} string").text(folder)
     paths = sorted(Path(folder).glob(f"{OF_SOURCE}*/part-*"))
     return Delivery(lines, tuple(LogFile(str(path), path.parent.name.removeprefix(OF_SOURCE)) for path in paths))

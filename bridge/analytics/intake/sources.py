@@ -13,6 +13,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.closed_files import FILES
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
+from bridge.analytics.intake.gaps import OFFSET
 from bridge.analytics.intake.reading import LINE, SOURCE
 
 REACH_TIMEOUT_S = 10.0
@@ -30,11 +31,14 @@ NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSource:
-    """A topic; `batch_lines` bounds how many lines a micro-batch takes."""
+    """A topic; `batch_lines` bounds how many lines a micro-batch takes; whether to go on with what there is where the
+    topic no longer holds what comes next.
+    """
 
     bootstrap: str
     topic: str
     batch_lines: int
+    goes_on_at_gaps: bool = False
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The records of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
@@ -42,6 +46,7 @@ class TopicSource:
             "kafka.bootstrap.servers": self.bootstrap,
             "subscribe": self.topic,
             "startingOffsets": "earliest",
+            "failOnDataLoss": str(not self.goes_on_at_gaps).lower(),
             "maxOffsetsPerTrigger": str(self.batch_lines),
             **_AT_ONCE,
         }
@@ -53,7 +58,7 @@ class TopicSource:
                 "give them with --jars DIR (docs/howto/tables-from-the-event-log.md tells which, and how to get them)"
             ) from problem
         place = f.concat_ws("-", "topic", "partition")
-        return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE))
+        return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE), OFFSET)
 
     def delivery(self, rows: DataFrame) -> Delivery:
         """The lines of a micro-batch of them."""

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.job_run import open_store, require_output
+from bridge.analytics.job_run import open_tables, require_output
 from bridge.analytics.report.facts import report_facts
 from bridge.analytics.report.page import markdown, page
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.definitions import REBALANCES
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.placing import NOTE
+from bridge.analytics.tables.store import NEXT, Store
 
 NAME = "report"
 NAME_LETTERS_MAX = 100
@@ -24,7 +25,7 @@ def main(out: str, group: str | None, master: str | None, settings: Mapping[str,
     """Write `report.html` and `report.md` beside the tables, those of one group under its name, and say where."""
     require_tables(out)
     spark = open_session(SessionSettings(master=master, settings=settings))
-    for path in write_report(open_store(spark, out), Path(out), group):
+    for path in write_report(open_tables(spark, out), Path(out), group):
         click.echo(path)
 
 
@@ -55,7 +56,8 @@ def _file_name(group: str) -> str:
 
 def require_tables(out: str) -> None:
     """Raise AnalyticsError unless tables are below a folder of this machine, where the report can lie beside them."""
-    if "://" in out or not (Path(out) / REBALANCES.name).is_dir():
+    place = Path(out)
+    if "://" in out or not ((place / REBALANCES.name).is_dir() or any((place / NEXT).glob(f"{NOTE}*"))):
         raise AnalyticsError(
             f"EB-ANALYTICS-009: {out} holds no tables on this machine; "
             "make them with `epochbridge analytics run` or `analytics stream`, and name their --out"

@@ -245,6 +245,20 @@ REJECTED = Table(
     ),
 )
 
+GAPS = Table(
+    "gaps",
+    "one row per stretch of a partition that was gone before a stream came to it (`--on-gap note`)",
+    ("source", "from_offset", "batch"),
+    (
+        text("source", "topic and partition"),
+        number("from_offset", "the first offset that is missing"),
+        number("to_offset", "the first offset behind them, null where the partition itself is gone"),
+        text("detail", "what was seen, in words"),
+        Column(DATE, ColumnType.DATE, "UTC day in which the stream noticed; the files lie by it"),
+        number(BATCH, "micro-batch of the stream in which they are missing"),
+    ),
+)
+
 REPLAYS = Table(
     "replays",
     "one row per rebalance, beside what it would have been under another configuration (`analytics replay`)",
@@ -275,6 +289,6 @@ REPLAYS = Table(
 
 DERIVED = (PHASES, REBALANCES, STALLS, MEMBERS, FLAPS, STORMS, DAILY)
 """Tables that are computed from `events` alone."""
-TABLES: Mapping[str, Table] = {table.name: table for table in (EVENTS, *DERIVED, REJECTED)}
+TABLES: Mapping[str, Table] = {table.name: table for table in (EVENTS, *DERIVED, REJECTED, GAPS)}
 ON_DEMAND = (REPLAYS,)
 """Tables that a run does not make."""

@@ -7,17 +7,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from errno import EPERM
 
-from py4j.java_gateway import JavaObject
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, Table, is_often_new
+from bridge.analytics.tables.file_system import FileSystem
+from bridge.analytics.tables.placing import NOTE, Move, finish, put_in_place
 
 NEXT = "_next"
+ANEW, AMENDED = "anew", "amended"
+"""Folders for tables that are not in their place yet: all that a run makes, and what changes of one."""
 CHECKPOINT = "_checkpoint"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 """The name that Spark gives to the directory of rows without a date."""
@@ -44,6 +46,11 @@ class Store:
     spark: SparkSession
     root: str
 
+    @property
+    def files(self) -> FileSystem:
+        """The files and folders of the tables."""
+        return FileSystem(self.spark, self.root.rstrip("/"))
+
     def path(self, *names: str) -> str:
         """A path below the root."""
         return "/".join((self.root.rstrip("/"), *names))
@@ -61,22 +68,18 @@ class Store:
                 raise
             return self.spark.createDataFrame([], schema)
 
-    def clear(self, table: Table) -> None:
-        """Remove a table."""
-        self._delete(self.path(table.name))
-
     def clear_batch(self, table: Table, batch: int) -> None:
         """Remove what a batch has written to a table, if an attempt before this one did."""
-        for found in self._find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
-            self._delete(found)
+        for found in self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
+            self.files.delete(found)
 
     def take_out_undated(self, table: Table, batch: int) -> int:
         """Remove the rows of a batch that have no date; how many there were."""
         path = self.path(table.name, f"{DATE}={NO_DATE}", f"{BATCH}={batch}")
-        if not self._files().exists(self._path(path)):
+        if not self.files.exists(path):
             return 0
         count = self.read(table).where(f.col(DATE).isNull() & (f.col(BATCH) == batch)).count()
-        self._delete(path)
+        self.files.delete(path)
         return count
 
     def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
@@ -86,12 +89,12 @@ class Store:
         """
         for day, path in days:
             folder = self.path(table.name, f"{DATE}={day}", f"{BATCH}={batch}")
-            self._files().mkdirs(self._path(folder))
-            self._move(path, folder)
+            self.files.make_folder(folder)
+            self.files.move(path, folder)
 
     def clear_folder(self, *names: str) -> None:
         """Remove a folder that is no table."""
-        self._delete(self.path(*names))
+        self.files.delete(self.path(*names))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows of one batch, in directories of their own."""
@@ -99,10 +102,10 @@ class Store:
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """Put new rows in the place of the old ones; whoever reads finds the old until all the new are there."""
-        fresh, final = self.path(NEXT, table.name), self.path(table.name)
-        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
-        self._delete(final)
-        self._move(fresh, final)
+        fresh = f"{NEXT}/{table.name}"
+        self.settle(table.name)
+        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(self.path(fresh))
+        self._place(table.name, [Move(fresh, table.name)])
 
     def amend(self, table: Table, rows: DataFrame, groups: Collection[str]) -> None:
         """Put new rows of some groups in the place of their old ones; days in which that changes nothing are left as
@@ -110,49 +113,56 @@ class Store:
 
         The rows of the other groups are copied where they share a day with what changed.
         """
-        fresh, final = self.path(NEXT, table.name), self.path(table.name)
+        beside = f"{NEXT}/{AMENDED}/{table.name}"
+        fresh = self.path(beside)
+        self.settle(table.name)
         rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
         made = self.spark.read.schema(table_schema(table)).parquet(fresh)
         before, is_named = self.read(table), f.col("group_id").isin(sorted(groups))
         days = changed_days(before.where(is_named), made)
         others = before.where(f.col(DATE).isin(days) & ~is_named)
         others.write.mode("append").options(**plain(table)).partitionBy(DATE).parquet(fresh)
-        self._files().mkdirs(self._path(final))
-        for day in days:
-            self._delete(f"{final}/{DATE}={day}")
-            if self._files().exists(self._path(f"{fresh}/{DATE}={day}")):
-                self._move(f"{fresh}/{DATE}={day}", f"{final}/{DATE}={day}")
-        self._delete(fresh)
+        self.files.make_folder(self.path(table.name))
+        self._place(table.name, [self._move_of(table, beside, f"{DATE}={day}") for day in days])
+        self.files.delete(fresh)
+
+    def beside(self) -> "Store":
+        """An empty store for all tables anew, until they take the place of those of this one."""
+        self.settle(ANEW)
+        self.files.delete(self.path(NEXT, ANEW))
+        return Store(self.spark, self.path(NEXT, ANEW))
+
+    def take_over(self, tables: Iterable[Table]) -> None:
+        """Put these tables of the store beside in the place of the old ones, all or none; what it lacks is empty."""
+        names = [table.name for table in tables]
+        for name in names:
+            self.files.make_folder(self.path(NEXT, ANEW, name))
+        self._place(ANEW, [Move(f"{NEXT}/{ANEW}/{name}", name) for name in names])
+        self.files.delete(self.path(NEXT, ANEW))
+
+    def settle(self, name: str = "*") -> None:
+        """Put in place what somebody who died was putting in place; only for who knows that nobody else does."""
+        finish(self.files, self.path(NEXT), name)
+
+    def is_unsettled(self) -> bool:
+        """Whether somebody is putting tables in place, or has died meanwhile."""
+        return bool(self.files.find(self.path(NEXT, f"{NOTE}*")))
 
     def has_stream(self) -> bool:
         """Whether a stream writes here."""
-        return bool(self._files().exists(self._path(self.path(CHECKPOINT))))
+        return self.files.exists(self.path(CHECKPOINT))
 
     def make_root(self) -> None:
         """Create the root, and prove that files can be made there; raise what Java raises if not."""
-        probe = self._path(self.path("_probe"))
-        self._files().mkdirs(self._path(self.root))
-        self._files().create(probe, True).close()
-        self._files().delete(probe, False)
+        probe = self.path("_probe")
+        self.files.make_folder(self.root)
+        self.files.write(probe, "")
+        self.files.delete(probe)
 
-    def _find(self, pattern: str) -> list[str]:
-        found = self._files().globStatus(self._path(pattern)) or []
-        return [str(status.getPath().toString()) for status in found]
+    def _place(self, name: str, moves: list[Move]) -> None:
+        put_in_place(self.files, self.path(NEXT), name, moves)
 
-    def _move(self, path: str, to: str) -> None:
-        """Raise OSError where the file system says no, which Hadoop tells by `false` and no word."""
-        if not self._files().rename(self._path(path), self._path(to)):
-            raise OSError(EPERM, "can't be moved there", path, None, to)
-
-    def _delete(self, path: str) -> None:
-        self._files().delete(self._path(path), True)
-
-    def _path(self, text: str) -> JavaObject:
-        jvm = self.spark.sparkContext._jvm
-        assert jvm is not None
-        return jvm.org.apache.hadoop.fs.Path(text)
-
-    def _files(self) -> JavaObject:
-        context = self.spark.sparkContext._jsc
-        assert context is not None
-        return self._path(self.root).getFileSystem(context.hadoopConfiguration())
+    def _move_of(self, table: Table, beside: str, day: str) -> Move:
+        """A day that has lost its last row has no folder beside."""
+        fresh = f"{beside}/{day}"
+        return Move(fresh if self.files.exists(self.path(fresh)) else None, f"{table.name}/{day}")

@@ -7,8 +7,18 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.columns import LogFile
-from bridge.analytics.job_run import Outcome, event_lines, open_store, outcome, require_input, require_output, told
+from bridge.analytics.job_run import (
+    Outcome,
+    event_lines,
+    open_store,
+    open_tables,
+    outcome,
+    require_input,
+    require_output,
+    told,
+)
 from bridge.analytics.tables.definitions import REJECTED
+from bridge.analytics.tables.ownership import owned
 
 
 def test_missing_input_is_one_sentence(tmp_path: Path) -> None:
@@ -44,6 +54,18 @@ def test_output_that_can_not_be_written_is_one_sentence(spark: SparkSession, tmp
         require_output(str(tmp_path / "file" / "out"))
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-003: "):
         open_store(spark, f"file://{tmp_path}/file/out")
+
+
+def test_reader_puts_in_place_what_a_killed_writer_left(spark: SparkSession, tmp_path: Path) -> None:
+    """But for one that is still at it."""
+    fresh = tmp_path / "_next" / "flaps"
+    fresh.mkdir(parents=True)
+    (tmp_path / "_next" / "moves-flaps").write_text('[["_next/flaps", "flaps"]]')
+    with owned(str(tmp_path)):
+        open_tables(spark, str(tmp_path))
+        assert fresh.exists()
+    open_tables(spark, str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("_")] == ["flaps"]
 
 
 def test_outcome_counts_what_was_set_aside(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The streaming job: what it says when it breaks, and what it follows. Restarts are in tests/pipeline."""
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from pyspark.errors import StreamingQueryException
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
-from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of
+from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of, tell_gaps
 from bridge.analytics.specs import StreamSpec
 from bridge.analytics.tables.batch_history import NOTHING_YET
 from bridge.analytics.tables.store import Store
@@ -24,6 +26,28 @@ def test_missing_topic_is_one_sentence() -> None:
     """Spark's own words are a page."""
     problem = StreamingQueryException("UnknownTopicOrPartitionException: This server does not host it")
     assert broken(problem, TOPIC).startswith("EB-ANALYTICS-005: h:1 has no topic 't'; ")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("[KAFKA_DATA_LOSS.X] Reason: t-0 was 5 but reset to 9. SQLSTATE: 22000", "t-0 was 5 but reset to 9"),
+        ("o.a.k.OffsetOutOfRangeException: at 5", "o.a.k.OffsetOutOfRangeException: at 5"),
+        ("[LOST_TOPIC_PARTITIONS_X] of t\nat java", "[LOST_TOPIC_PARTITIONS_X] of t"),
+    ],
+)
+def test_topic_that_lost_what_comes_next_says_how_to_go_on(words: str, why: str) -> None:
+    """The same command would end in the same way for ever."""
+    sentence = broken(StreamingQueryException(words), TOPIC)
+    assert sentence.startswith("EB-ANALYTICS-015: the topic 't' no longer holds what comes next for this stream")
+    assert f" ({why}); " in sentence
+    assert "--on-gap note" in sentence
+
+
+def test_gap_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its end, if it has one."""
+    tell_gaps([Gap("t-0", 5, 7, "a"), Gap("t-1", 5, None, "b")])
+    assert capsys.readouterr().err == "gap in t-0 from offset 5 to 7: a\ngap in t-1 from offset 5: b\n"
 
 
 def test_other_break_says_how_to_go_on() -> None:
@@ -51,7 +75,8 @@ def test_options_names_its_source(tmp_path: Path) -> None:
     (tmp_path / "events-a-000001.jsonl").write_text("")
     topic, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1))
     folder, _ = source_of(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
-    assert topic == TOPIC
+    noting, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1, on_gap="note"))
+    assert (topic, noting) == (TOPIC, replace(TOPIC, goes_on_at_gaps=True))
     assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3)
 
 

@@ -35,6 +35,13 @@ def test_group_of_any_name_has_a_file_of_its_own(store: Store) -> None:
     assert all(path.parent == Path(store.root) and len(path.name) < 200 for path in files)
 
 
+def test_tables_that_a_killed_run_was_putting_in_place_are_tables(tmp_path: Path) -> None:
+    """Whoever opens them puts the rest there."""
+    (tmp_path / "_next").mkdir()
+    (tmp_path / "_next" / "moves-anew").write_text("[]")
+    require_tables(str(tmp_path))
+
+
 def test_folder_without_tables_is_one_sentence(tmp_path: Path) -> None:
     """Or on another machine."""
     for out in (str(tmp_path), "hdfs://cluster/tables"):

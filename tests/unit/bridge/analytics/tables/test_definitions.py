@@ -1,6 +1,6 @@
 """The definitions of the tables, without Spark."""
 
-from bridge.analytics.tables.definitions import DATE, EVENTS, REJECTED, TABLES, flag, logged, number, spell, text
+from bridge.analytics.tables.definitions import DATE, EVENTS, GAPS, REJECTED, TABLES, flag, logged, number, spell, text
 from bridge.telemetry.schema.fields import COLUMNS
 
 
@@ -22,7 +22,7 @@ def test_table_names_each_column_once_and_has_its_key() -> None:
 def test_table_is_partitioned_by_date() -> None:
     """Only what a stream writes has a batch behind the date."""
     assert {name: table.column_names.index(DATE) - len(table.columns) for name, table in TABLES.items()} == {
-        name: -2 if table in {EVENTS, REJECTED} else -1 for name, table in TABLES.items()
+        name: -2 if table in {EVENTS, REJECTED, GAPS} else -1 for name, table in TABLES.items()
     }
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import EVENTS, FLAPS
+from bridge.analytics.tables.file_system import FileSystem
 from bridge.analytics.tables.store import CHECKPOINT, Store, changed_days, plain
 
 
@@ -67,8 +68,6 @@ def test_table_is_replaced_as_a_whole(store: Store) -> None:
     assert store.read(FLAPS).count() == 1
     store.replace(FLAPS, flap.where("false"))
     assert store.read(FLAPS).count() == 0
-    store.clear(FLAPS)
-    assert not Path(store.path("flaps")).exists()
 
 
 def flap(group: str, day: str, owner: str) -> str:
@@ -122,6 +121,29 @@ def test_days_differ_by_their_rows_not_by_their_order(store: Store) -> None:
     assert [str(day) for day in changed_days(before, after)] == ["2025-11-22"]
 
 
+def test_tables_made_beside_come_into_place_together(store: Store) -> None:
+    """A table that they lack is empty from then on; what an attempt before left beside is gone."""
+    store.replace(FLAPS, flaps(store, flap("g", "21", "a")))
+    store.append(EVENTS, events(store, "a"))
+    store.beside().append(EVENTS, events(store, "b"))
+    store.beside().append(EVENTS, events(store, "c"))
+    assert (ids(store), len(flapped(store))) == (["a"], 1)
+    store.take_over([EVENTS, FLAPS])
+    assert (ids(store), flapped(store)) == (["c"], [])
+    assert [path.name for path in Path(store.path("_next")).iterdir()] == []
+
+
+def test_tables_that_were_being_put_in_place_are_so_later(store: Store) -> None:
+    """The note says which."""
+    store.append(EVENTS, events(store, "a"))
+    assert not store.is_unsettled()
+    store.beside().append(EVENTS, events(store, "b"))
+    Path(store.path("_next", "moves-anew")).write_text('[["_next/anew/events", "events"]]')
+    assert store.is_unsettled()
+    store.settle()
+    assert (ids(store), store.is_unsettled()) == (["b"], False)
+
+
 def test_stream_is_known_by_its_checkpoint(store: Store) -> None:
     """A run must not begin its tables anew."""
     assert not store.has_stream()
@@ -158,6 +180,6 @@ class Refusing:
 
 def test_move_that_is_refused_is_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows would be gone without a word."""
-    monkeypatch.setattr(Store, "_files", lambda _: Refusing())
+    monkeypatch.setattr(FileSystem, "_files", lambda _: Refusing())
     with pytest.raises(PermissionError, match="can't be moved there: 'a'"):
         store.adopt(EVENTS, 0, [("2025-11-21", "a")])

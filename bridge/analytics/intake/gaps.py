@@ -1,0 +1,73 @@
+"""What a topic no longer held when a stream came to it: offsets that were next by the checkpoint, and did not come.
+
+Kafka removes records from the front of a partition, so what is gone lies before the first one that came.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from bridge.analytics.intake.reading import SOURCE
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.definitions import BATCH, DATE, GAPS
+from bridge.analytics.tables.store import CHECKPOINT, Store
+
+OFFSET = "offset"
+Offsets = Mapping[str, int]
+"""By topic and partition, as `SOURCE` has it: the next offset."""
+RETENTION = "removed by Kafka before the stream came to them"
+GONE = "the partition is no longer there: the topic was deleted, or made anew with fewer of them"
+ANEW = "the topic was deleted and made anew: these came before the stream looked again"
+_SCHEMA = f"{SOURCE} string, from_offset long, to_offset long, detail string"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets of a partition from the first that is missing to the first that is not, None where there is none."""
+
+    source: str
+    from_offset: int
+    to_offset: int | None
+    detail: str
+
+
+def note_gaps(store: Store, records: DataFrame, batch: int) -> list[Gap]:
+    """Write down what is missing before the records (`SOURCE`, `OFFSET`) of a batch that the checkpoint has planned,
+    in place of what an earlier attempt at it wrote.
+    """
+    first = {row[SOURCE]: row[OFFSET] for row in records.groupBy(SOURCE).agg(f.min(OFFSET).alias(OFFSET)).collect()}
+    before = ("offsets", str(batch - 1)) if batch else ("sources", "0", "0")
+    start, end = (_offsets(store, *names) for names in (before, ("offsets", str(batch))))
+    found = gaps_between(start, end, first)
+    store.clear_batch(GAPS, batch)
+    if found:
+        rows = [(gap.source, gap.from_offset, gap.to_offset, gap.detail) for gap in found]
+        told = store.spark.createDataFrame(rows, _SCHEMA)
+        store.append(GAPS, conform(GAPS, told.withColumns({DATE: f.current_date(), BATCH: f.lit(batch)})))
+    return found
+
+
+def gaps_between(start: Offsets, end: Offsets, first: Offsets) -> list[Gap]:
+    """What is missing of a batch from `start` to `end`, of which `first` came first; a new partition starts at 0."""
+    names = sorted({*start, *end})
+    found = (_gap(name, start.get(name, 0), end.get(name), first.get(name)) for name in names)
+    return [gap for gap in found if gap is not None]
+
+
+def _gap(source: str, start: int, end: int | None, first: int | None) -> Gap | None:
+    if end is None:
+        return Gap(source, start, None, GONE)
+    if end < start:
+        return Gap(source, 0, end, ANEW)
+    came = end if first is None else first
+    return Gap(source, start, came, RETENTION) if came > start else None
+
+
+def _offsets(store: Store, *names: str) -> dict[str, int]:
+    """What Spark has written down of the offsets of a topic: JSON in the last line of a file of the checkpoint."""
+    *_, last = store.files.read(store.path(CHECKPOINT, *names)).splitlines()
+    topics: dict[str, dict[str, int]] = json.loads(last)
+    return {f"{topic}-{partition}": next_ for topic, known in topics.items() for partition, next_ in known.items()}
