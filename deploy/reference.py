@@ -14,7 +14,7 @@ from bridge.cli.main import cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
-from bridge.migration.moves import adopt, giveback, release, round_values, takeover
+from bridge.migration.moves import adopt, giveback, release, reseat, round_values, takeover
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.otel import names
@@ -114,6 +114,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "move adopt": (MOVES / "adopt.md", partial(diagram, adopt.TRANSITIONS, adopt.Gathering)),
     "move take over": (MOVES / "take-over.md", take_over_diagram),
     "move give back": (MOVES / "give-back.md", give_back_diagram),
+    "move reseat": (MOVES / "reseat.md", partial(diagram, reseat.TRANSITIONS, reseat.Looking)),
     "move release": (MOVES / "release.md", partial(diagram, release.TRANSITIONS, release.ComingToRest)),
     "traces": (DOCS / "reference" / "traces.md", traces_tables),
 }

@@ -191,6 +191,7 @@ async def _serve_groups(
             _introduce(config, proxy.cluster, groups, upstream, places)
             sources = _sources(config, between, proxy, watch)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
+            moving.live.reconverts = partial(_reconverts, surveys)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
@@ -296,6 +297,11 @@ def wall_ms() -> int:
 
 def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:
     return ClusterAccess(proxy.cluster, ClusterSurvey(proxy.cluster), questions, fresh_member_id)
+
+
+async def _reconverts(surveys: AppSurveys) -> bool | None:
+    policy = (await surveys.abilities()).policy
+    return None if policy is None else policy.downgrades
 
 
 def _ears(watch: Watch, router: Router, proxy: Proxy) -> Ears:

@@ -34,6 +34,11 @@ class MigrationPolicy(StrEnum):
         """Whether a classic group may become a consumer group."""
         return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE)
 
+    @property
+    def downgrades(self) -> bool:
+        """Whether a consumer group becomes a classic one behind the last member that speaks KIP-848."""
+        return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE)
+
 
 class Known(StrEnum):
     """How it is known what brokers can do."""

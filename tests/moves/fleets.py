@@ -39,8 +39,10 @@ class Troupe:
 
 
 def ways_at(version: str) -> tuple[str, ...]:
-    """The roads that lead away from pass at such a broker."""
-    return ("embedded", "upstream") if version in UPSTREAM_VERSIONS else ("embedded",)
+    """The roads that lead away from pass at such a broker, in the order in which one group can go them: behind a
+    release its members have ids at the broker that their clients learn as they join next (EB-MOVE-218).
+    """
+    return ("upstream", "embedded") if version in UPSTREAM_VERSIONS else ("embedded",)
 
 
 TROUPES: Mapping[str, Troupe] = {

@@ -10,6 +10,7 @@ from bridge.coordinators.moving import adopt
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.migration.moves import takeover
 from bridge.migration.moves.takeover import Stage
 from bridge.migration.orders import Obstacle
@@ -53,12 +54,18 @@ def take_less_for_a_call(patch: Patch) -> None:
 
 def let_strangers_in(patch: Patch) -> None:
     """A group is adopted though it has members that come by another way: nobody waits for them, nobody counts them."""
-    gather, find = adopt.AdoptMove._gather, adopt.find_difference
+    gather, find = ProofOfRest.gather, adopt.find_difference
 
-    async def forget_the_silent(self: adopt.AdoptMove[HeldT]) -> Obstacle | None:
+    async def forget_the_silent(self: ProofOfRest) -> Obstacle | None:
         await gather(self)
-        self._members = {one: member for one, member in self._members.items() if one in self._heard}
-        return self._stopped
+        self.members = {one: member for one, member in self.members.items() if one in self.heard}
+        return self.stopped
+
+    compare = adopt.AdoptMove._compare
+
+    async def of_the_heard(self: adopt.AdoptMove[HeldT]) -> Obstacle | None:
+        self._members = self._proof.members
+        return await compare(self)
 
     def overlook(
         group_id: GroupId,
@@ -70,7 +77,8 @@ def let_strangers_in(patch: Patch) -> None:
             described = replace(described, members=known)
         return find(group_id, described, expected)
 
-    patch.setattr(adopt.AdoptMove, "_gather", forget_the_silent)
+    patch.setattr(ProofOfRest, "gather", forget_the_silent)
+    patch.setattr(adopt.AdoptMove, "_compare", of_the_heard)
     patch.setattr(adopt, "find_difference", overlook)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, assert_never
 
 import trio
@@ -11,6 +10,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequests, HeldT, leave_seats
+from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -43,17 +43,13 @@ from bridge.migration.roster import Roster
 from bridge.ports import Broker, BrokerUnreachable, Coordinators
 from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, SyncGroup
+from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat, Refused
-from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import GroupId, MemberId, TopicPartition, Via
-from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+from translators.dialects.errors import quote
+from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
-GATHER_S = 15.0
-"""How long every member may take to be heard: longer than the heartbeat interval of any client that is set up well."""
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
 STABLE = "Stable"
@@ -77,14 +73,6 @@ class Adopting(Generic[HeldT]):
     now_ms: Callable[[], int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    """Where a member was heard last, and in which generation its broker has it."""
-
-    via: Via
-    generation: int
-
-
 class AdoptMove(Generic[HeldT]):
     """A group on its way from its broker to the engine (`groups.Underway`).
 
@@ -103,24 +91,16 @@ class AdoptMove(Generic[HeldT]):
         self._members = members
         self._seats = seats
         self._hold_ms = min((one.session_timeout_ms for one in members.values()), default=0) // 3
-        self._heard: dict[MemberId, _Heard] = {}
-        self._producers: set[Via] = set()
-        """The connections by which offsets of transactions came."""
+        self._proof = ProofOfRest(group_id, members, seats, around.access)
         self._waiting = HeldRequests(around.excuse)
         self._holds = False
-        self._stopped: Obstacle | None = None
-        self._news = trio.Event()
-        """Everybody was heard, or the move was stopped."""
         self.state: AdoptState = begin().state
 
     # ------------------------------------------------------------------ what comes meanwhile
 
     def meet(self, roster: Roster) -> None:
-        """Begin with what was heard of the members before; mapped ones are to be heard anew."""
-        for member_id, said in roster.members_of(self._group_id).items():
-            known = member_id in self._members and member_id not in self._seats
-            if known and said.generation is not None and self._around.access(said.via).connection >= 0:
-                self._note(member_id, said.via, said.generation)
+        """Begin with what was heard of the members before."""
+        self._proof.meet(roster)
 
     def take(self, held: HeldT) -> None:
         """See `groups.Underway`."""
@@ -128,28 +108,13 @@ class AdoptMove(Generic[HeldT]):
             # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
             self._waiting.keep(held)
             return
-        if isinstance(held.request, TxnOffsetCommit):
-            self._producers.add(held.via)
-        elif isinstance(held.request, (Heartbeat, SyncGroup, OffsetCommit)):
-            self._note(held.request.member_id, held.via, held.request.generation)
+        self._proof.hear(held.via, held.request)
         self._around.pass_on(held)
-
-    def _note(self, member_id: MemberId, via: Via, generation: int) -> None:
-        if member_id not in self._members or generation < 0:
-            return
-        seat = self._seats.get(member_id)
-        if seat is not None:
-            generation = seat.seat_generation if generation == seat.generation else generation
-        self._heard[member_id] = _Heard(via, generation)
-        if self._members.keys() <= self._heard.keys():
-            self._news.set()
 
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`: its members are to be heard by another."""
         self._waiting.forget(connection)
-        self._producers = {via for via in self._producers if via.connection != connection}
-        for member_id in [one for one, heard in self._heard.items() if heard.via.connection == connection]:
-            del self._heard[member_id]
+        self._proof.disconnected(connection)
 
     def excuse(self, before_ms: int) -> None:
         """See `moves.Made`."""
@@ -157,8 +122,7 @@ class AdoptMove(Generic[HeldT]):
 
     def stop(self, reason: Refused) -> None:
         """See `moves.Made`: what the journal has of it already goes on to its end."""
-        self._stopped = Obstacle("EB-MOVE-222", f"the move was stopped: {reason.reason}", "order it again")
-        self._news.set()
+        self._proof.stop("EB-MOVE-222", reason)
 
     def take_joins(self) -> list[HeldT]:
         """See `moves.Made`: everything that waited."""
@@ -195,13 +159,13 @@ class AdoptMove(Generic[HeldT]):
     async def _carry_out(self, effect: AdoptEffect) -> AdoptEvent:
         match effect:
             case Gather():
-                return Gathered(await self._gather())
+                return Gathered(await self._proof.gather())
             case Prove():
-                return Proved(self._stopped or await self._prove())
+                return Proved(self._proof.stopped or await self._prove())
             case Compare():
                 return Compared(await self._compare())
             case TakeIn():
-                return TakenIn(self._stopped or await self._take_in())
+                return TakenIn(self._proof.stopped or await self._take_in())
             case LeaveSeats():
                 return await self._leave_seats()
             case GiveUp():
@@ -209,19 +173,6 @@ class AdoptMove(Generic[HeldT]):
                 return GivenUp()
             case _:
                 assert_never(effect)
-
-    async def _gather(self) -> Obstacle | None:
-        with trio.move_on_after(GATHER_S):
-            await self._news.wait()
-            return self._stopped
-        silent = sorted(self._members.keys() - self._heard.keys())
-        return Obstacle(
-            "EB-MOVE-223",
-            f"{len(silent)} members of {quote(self._group_id)} were not heard within {GATHER_S:.0f} s, "
-            f"{quote(silent[0])} among them: they come by another way, or not any more",
-            "let all its clients use the bridge, and wait until those that are gone have left the group",
-            silent[0],
-        )
 
     async def _look_at_topics(self) -> Obstacle | None:
         """A bridge without groups of its own looks at no topics, and of those that it has not seen nobody would have
@@ -241,39 +192,7 @@ class AdoptMove(Generic[HeldT]):
         if unseen is not None:
             return unseen
         self._holds = True
-        beats = {one: self._beat(one, heard.generation) for one, heard in self._heard.items()}
-        lines: list[tuple[MemberId | Via, Via, Heartbeat]] = [
-            (one, self._heard[one].via, beat) for one, beat in beats.items()
-        ]
-        # Offsets of transactions come by the producers' connections: of those only the order matters.
-        lines += [(via, via, next(iter(beats.values()))) for via in self._producers if beats]
-        answers: dict[MemberId | Via, ErrorCode] = {}
-        done = trio.Event()
-
-        def take(who: MemberId | Via, reply: GroupReply | None) -> None:
-            answers[who] = reply.error if isinstance(reply, HeartbeatReply) else ErrorCode.NETWORK_EXCEPTION
-            if len(answers) == len(lines):
-                done.set()
-
-        for who, via, beat in lines:
-            self._around.access(via).ask(None, beat, partial(take, who))
-        with trio.move_on_after(self._hold_ms / 1000):
-            await done.wait()
-        for member_id in self._members:
-            self._around.note(member_id, MemberStage.MOVING, "")
-            code = answers.get(member_id, ErrorCode.REQUEST_TIMED_OUT)
-            if code is not ErrorCode.NONE:
-                return Obstacle(
-                    "EB-MOVE-224",
-                    f"{quote(member_id)} is not at rest: its broker answers a heartbeat with {code.name}",
-                    "order the move again when the group has settled",
-                    member_id,
-                )
-        return None
-
-    def _beat(self, member_id: MemberId, generation: int) -> Heartbeat:
-        instance_id = self._members[member_id].instance_id
-        return Heartbeat(self._group_id, generation, self._seat_id(member_id), instance_id)
+        return await self._proof.prove(self._hold_ms, self._around.note)
 
     async def _compare(self) -> Obstacle | None:
         try:
@@ -284,7 +203,7 @@ class AdoptMove(Generic[HeldT]):
                 f"the broker can't describe {quote(self._group_id)}: {problem}",
                 "give the bridge's own login DESCRIBE on the group",
             )
-        expected = {self._seat_id(one): member.using for one, member in self._members.items()}
+        expected = {self._proof.seat_id(one): member.using for one, member in self._members.items()}
         return find_difference(self._group_id, described, expected)
 
     async def _take_in(self) -> Obstacle | None:
@@ -308,7 +227,7 @@ class AdoptMove(Generic[HeldT]):
 
     async def _leave_seats(self) -> AdoptEvent:
         left = await leave_seats(
-            self._around.coordinators, self._group_id, [self._seat_id(one) for one in self._members]
+            self._around.coordinators, self._group_id, [self._proof.seat_id(one) for one in self._members]
         )
         if left is None:
             return SeatsLeft()
@@ -319,12 +238,8 @@ class AdoptMove(Generic[HeldT]):
 
     # ------------------------------------------------------------------ two identities
 
-    def _seat_id(self, member_id: MemberId) -> MemberId:
-        seat = self._seats.get(member_id)
-        return member_id if seat is None else seat.seat_id
-
     def _seat(self, member: ClassicMember) -> ClassicSeat:
-        mapped, heard = self._seats.get(member.member_id), self._heard[member.member_id]
+        mapped, heard = self._seats.get(member.member_id), self._proof.heard[member.member_id]
         return ClassicSeat(
             member_id=member.member_id,
             instance_id=member.instance_id,

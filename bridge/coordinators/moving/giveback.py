@@ -155,6 +155,17 @@ class GiveBackMove:
         """The JoinGroups that waited for the end; they are somebody else's to let go."""
         return self._waiting.take_joins()
 
+    def given_back(self) -> Mapping[MemberId, ClassicMember] | None:
+        """Its members if each of them is a classic one now with just what its client has, and None otherwise."""
+        left = [one for one, member in self.state.members.items() if member.stage is not Stage.GONE]
+        if not left or any(self.state.members[one].stage is not Stage.BACK for one in left):
+            return None
+        return {one: self._members[one] for one in left}
+
+    def via_of(self, member_id: MemberId) -> Via:
+        """By which connection a member was heard last."""
+        return self._vias.get(member_id, NOWHERE)
+
     # ------------------------------------------------------------------ where a request goes
 
     def _is_untouched(self, member_id: MemberId) -> bool:

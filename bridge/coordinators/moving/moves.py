@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,6 +15,8 @@ from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.places import Places, UnfinishedMove
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove
+from bridge.coordinators.moving.requests import Held
+from bridge.coordinators.moving.reseat import ReseatMove
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
 from bridge.coordinators.placement import GroupPlaces
@@ -79,6 +81,8 @@ class LiveMoves:
         self._supervised = supervised
         self._running: dict[GroupId, _Running] = {}
         self._ended: dict[GroupId, Progress] = {}
+        self.reconverts: Callable[[], Awaitable[bool | None]] = _is_not_known
+        """Whether brokers make a classic group of a consumer group; set by who can ask them."""
         self._nursery: trio.Nursery | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
 
@@ -169,7 +173,7 @@ class LiveMoves:
         if move is None:
             return
         move.excuse(now_ms - running.hold_ms)
-        if isinstance(move, (AdoptMove, ReleaseMove)):
+        if isinstance(move, (AdoptMove, ReleaseMove, ReseatMove)):
             # It has bounds of its own.
             return
         if isinstance(move, GiveBackMove):
@@ -222,7 +226,7 @@ class LiveMoves:
         if running is None:
             return
         move = running.move
-        if isinstance(move, AdoptMove | ReleaseMove):
+        if isinstance(move, AdoptMove | ReleaseMove | ReseatMove):
             self._start_task(order, partial(self._go_on_whole, order, running, move, AGAIN_S))
         elif move is None:
             running.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
@@ -247,8 +251,7 @@ class LiveMoves:
             self._take_over(order, running, found)
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
             move = self._begin_whole(order, running, found)
-            await move.make()
-            self._end_whole(order, running, move)
+            await self._make_whole(order, running, move)
         else:
             await self._give_back(order, running, found, {})
 
@@ -331,6 +334,10 @@ class LiveMoves:
             self._take_over(order, running, away, is_resumed=True)
             return
         seats = self._around.mapped.seats_of(group_id)
+        if order.destination is Road.PASS and unfinished.origin is Road.PASS and known:
+            # It was given back before that, and a scout may have been sent.
+            self._start_reseat(order, running, known, is_resumed=True)
+            return
         returning = {one: member for one, member in away.items() if one not in seats}
         staying = {} if order.destination is Road.UPSTREAM else of_order(self._parts.candidates.here(group_id), order)
         if staying or returning:
@@ -355,13 +362,43 @@ class LiveMoves:
         running = self._running[order.group_id]
         move = running.move
         assert isinstance(move, GiveBackMove), move
+        given_back = None if order.members else move.given_back()
+        if given_back is not None and move.state.stopped is None:
+            joins = move.take_joins()
+            reseat = self._start_reseat(order, running, given_back)
+            for member_id, member in given_back.items():
+                reseat.know(member_id, move.via_of(member_id), member.generation)
+            for held in joins:
+                reseat.take(held)
+            return
         back = running.progress.now.count(MemberStage.MOVED)
         self._conclude(running, move.state.stopped, back)
         is_refused = not back and running.progress.now.count(MemberStage.STAYS) > 0
         self._settle(order, running, frozenset(), running.progress.now.origin if is_refused else Road.PASS)
 
+    def _start_reseat(
+        self, order: MoveOrder, running: _Running, members: Members, *, is_resumed: bool = False
+    ) -> ReseatMove[Held]:
+        """What ends the way back of a whole group: until then newcomers would disturb everybody."""
+        move = self._parts.whole.reseating(running.progress, order.group_id, members, self.reconverts)
+        self._begin(order, running, move, members)
+        work = self._go_on_whole if is_resumed else self._make_whole
+        self._start_task(order, partial(work, order, running, move))
+        return move
+
+    async def _make_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
+        await move.make()
+        self._end_whole(order, running, move)
+
     def _end_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
         reason = self._parts.whole.settle(order.group_id, move)
+        if isinstance(move, ReseatMove):
+            # Whatever came of it, the members are where they were ordered to.
+            if reason is not None:
+                running.progress.warn((reason,))
+            self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
+            self._settle(order, running, frozenset(), Road.PASS)
+            return
         if reason is None:
             self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
         else:
@@ -455,6 +492,10 @@ class LiveMoves:
         if goes_on is not None and self._router.road(member.group_id, goes_on) is not Road.PASS:
             self._router.let_pass(member.group_id, goes_on)
         self._parts.places.write(member.group_id)
+
+
+async def _is_not_known() -> bool | None:
+    return None
 
 
 def _unwritten(group_id: GroupId) -> Obstacle:

@@ -1,7 +1,8 @@
-"""Moves that take a group as a whole: adopt and release, found feasible, begun, and gone on with after a restart."""
+"""Moves that take a group as a whole: adopt, release, reseat; found feasible, begun, gone on with after a restart."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import trio
 
@@ -13,12 +14,15 @@ from bridge.coordinators.moving.places import Places
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove, Releasing, restless, unconvertible
 from bridge.coordinators.moving.requests import Held, classic_member_of
+from bridge.coordinators.moving.reseat import Reseating, ReseatMove
 from bridge.coordinators.moving.surroundings import Around
 from bridge.engine.outcome import NotConverted
 from bridge.migration.moves.adopt import Adopted
 from bridge.migration.moves.adopt import Kept as NotAdopted
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import Kept as NotReleased
+from bridge.migration.moves.reseat import Called
+from bridge.migration.moves.reseat import Kept as NotReseated
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road
@@ -29,7 +33,7 @@ from translators.dialects.ids import GroupId, MemberId
 REST_S = 15.0
 """How long a look waits for a group to come to rest."""
 LOOK_S = 0.1
-WholeMove = AdoptMove[Held] | ReleaseMove[Held]
+WholeMove = AdoptMove[Held] | ReleaseMove[Held] | ReseatMove[Held]
 Members = Mapping[MemberId, ClassicMember]
 
 
@@ -60,7 +64,7 @@ async def find_in_engine(group_id: GroupId, embedded: EmbeddedGroups) -> Members
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeGroups:
-    """What both moves are made with."""
+    """What these moves are made with."""
 
     around: Around
     embedded: EmbeddedGroups
@@ -70,16 +74,39 @@ class WholeGroups:
     coordinators: Coordinators
     clock: Clock
 
+    def reseating(
+        self, progress: Progress, group_id: GroupId, members: Members, reconverts: Callable[[], Awaitable[bool | None]]
+    ) -> ReseatMove[Held]:
+        """The move of a group that was given back to a classic group."""
+        ways, order = self.around.ways, progress.now.order
+        around: Reseating[Held] = Reseating(
+            pass_on=self._pass_on(group_id),
+            excuse=ways.excuse,
+            note=progress.note,
+            write=self.places.write,
+            begin=partial(self.places.begin_move, order, Road.PASS, members.values()),
+            reconverts=reconverts,
+            access=ways.access,
+            mapped=self.around.mapped,
+            broker=self.broker,
+            coordinators=self.coordinators,
+            clock=self.clock,
+        )
+        return ReseatMove(around, group_id, members, min(one.session_timeout_ms for one in members.values()) // 3)
+
+    def _pass_on(self, group_id: GroupId) -> Callable[[Held], None]:
+        def pass_on(held: Held) -> None:
+            member_id = classic_member_of(held.request)
+            road = Road.PASS if member_id is None else self.around.home(group_id, member_id)
+            self.around.ways.by_road(held, road)
+
+        return pass_on
+
     def adopting(self, progress: Progress, group_id: GroupId, members: Members) -> AdoptMove[Held]:
         """The move of a group from its broker to the engine."""
         ways, seats = self.around.ways, self.around.mapped.seats_of(group_id)
-
-        def pass_on(held: Held) -> None:
-            member_id = classic_member_of(held.request)
-            ways.by_road(held, Road.PASS if member_id is None else self.around.home(group_id, member_id))
-
         around: Adopting[Held] = Adopting(
-            pass_on=pass_on,
+            pass_on=self._pass_on(group_id),
             excuse=ways.excuse,
             note=progress.note,
             access=ways.access,
@@ -112,7 +139,7 @@ class WholeGroups:
     def settle(self, group_id: GroupId, move: WholeMove) -> Obstacle | None:
         """Why the group is where it was, None if it was moved; an adopted group's members are mapped no more."""
         match move.state:
-            case NotAdopted(reason) | NotReleased(reason):
+            case NotAdopted(reason) | NotReleased(reason) | NotReseated(reason) | Called(reason):
                 return reason
             case Adopted():
                 for member_id in tuple(self.around.mapped.seats_of(group_id)):

@@ -1,6 +1,6 @@
 """One life of the bridge, put together as the composition root does it, over journals that outlive it."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
@@ -64,9 +64,10 @@ class SlowJournal:
         if self._chance.random() < 0.3:
             self._kept.entries += entries
             return None
-        return self._append(tuple(entries), self._chance.randint(0, APPEND_MAX_MS) / 1000)
+        return Appending(self, tuple(entries), self._chance.randint(0, APPEND_MAX_MS) / 1000)
 
-    async def _append(self, entries: Collection[bytes], takes_s: float) -> None:
+    async def write(self, entries: Collection[bytes], takes_s: float) -> None:
+        """Write them after a while, if the bridge lives so long."""
         try:
             await trio.sleep(takes_s)
         except trio.Cancelled:
@@ -88,6 +89,19 @@ class SlowJournal:
 
     def close(self) -> None:
         """See `ports.Journal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appending:
+    """Entries on their way: a bridge that dies before it waits for them has written nothing, which is no mistake."""
+
+    journal: SlowJournal
+    entries: tuple[bytes, ...]
+    takes_s: float
+
+    def __await__(self) -> Generator[object, object, None]:
+        """Write them."""
+        return self.journal.write(self.entries, self.takes_s).__await__()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +160,7 @@ class BridgeLife:
         self.stays = GroupPlaces(self.router, broker, self._lives, self.embedded.holds, clock.now_ms)
         parts = self._parts(ways, ids)
         self.live = LiveMoves(parts, self.embedded.supervised)
+        self.live.reconverts = _reconverts
         self.upstream.tell_of_the_gone(self.live.forgotten)
         self.upstream.speak_for_others(lambda: True)
 
@@ -274,6 +289,10 @@ class BridgeLife:
         if self.embedded.lives(group_id):
             return Road.EMBEDDED
         return Road.UPSTREAM if group_id in self.upstream.groups() else None
+
+
+async def _reconverts() -> bool:
+    return True
 
 
 def _group_of(request: GroupRequest) -> GroupId:

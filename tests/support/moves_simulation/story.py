@@ -12,6 +12,7 @@ from trio.testing import MockClock
 from bridge.coordinators.moving.places import FACTS
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Phase as GroupPhase
+from bridge.migration.orders import MoveStage
 from bridge.migration.route import Road
 from tests.support.moves_simulation.bridge_life import BridgeLife
 from tests.support.moves_simulation.kafka_group import Release
@@ -128,6 +129,7 @@ class StoryRun:
         assert life is not None
         world.check_tasks(life)
         self.moved += sum(one.stage.has_ended and bool(one.members) for one in life.live.all())
+        _check_type(world, life)
         if phase.is_calm and not _may_disturb(world, phase):
             _check_treatment([actor for actor in before if actor.is_alive])
 
@@ -157,6 +159,26 @@ def _may_disturb(world: MovesWorld, phase: Phase) -> bool:
     some_stay = any(act.places for act in phase.acts) or bool(world.conditions.direct_places)
     is_stopped = any(act.action is Action.STOP for act in phase.acts)
     return world.conditions.release is not Release.V4_3 and (some_stay or is_stopped)
+
+
+def _check_type(world: MovesWorld, life: BridgeLife) -> None:
+    """A group that was given back with nothing left to be known is a classic one, until somebody joins otherwise."""
+    for one in life.live.all():
+        whole_way_back = one.order.destination is Road.PASS and not one.order.members and not one.obstacles
+        is_undisturbed = {member.member_id for member in one.members} == _members_at_broker(world)
+        if (
+            whole_way_back
+            and one.stage is MoveStage.DONE
+            and is_undisturbed
+            and world.broker.group.consumer is not None
+        ):
+            raise InvariantBroken("a group that was given back is a classic group", one.verdict)
+
+
+def _members_at_broker(world: MovesWorld) -> set[MemberId]:
+    group = world.broker.group
+    known = group.consumer or group.classic
+    return set() if known is None else set(known.members)
 
 
 def _check_treatment(actors: list[Actor]) -> None:

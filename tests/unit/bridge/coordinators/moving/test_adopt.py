@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 import trio
 
-from bridge.coordinators.moving.adopt import GATHER_S, AdoptMove
+from bridge.coordinators.moving.adopt import AdoptMove
+from bridge.coordinators.moving.proof import GATHER_S
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted, Kept
 from bridge.ports import BrokerUnreachable

@@ -231,6 +231,7 @@ async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> N
         world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(beat) is ErrorCode.NONE
+        await trio.sleep(0.1)
         assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.MAPPED)
         await trio.sleep(0.1)
     async with moving_world(facts, journal) as world:
@@ -261,6 +262,7 @@ async def test_whole_group_that_was_refused_is_where_it_was(autojump_clock: Mock
         joined = JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("a"), generation=8, protocol_name="range")
         world.answer("a", joined)
         world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        await trio.sleep(0.1)
         assert world.road("a") is Road.MAPPED
         await world.order(Road.UPSTREAM)
         if not world.asked("a"):

@@ -1,0 +1,157 @@
+"""The proof that a whole group is at rest at its broker: every member was heard, and its Heartbeat is answered so."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MemberStage, Obstacle
+from bridge.migration.roster import Roster
+from bridge.session.contracts import Access
+from translators.dialects.classic import Heartbeat, HeartbeatReply, SyncGroup
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import GroupId, MemberId, Via
+from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+
+GATHER_S = 15.0
+"""How long every member may take to be heard: longer than the heartbeat interval of any client that is set up well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Where a member was heard last, and in which generation its broker has it."""
+
+    via: Via
+    generation: int
+
+
+class ProofOfRest:
+    """Of these members, by the ids that their clients know; `seats` are those that their broker knows otherwise."""
+
+    def __init__(
+        self,
+        group_id: GroupId,
+        members: Mapping[MemberId, ClassicMember],
+        seats: Mapping[MemberId, MappedSeat],
+        access: Access,
+    ) -> None:
+        self.members = members
+        self.heard: dict[MemberId, Heard] = {}
+        self.stopped: Obstacle | None = None
+        self._group_id = group_id
+        self._seats = seats
+        self._access = access
+        self._producers: set[Via] = set()
+        """The connections by which offsets of transactions came."""
+        self._news = trio.Event()
+        """Everybody was heard, or the move was stopped."""
+
+    # ------------------------------------------------------------------ what is heard
+
+    def meet(self, roster: Roster) -> None:
+        """Begin with what was heard of the members before; mapped ones are to be heard anew."""
+        for member_id, said in roster.members_of(self._group_id).items():
+            known = member_id in self.members and member_id not in self._seats
+            if known and said.generation is not None:
+                self.know(member_id, said.via, said.generation)
+
+    def know(self, member_id: MemberId, via: Via, generation: int) -> None:
+        """By which connection a member can be asked, if that is there still; the generation is its client's."""
+        if self._access(via).connection >= 0:
+            self._note(member_id, via, generation)
+
+    def hear(self, via: Via, request: GroupRequest) -> None:
+        """A request that goes on to the broker."""
+        if isinstance(request, TxnOffsetCommit):
+            self._producers.add(via)
+        elif isinstance(request, (Heartbeat, SyncGroup, OffsetCommit)):
+            self._note(request.member_id, via, request.generation)
+
+    def disconnected(self, connection: int) -> None:
+        """A connection is gone: its members are to be heard by another."""
+        self._producers = {via for via in self._producers if via.connection != connection}
+        for member_id in [one for one, heard in self.heard.items() if heard.via.connection == connection]:
+            del self.heard[member_id]
+
+    def stop(self, code: str, reason: Refused) -> None:
+        """Nobody waits any longer."""
+        self.stopped = Obstacle(code, f"the move was stopped: {reason.reason}", "order it again")
+        self._news.set()
+
+    def _note(self, member_id: MemberId, via: Via, generation: int) -> None:
+        if member_id not in self.members or generation < 0:
+            return
+        seat = self._seats.get(member_id)
+        if seat is not None:
+            generation = seat.seat_generation if generation == seat.generation else generation
+        self.heard[member_id] = Heard(via, generation)
+        if self.members.keys() <= self.heard.keys():
+            self._news.set()
+
+    # ------------------------------------------------------------------ the proof
+
+    async def gather(self) -> Obstacle | None:
+        """Wait until everybody was heard; requests go on meanwhile."""
+        with trio.move_on_after(GATHER_S):
+            while self.stopped is None and not self.members.keys() <= self.heard.keys():
+                # Who was heard may be lost again before the others come.
+                self._news = trio.Event()
+                await self._news.wait()
+            return self.stopped
+        silent = sorted(self.members.keys() - self.heard.keys())
+        return Obstacle(
+            "EB-MOVE-223",
+            f"{len(silent)} members of {quote(self._group_id)} were not heard within {GATHER_S:.0f} s, "
+            f"{quote(silent[0])} among them: they come by another way, or not any more",
+            "let all its clients use the bridge, and wait until those that are gone have left the group",
+            silent[0],
+        )
+
+    async def prove(self, within_ms: int, note: Callable[[MemberId, MemberStage, str], None]) -> Obstacle | None:
+        """A Heartbeat in each member's place, from whose answers on nothing is on its way; requests are held already.
+
+        A broker answers what came by one connection in order.
+        """
+        beats = {one: self._beat(one, heard.generation) for one, heard in self.heard.items()}
+        lines: list[tuple[MemberId | Via, Via, Heartbeat]] = [
+            (one, self.heard[one].via, beat) for one, beat in beats.items()
+        ]
+        # Offsets of transactions come by the producers' connections: of those only the order matters.
+        lines += [(via, via, next(iter(beats.values()))) for via in self._producers if beats]
+        answers: dict[MemberId | Via, ErrorCode] = {}
+        done = trio.Event()
+
+        def take(who: MemberId | Via, reply: GroupReply | None) -> None:
+            answers[who] = reply.error if isinstance(reply, HeartbeatReply) else ErrorCode.NETWORK_EXCEPTION
+            if len(answers) == len(lines):
+                done.set()
+
+        for who, via, beat in lines:
+            self._access(via).ask(None, beat, partial(take, who))
+        with trio.move_on_after(within_ms / 1000):
+            await done.wait()
+        for member_id in self.members:
+            note(member_id, MemberStage.MOVING, "")
+            code = answers.get(member_id, ErrorCode.REQUEST_TIMED_OUT)
+            if code is not ErrorCode.NONE:
+                return Obstacle(
+                    "EB-MOVE-224",
+                    f"{quote(member_id)} is not at rest: its broker answers a heartbeat with {code.name}",
+                    "order the move again when the group has settled",
+                    member_id,
+                )
+        return None
+
+    def seat_id(self, member_id: MemberId) -> MemberId:
+        """As whom its broker knows a member."""
+        seat = self._seats.get(member_id)
+        return member_id if seat is None else seat.seat_id
+
+    def _beat(self, member_id: MemberId, generation: int) -> Heartbeat:
+        instance_id = self.members[member_id].instance_id
+        return Heartbeat(self._group_id, generation, self.seat_id(member_id), instance_id)

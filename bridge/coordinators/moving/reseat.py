@@ -1,0 +1,396 @@
+"""A reseat while it is made: Heartbeats in the members' place, a scout that comes and goes, and a round for all."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, assert_never
+
+import trio
+
+from bridge.coordinators.mapped.groups import MappedGroups
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
+from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.coordinators.rounds import OWN, play
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.reseat import (
+    Called,
+    CallScoutBack,
+    Compare,
+    Compared,
+    Gather,
+    Gathered,
+    Kept,
+    Look,
+    Looked,
+    PlayRound,
+    Prove,
+    Proved,
+    Reseated,
+    ReseatEffect,
+    ReseatEvent,
+    ReseatState,
+    ReseatStep,
+    RoundEnded,
+    ScoutGone,
+    ScoutJoined,
+    ScoutUnanswered,
+    SendScout,
+    begin,
+    resume,
+    step,
+)
+from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
+from bridge.migration.orders import MemberStage, Obstacle
+from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
+from bridge.session.contracts import Access
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply, DescribedConsumerGroup
+from translators.dialects.consumer_protocol import encode_assignment, version_of
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, GroupId, MemberId, TopicPartition, Via
+
+SCOUT_ID = MemberId("epochbridge-scout")
+"""One id in every try and every life of the bridge: to join again under it changes nothing."""
+SCOUT_REBALANCE_MS = 60_000
+"""What a scout says of itself: it has nothing to give up."""
+ROUNDS_MAX = 3
+"""How often a round is played again for which there was no time, as while a broker is started again."""
+AGAIN_S = 0.25
+"""How soon a scout says again what was not answered."""
+AT_REST = "Stable"
+CLASSIC_MEMBER = 0
+_COME_AGAIN = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }
+)
+_NO_MEMBER = frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
+"""What a farewell is answered behind which there is no scout; the last is said where the group is classic already."""
+_NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+"""Whom the broker has no more is left out of the next round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reseating(Generic[HeldT]):
+    """Who is asked meanwhile.
+
+    `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
+    `note` hears how far a member has come, with what its client sees of it; `write` puts down where mapped members are,
+    `begin` that the scout is about to be sent, which is true once it is written. `reconverts` tells whether brokers
+    make a classic group of a consumer group, None where that is not known.
+    """
+
+    pass_on: Callable[[HeldT], None]
+    excuse: Callable[[HeldT], None]
+    note: Callable[[MemberId, MemberStage, str], None]
+    write: Callable[[GroupId], None]
+    begin: Callable[[], Awaitable[bool]]
+    reconverts: Callable[[], Awaitable[bool | None]]
+    access: Access
+    mapped: MappedGroups
+    broker: Broker
+    coordinators: Coordinators
+    clock: Clock
+
+
+class ReseatMove(Generic[HeldT]):
+    """A group of classic members on its way from a broker's consumer group to a classic one (`groups.Underway`)."""
+
+    def __init__(
+        self, around: Reseating[HeldT], group_id: GroupId, members: Mapping[MemberId, ClassicMember], hold_ms: int
+    ) -> None:
+        self._around = around
+        self._group_id = group_id
+        self._members = dict(members)
+        self._hold_ms = hold_ms
+        self._proof = ProofOfRest(group_id, members, around.mapped.seats_of(group_id), around.access)
+        self._waiting = HeldRequests(around.excuse)
+        self._holds = False
+        self.state: ReseatState = begin().state
+
+    # ------------------------------------------------------------------ what comes meanwhile
+
+    def know(self, member_id: MemberId, via: Via, generation: int) -> None:
+        """By which connection a member was heard last, and in which generation it is for its client."""
+        self._proof.know(member_id, via, generation)
+
+    def take(self, held: HeldT) -> None:
+        """See `groups.Underway`."""
+        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
+            # A newcomer would move the group under everybody's feet.
+            self._waiting.keep(held)
+            return
+        self._proof.hear(held.via, held.request)
+        self._around.pass_on(held)
+
+    def disconnected(self, connection: int) -> None:
+        """See `groups.Underway`: its members are to be heard by another."""
+        self._waiting.forget(connection)
+        self._proof.disconnected(connection)
+
+    def excuse(self, before_ms: int) -> None:
+        """See `moves.Made`."""
+        self._waiting.excuse(before_ms)
+
+    def stop(self, reason: Refused) -> None:
+        """See `moves.Made`: once the scout was sent it goes on to its end."""
+        self._proof.stop("EB-MOVE-240", reason)
+
+    def take_joins(self) -> list[HeldT]:
+        """See `moves.Made`: everything that waited."""
+        return self._waiting.take()
+
+    # ------------------------------------------------------------------ its course
+
+    async def make(self) -> None:
+        """Go on until the group is reseated, kept or called."""
+        await self._run(begin())
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to be done."""
+        return isinstance(self.state, Reseated | Kept | Called)
+
+    async def go_on(self) -> None:
+        """The same after a restart, or after a failure on the way."""
+        self._holds = True
+        await self._run(resume())
+
+    async def _run(self, taken: ReseatStep) -> None:
+        self.state = taken.state
+        while taken.effects:
+            (effect,) = taken.effects
+            event = await self._carry_out(effect)
+            taken = step(taken.state, event, self._around.clock.now_ms())
+            self.state = taken.state
+        detail = self.state.reason.sentence if isinstance(self.state, Called) else ""
+        for member_id in self._members:
+            self._around.note(member_id, MemberStage.MOVED, detail)
+        if isinstance(self.state, Called):
+            self._call()
+
+    async def _carry_out(self, effect: ReseatEffect) -> ReseatEvent:
+        match effect:
+            case Look():
+                return await self._look()
+            case Gather():
+                return Gathered(await self._proof.gather())
+            case Prove():
+                return Proved(self._proof.stopped or await self._prove())
+            case Compare():
+                return Compared(self._proof.stopped or await self._compare())
+            case SendScout():
+                return await self._send_scout()
+            case CallScoutBack():
+                return await self._call_scout_back()
+            case PlayRound():
+                return RoundEnded(await self._play())
+            case _:
+                assert_never(effect)
+
+    async def _prove(self) -> Obstacle | None:
+        self._holds = True
+        return await self._proof.prove(self._hold_ms, self._around.note)
+
+    async def _look(self) -> Looked:
+        described = await self._describe()
+        if isinstance(described, DescribedGroup):
+            return Looked(is_classic=True)
+        if isinstance(described, Obstacle):
+            return Looked(is_classic=False, obstacle=described)
+        return Looked(
+            is_classic=False,
+            obstacle=None if await self._around.reconverts() else _not_made_classic(self._group_id),
+        )
+
+    async def _compare(self) -> Obstacle | None:
+        described = await self._describe()
+        if isinstance(described, Obstacle):
+            return described
+        if classic_shares(described) != {self._seat_id(one): it.using for one, it in self._members.items()}:
+            return Obstacle(
+                "EB-MOVE-241",
+                f"{quote(self._group_id)} is no consumer group of these classic members alone, or not at rest",
+                "let all its clients use the bridge, and move to pass whoever is on upstream",
+            )
+        if not await self._around.begin():
+            return Obstacle("EB-MOVE-206", "that it is about to begin can't be written down", "see to the journal")
+        return None
+
+    async def _describe(self) -> DescribedGroup | DescribedConsumerGroup | Obstacle:
+        try:
+            return await self._around.broker.describe_group(self._group_id)
+        except BrokerUnreachable as problem:
+            return Obstacle(
+                "EB-MOVE-225",
+                f"the broker can't describe {quote(self._group_id)}: {problem}",
+                "give the bridge's own login DESCRIBE on the group",
+            )
+
+    # ------------------------------------------------------------------ the scout
+
+    async def _send_scout(self) -> ReseatEvent:
+        said = await self._ask_scout(JOIN_EPOCH)
+        if said is None:
+            return ScoutUnanswered()
+        if said is ErrorCode.NONE:
+            return ScoutJoined()
+        return ScoutJoined(_scout_refused(self._group_id, said))
+
+    async def _call_scout_back(self) -> ReseatEvent:
+        said = await self._ask_scout(LEAVE_EPOCH)
+        if said is None:
+            return ScoutUnanswered()
+        if said not in _NO_MEMBER:
+            return ScoutGone(_scout_refused(self._group_id, said))
+        try:
+            described = await self._around.broker.describe_group(self._group_id)
+        except BrokerUnreachable:
+            await trio.sleep(AGAIN_S)
+            return ScoutUnanswered()
+        is_classic = isinstance(described, DescribedGroup)
+        return ScoutGone(None if is_classic else _not_made_classic(self._group_id))
+
+    async def _ask_scout(self, epoch: int) -> ErrorCode | None:
+        """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
+        coordinators = self._around.coordinators
+        request = ConsumerGroupHeartbeat(
+            group_id=self._group_id,
+            member_id=SCOUT_ID,
+            member_epoch=epoch,
+            rebalance_timeout_ms=SCOUT_REBALANCE_MS,
+            subscribed_topic_names=(),
+            owned=frozenset(),
+        )
+        try:
+            line = await coordinators.connect_coordinator(await coordinators.find_coordinator(self._group_id))
+            try:
+                reply = await line.ask(request, OWN)
+            finally:
+                line.close()
+        except BrokerUnreachable:
+            await trio.sleep(AGAIN_S)
+            return None
+        assert isinstance(reply, ConsumerGroupHeartbeatReply), reply
+        if reply.error in _COME_AGAIN:
+            await trio.sleep(AGAIN_S)
+            return None
+        return reply.error
+
+    # ------------------------------------------------------------------ the round
+
+    async def _play(self) -> Obstacle | None:
+        """Rounds until one is played; who is gone at the broker has no part in the next."""
+        left, failed = dict(self._members), None
+        rounds = 0
+        while left and rounds < ROUNDS_MAX:
+            ended = await self._play_once(tuple(map(self._player, left.values())))
+            if isinstance(ended, Played):
+                self._map(left, ended)
+                return None
+            failed = ended
+            if ended.code in _NO_MORE and ended.member_id is not None:
+                del left[ended.member_id]
+            elif ended.failure is RoundFailure.OUT_OF_TIME:
+                rounds += 1
+            else:
+                break
+        why = "all members are gone" if failed is None or not left else f"{failed.failure} {failed.code.name}"
+        return Obstacle(
+            "EB-MOVE-244",
+            f"the round of {quote(self._group_id)} at its broker failed: {why}; its members join by themselves",
+            "nothing: the group is a classic one",
+        )
+
+    async def _play_once(self, players: tuple[RoundPlayer, ...]) -> Played | Failed:
+        around = self._around
+        deadline_ms = around.clock.now_ms() + self._hold_ms
+        generation = max((one.generation for one in self._proof.heard.values()), default=-1)
+        seats = around.mapped.seats_of(self._group_id).values()
+        generation = max((seat.seat_generation for seat in seats), default=generation)
+        played = Round(group_id=self._group_id, players=players, deadline_ms=deadline_ms, generation=generation)
+        return await play(around.coordinators, around.clock, played)
+
+    def _player(self, member: ClassicMember) -> RoundPlayer:
+        version = max((version_of(one.metadata) for one in member.protocols), default=0)
+        return RoundPlayer(
+            member_id=member.member_id,
+            client_id=member.client.client_id,
+            broker_id=self._seat_id(member.member_id),
+            instance_id=member.instance_id,
+            protocols=member.protocols,
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            owned=member.using,
+            give=encode_assignment(member.using, version),
+        )
+
+    def _map(self, members: Mapping[MemberId, ClassicMember], played: Played) -> None:
+        """Written at once: until it is, a bridge that is killed plays the round again."""
+        for member_id in members:
+            self._around.mapped.put(self._group_id, self._seat(member_id, played.generation))
+        self._around.write(self._group_id)
+
+    def _call(self) -> None:
+        """Nobody knows in which generation the members are: each is told to join, under the seat that it has."""
+        for member_id in self._members:
+            seat = self._around.mapped.seat(self._group_id, member_id)
+            if seat is not None:
+                known = self._seat(member_id, seat.seat_generation, is_called=True)
+                self._around.mapped.put(self._group_id, known)
+        self._around.write(self._group_id)
+
+    def _seat(self, member_id: MemberId, generation: int, *, is_called: bool = False) -> MappedSeat:
+        seat = self._around.mapped.seat(self._group_id, member_id)
+        return MappedSeat(
+            member_id=member_id,
+            generation=self._client_generation(member_id) if seat is None else seat.generation,
+            seat_id=self._seat_id(member_id),
+            seat_generation=generation,
+            is_called=is_called,
+        )
+
+    def _client_generation(self, member_id: MemberId) -> int:
+        heard = self._proof.heard.get(member_id)
+        return self._members[member_id].generation if heard is None else heard.generation
+
+    def _seat_id(self, member_id: MemberId) -> MemberId:
+        return self._proof.seat_id(member_id)
+
+
+def _scout_refused(group_id: GroupId, code: ErrorCode) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-242",
+        f"the broker does not let a scout of the bridge into {quote(group_id)} or out of it: {code.name}",
+        "give the bridge's own login READ on the group, or leave it a consumer group of classic members",
+    )
+
+
+def _not_made_classic(group_id: GroupId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-243",
+        f"the brokers don't make a classic group of {quote(group_id)} again, or don't say that they do: a newcomer"
+        " disturbs all its members",
+        "set group.consumer.migration.policy=bidirectional on every broker, and let the bridge's own login read it",
+    )
+
+
+def classic_shares(
+    described: DescribedGroup | DescribedConsumerGroup,
+) -> Mapping[MemberId, frozenset[TopicPartition]] | None:
+    """What the members of a consumer group have if all are classic ones and at rest, by their ids at the broker."""
+    if not isinstance(described, DescribedConsumerGroup) or described.group_state != AT_REST:
+        return None
+    if any(one.member_type != CLASSIC_MEMBER for one in described.members):
+        return None
+    return {
+        one.member_id: frozenset(
+            TopicPartition(topic.topic_name, partition) for topic in one.assignment for partition in topic.partitions
+        )
+        for one in described.members
+    }

@@ -1,0 +1,243 @@
+"""Reseating a group that was given back: its broker takes it for a consumer group of classic members, and any newcomer
+would disturb them all; afterwards it is a classic group again, and nobody has heard of it.
+
+A scout that wants nothing comes and goes: behind the last consumer member a broker makes a classic group of the rest,
+and has everybody join. That round the bridge plays. Measured on Apache Kafka 4.1 to 4.3.
+"""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from bridge.migration.orders import Obstacle
+from translators.machine import Step, Transitions, checked_step
+
+# ---------------------------------------------------------------------- states
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """The broker says what the group is: behind static members it may be a classic group already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """Requests pass on as ever, until every member was heard: by which connection, and in which generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """Requests are held. A Heartbeat in each member's place tells that it is at rest, and nothing on its way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """The broker describes the group: a consumer group of just these classic members, with what they have."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendingScout:
+    """The scout joins, or joins again under the same id; it may be in after an answer that was lost."""
+
+    may_be_in: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallingScoutBack:
+    """The scout leaves, and has to: its session would end in the middle of something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """The broker has everybody join, and the bridge does so in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reseated:
+    """A classic group at its broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A consumer group of classic members, as before."""
+
+    reason: Obstacle
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The round could not be played: the members join by themselves, as in any rebalance."""
+
+    reason: Obstacle
+
+
+ReseatState = (
+    Looking | Gathering | Proving | Comparing | SendingScout | CallingScoutBack | Playing | Reseated | Kept | Called
+)
+
+# ---------------------------------------------------------------------- events
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Whether it is a classic group already; or there is a reason why it can't be made one."""
+
+    is_classic: bool
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Every member was heard; or somebody was not in time, or the move was stopped."""
+
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Every Heartbeat was answered as that of a member at rest; or one was not."""
+
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The broker's word is the bridge's; or they differ in something."""
+
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoutJoined:
+    """It is in; or the broker does not let it in."""
+
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoutUnanswered:
+    """Whether the broker has heard it is not known: it can say the same again, as often as it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoutGone:
+    """It is no member; or the broker still has a consumer group without it."""
+
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """Everybody has at the broker what its client has; or the round could not be played."""
+
+    obstacle: Obstacle | None = None
+
+
+ReseatEvent = Looked | Gathered | Proved | Compared | ScoutJoined | ScoutUnanswered | ScoutGone | RoundEnded
+
+# ---------------------------------------------------------------------- effects
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Ask the broker to describe the group, and what brokers make of such ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Wait until every member was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prove:
+    """Hold requests, and send a Heartbeat in each member's place by the connection that it came by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Ask the broker to describe the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendScout:
+    """Let a member join that wants no topics, under an id that is the same in every try and every life."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallScoutBack:
+    """Let it leave, and ask what the group is then."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayRound:
+    """Give everybody at the broker what its client has, and write down in which generation."""
+
+
+ReseatEffect = Look | Gather | Prove | Compare | SendScout | CallScoutBack | PlayRound
+ReseatStep = Step[ReseatState, ReseatEffect]
+
+TRANSITIONS: Transitions = {
+    (Looking, Looked): frozenset({Gathering, Reseated, Kept}),
+    (Gathering, Gathered): frozenset({Proving, Kept}),
+    (Proving, Proved): frozenset({Comparing, Kept}),
+    (Comparing, Compared): frozenset({SendingScout, Kept}),
+    (SendingScout, ScoutJoined): frozenset({CallingScoutBack, Kept}),
+    (SendingScout, ScoutUnanswered): frozenset({SendingScout}),
+    (CallingScoutBack, ScoutGone): frozenset({Playing, Called}),
+    (CallingScoutBack, ScoutUnanswered): frozenset({CallingScoutBack}),
+    (Playing, RoundEnded): frozenset({Reseated, Called}),
+}
+"""Each state but the three ends asks for one thing, and hears how it went."""
+
+
+def begin() -> ReseatStep:
+    """The first step."""
+    return Step(Looking(), (Look(),))
+
+
+def resume() -> ReseatStep:
+    """The first step after a restart in the middle, wherever that was: a scout that comes and goes and a round lead to
+    the same end from everywhere, and nothing of a client is on its way.
+    """
+    return Step(SendingScout(may_be_in=True), (SendScout(),))
+
+
+def _react(state: ReseatState, event: ReseatEvent, _now_ms: int) -> ReseatStep:
+    match event:
+        case Looked() | Gathered() | Proved() | Compared():
+            return _before_the_scout(event)
+        case ScoutJoined(obstacle):
+            assert isinstance(state, SendingScout), state
+            if obstacle is not None and not state.may_be_in:
+                return Step(Kept(obstacle))
+            return Step(CallingScoutBack(), (CallScoutBack(),))
+        case ScoutUnanswered():
+            if isinstance(state, SendingScout):
+                return Step(SendingScout(may_be_in=True), (SendScout(),))
+            return Step(state, (CallScoutBack(),))
+        case ScoutGone(obstacle):
+            return Step(Playing(), (PlayRound(),)) if obstacle is None else Step(Called(obstacle))
+        case RoundEnded(obstacle):
+            return Step(Reseated() if obstacle is None else Called(obstacle))
+        case _:
+            assert_never(event)
+
+
+def _before_the_scout(event: Looked | Gathered | Proved | Compared) -> ReseatStep:
+    """Nothing has happened so far, and nothing does where anything stands in the way."""
+    if event.obstacle is not None:
+        return Step(Kept(event.obstacle))
+    match event:
+        case Looked(is_classic):
+            return Step(Reseated()) if is_classic else Step(Gathering(), (Gather(),))
+        case Gathered():
+            return Step(Proving(), (Prove(),))
+        case Proved():
+            return Step(Comparing(), (Compare(),))
+        case Compared():
+            return Step(SendingScout(), (SendScout(),))
+        case _:
+            assert_never(event)
+
+
+step = checked_step(TRANSITIONS, _react)
+"""Let one event happen: raises UnexpectedEvent for one that was not asked for."""

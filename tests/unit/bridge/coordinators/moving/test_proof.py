@@ -1,0 +1,65 @@
+"""What proves a group at rest: every member heard, and every Heartbeat in its place answered."""
+
+import trio
+
+from bridge.coordinators.moving.proof import GATHER_S, ProofOfRest
+from bridge.migration.roster import Roster
+from tests.support.adopted_world import AdoptedWorld, ClientWay, adopted_world
+from tests.support.engine_bench import GROUP
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import Via
+
+
+def proof_of(world: AdoptedWorld) -> ProofOfRest:
+    """Of all members of the world."""
+    return ProofOfRest(GROUP, world.clients(), {}, lambda via: world.ways_of[via.connection])
+
+
+async def test_group_at_rest_is_proved(autojump_clock: trio.testing.MockClock) -> None:
+    """By what it is heard to say."""
+    async with adopted_world() as world:
+        proof = proof_of(world)
+        proof.meet(Roster())
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        assert await proof.gather() is None
+        assert await proof.prove(1_000, world.note) is None
+        assert set(world.stages) == set(proof.members)
+
+
+async def test_old_generation_is_no_rest(autojump_clock: trio.testing.MockClock) -> None:
+    """The broker says so in the place of the first who says it."""
+    async with adopted_world() as world:
+        proof = proof_of(world)
+        for beat in world.beats(world.coordinators.broker.generation + 1):
+            proof.hear(beat.via, beat.request)
+        found = await proof.prove(1_000, world.note)
+        assert found is not None
+        assert "ILLEGAL_GENERATION" in found.sentence
+
+
+async def test_connection_that_is_gone_proves_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """Its member is waited for, and named when time is up."""
+    async with adopted_world() as world:
+        proof, (lost, *others) = proof_of(world), world.clients()
+        world.ways_of[7] = ClientWay(world.coordinators, -1)
+        generation = world.coordinators.broker.generation
+        proof.know(lost, Via(0, 7), generation)
+        for number, member_id in enumerate(others):
+            proof.know(member_id, Via(0, number), generation)
+        begun_s = trio.current_time()
+        found = await proof.gather()
+        assert found is not None
+        assert (found.code, found.member_id) == ("EB-MOVE-223", lost)
+        assert trio.current_time() - begun_s >= GATHER_S
+
+
+async def test_stop_ends_the_wait(autojump_clock: trio.testing.MockClock) -> None:
+    """An operator's word is the reason."""
+    async with adopted_world() as world:
+        proof = proof_of(world)
+        proof.stop("EB-MOVE-000", Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator"))
+        found = await proof.gather()
+        assert found is not None
+        assert found.code == "EB-MOVE-000"

@@ -1,0 +1,189 @@
+"""Groups that were given back become classic ones at a broker, which is our own engine behind a scout's door."""
+
+import pytest
+import trio
+import trio.lowlevel
+
+from bridge.coordinators.moving.reseat import SCOUT_ID
+from bridge.engine.model import Phase
+from bridge.migration.moves.reseat import Called, Kept, Reseated
+from tests.support.engine_bench import GROUP
+from tests.support.reseated_world import ReseatedWorld, described, reseated_world
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId
+
+IN, OUT = JOIN_EPOCH, LEAVE_EPOCH
+GONE_ON = [ErrorCode.NONE] * 3
+
+
+async def reseat(world: ReseatedWorld) -> object:
+    """Make the move; gives where it ended."""
+    move = world.move()
+    await move.make()
+    assert not world.adopted.coordinators.open
+    return move.state
+
+
+async def test_group_is_reseated_and_its_members_go_on(autojump_clock: trio.testing.MockClock) -> None:
+    """Under the generation that they know; what they are mapped to was written."""
+    async with reseated_world() as world:
+        old = world.adopted.coordinators.broker.generation
+        assert await reseat(world) == Reseated()
+        assert world.scouting.epochs == [IN, OUT]
+        assert world.adopted.coordinators.broker.phase is Phase.STABLE
+        seats = world.adopted.mapped.seats_of(GROUP).values()
+        assert {(seat.generation, seat.seat_generation) for seat in seats} == {(old, old + 1)}
+        assert world.adopted.written == [frozenset(seat.seat_id for seat in seats)]
+        for beat in (beats := world.adopted.beats(old)):
+            world.adopted.to_mapped(beat)
+        await trio.sleep(0.1)
+        assert world.adopted.codes(beats) == GONE_ON
+
+
+async def test_requests_wait_from_the_proof_on(autojump_clock: trio.testing.MockClock) -> None:
+    """They are somebody else's to let go; one whose connection is lost is forgotten, one that waited long excused."""
+    async with reseated_world() as world:
+        move = world.move()
+        await move.make()
+        first, second, third = world.adopted.beats()
+        for held in (first, second, third):
+            move.take(held)
+        move.disconnected(first.via.connection)
+        move.excuse(second.at_ms + 1)
+        assert move.take_joins() == []
+        assert world.adopted.codes([first, second, third]) == [None, ErrorCode.NONE, ErrorCode.NONE]
+
+
+async def test_requests_pass_until_everybody_was_heard(autojump_clock: trio.testing.MockClock) -> None:
+    """Whose connection is lost is waited for."""
+    async with reseated_world() as world:
+        move = world.move()
+        beat = world.adopted.beats()[1]
+        move.disconnected(beat.via.connection)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(move.make)
+            await trio.sleep(1)
+            move.take(beat)
+        assert world.adopted.codes([beat]) == [ErrorCode.NONE]
+        assert move.state == Reseated()
+
+
+async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:
+    """The last static member that came back made it one."""
+    async with reseated_world() as world:
+        world.scouting.is_classic = True
+        assert await reseat(world) == Reseated()
+        assert (world.scouting.epochs, world.adopted.mapped.seats_of(GROUP)) == ([], {})
+
+
+async def test_group_with_others_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """Somebody came by another way, or is a consumer member."""
+    async with reseated_world() as world:
+        world.broker.strangers = (described(MemberId("stranger"), (), member_type=1),)
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert (state.reason.code, world.scouting.epochs) == ("EB-MOVE-241", [])
+
+
+@pytest.mark.parametrize("reconverts", [False, None])
+async def test_policy_that_keeps_consumer_groups_keeps_it(
+    reconverts: bool | None, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A scout that leaves would call everybody, and change nothing else."""
+    async with reseated_world() as world:
+        world.reconverts = reconverts
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert (state.reason.code, world.scouting.epochs) == ("EB-MOVE-243", [])
+
+
+async def test_nothing_begins_that_is_not_written(autojump_clock: trio.testing.MockClock) -> None:
+    """After a restart nobody would know of the scout."""
+    async with reseated_world() as world:
+        world.writes = False
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert (state.reason.code, world.scouting.epochs) == ("EB-MOVE-206", [])
+
+
+@pytest.mark.parametrize("questions", [1, 2])
+async def test_broker_that_does_not_describe_keeps_it(questions: int, autojump_clock: trio.testing.MockClock) -> None:
+    """At the first look; a second time it is asked behind the proof."""
+    async with reseated_world() as world:
+        world.broker.unreachable = questions
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert state.reason.code == "EB-MOVE-225"
+
+
+async def test_stopped_move_keeps_it(autojump_clock: trio.testing.MockClock) -> None:
+    """As long as no scout was sent."""
+    async with reseated_world() as world:
+        move = world.move()
+        move.stop(Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator"))
+        await move.make()
+        assert isinstance(move.state, Kept)
+        assert (move.state.reason.code, move.has_ended) == ("EB-MOVE-240", True)
+
+
+async def test_refused_scout_changes_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """The bridge's own login lacks a right."""
+    async with reseated_world() as world:
+        world.scouting.answers = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert state.reason.code == "EB-MOVE-242"
+
+
+@pytest.mark.parametrize("lost", [None, ErrorCode.NOT_COORDINATOR])
+async def test_unanswered_scout_says_it_again(lost: ErrorCode | None, autojump_clock: trio.testing.MockClock) -> None:
+    """On its way in and on its way out, under the same id."""
+    async with reseated_world() as world:
+        world.scouting.answers = [lost, ErrorCode.NONE, lost, ErrorCode.UNKNOWN_MEMBER_ID if lost is None else lost]
+        assert await reseat(world) == Reseated()
+        assert world.scouting.epochs[:3] == [IN, IN, OUT]
+        assert SCOUT_ID not in {seat.seat_id for seat in world.adopted.mapped.seats_of(GROUP).values()}
+
+
+async def test_broker_that_keeps_the_type_calls_everybody(autojump_clock: trio.testing.MockClock) -> None:
+    """Its policy is another than it said; who is mapped is told to join."""
+    async with reseated_world() as world:
+        world.scouting.converts = False
+        state = await reseat(world)
+        assert isinstance(state, Called)
+        assert state.reason.code == "EB-MOVE-243"
+
+
+async def test_refused_farewell_ends_the_move(autojump_clock: trio.testing.MockClock) -> None:
+    """The right was lost in the middle: the scout ends with its session, and everybody joins."""
+    async with reseated_world() as world:
+        world.scouting.answers = [ErrorCode.NONE, ErrorCode.GROUP_AUTHORIZATION_FAILED]
+        state = await reseat(world)
+        assert isinstance(state, Called)
+        assert state.reason.code == "EB-MOVE-242"
+
+
+async def test_round_that_the_broker_refuses_calls_everybody(autojump_clock: trio.testing.MockClock) -> None:
+    """Nobody knows in which generation they are."""
+    async with reseated_world() as world:
+        world.adopted.coordinators.refuses_joins_from = 0
+        state = await reseat(world)
+        assert isinstance(state, Called)
+        assert state.reason.code == "EB-MOVE-244"
+
+
+async def test_restart_sends_the_scout_again(autojump_clock: trio.testing.MockClock) -> None:
+    """Whatever the first life came to; everything waits from the beginning."""
+    async with reseated_world() as world:
+        first = world.move()
+        await first.make()
+        resumed = world.move()
+        beat = world.adopted.beats()[0]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(resumed.go_on)
+            await trio.testing.wait_all_tasks_blocked()
+            resumed.take(beat)
+        assert resumed.state == Reseated()
+        assert world.adopted.codes([beat]) == [None]
+        assert world.scouting.epochs == [IN, OUT, IN, OUT]
