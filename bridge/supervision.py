@@ -61,6 +61,7 @@ EVENTS = Task("events", "sees to the topics of groups that pass", "nothing: star
 PLANS = Task("plans", "drives plans of moves", "nothing: started again, and the plans go on")
 MOVE = Task("move", "makes one move of a group", "that move; once begun it goes on as after a restart")
 MOVES = Task("moves", "looks after the moves under way", "nothing: started again")
+RELOAD = Task("reload", "reads the configuration again on SIGHUP", "nothing: started again, the configuration stays")
 ADMIN = Task("admin", "serves the admin API", "requests under way there: started again at the same address")
 
 TASKS: Mapping[str, Task] = {
@@ -69,7 +70,7 @@ TASKS: Mapping[str, Task] = {
         *(ACCEPT, POLLER, SWEEP, REFRESH),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
         *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
-        *(EVENTS, MOVE, MOVES, ADMIN, PLANS),
+        *(EVENTS, MOVE, MOVES, RELOAD, ADMIN, PLANS),
     )
 }
 """Every kind of task by its name."""

@@ -200,14 +200,18 @@ class Surveys(Protocol):
         ...
 
 
+PLAN_CHARS_MAX = 262_144
+"""A thousand groups by their whole names."""
+
+
 class Plans(Protocol):
     """Plans that move groups in stages; they outlive a restart."""
 
-    def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """The plan of a YAML text as it would begin, or all that is wrong with it; `source` names the text."""
         ...
 
-    def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """Begin a plan; all that is wrong with it if it can't be."""
         ...
 

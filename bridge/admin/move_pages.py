@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from bridge.admin.contracts import Moves
 from bridge.admin.documents import NAME_CHARS_SHOWN, error_document, move_document, moves_document, show
-from bridge.admin.orders import Order, OrderRefused, read_flag, read_order, read_text, read_texts
+from bridge.admin.orders import Order, OrderRefused, check_name, read_flag, read_names, read_order, read_text
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import ROADS_OF_RULES, Road
 from translators.dialects.ids import GroupId, MemberId
@@ -68,8 +68,10 @@ def read_move(name: str, order: Order) -> MoveOrder:
     to = read_text(order, "to")
     if to not in ROADS:
         raise OrderRefused(f"'to' has to be {' or '.join(ROADS)}, and is {to!r:.100}")
-    members = tuple(dict.fromkeys(map(MemberId, read_texts(order, "members"))))
-    return MoveOrder(GroupId(name), Road(to), members, allow_rebalance=read_flag(order, "allow_rebalance"))
+    members = tuple(dict.fromkeys(map(MemberId, read_names(order, "members"))))
+    return MoveOrder(
+        GroupId(check_name("group", name)), Road(to), members, allow_rebalance=read_flag(order, "allow_rebalance")
+    )
 
 
 async def _no_move(name: str, what: str) -> Response:

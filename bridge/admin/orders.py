@@ -16,6 +16,8 @@ from bridge.admin.documents import conversion_document, error_document, removal_
 JSON = "application/json"
 KINDS = ("consumer", "classic")
 ORDER_BYTES_MAX = 1_048_576
+NAME_BYTES_MAX = 32_767
+"""The most that a string of Kafka's protocol holds."""
 _STRANGER = "orders are taken from this machine only, by a loopback address; run the command where the bridge runs"
 
 Page = Callable[[Request], Awaitable[Response]]
@@ -94,9 +96,9 @@ async def read_order(request: Request) -> Order:
 def read_removal(order: Order) -> Removal:
     """`{"group": …, "member_ids": […], "instance_ids": […]}` or `{"group": …, "all": true}`; raises OrderRefused."""
     removal = Removal(
-        group=read_text(order, "group"),
-        member_ids=read_texts(order, "member_ids"),
-        instance_ids=read_texts(order, "instance_ids"),
+        group=read_name(order, "group"),
+        member_ids=read_names(order, "member_ids"),
+        instance_ids=read_names(order, "instance_ids"),
         is_all=read_flag(order, "all"),
     )
     if removal.is_all == bool(removal.member_ids or removal.instance_ids):
@@ -109,7 +111,7 @@ def read_conversion(order: Order) -> Conversion:
     to = read_text(order, "to")
     if to not in KINDS:
         raise OrderRefused(f"'to' has to be {' or '.join(KINDS)}, and is {to!r:.100}")
-    return Conversion(group=read_text(order, "group"), to=to, is_dry_run=read_flag(order, "dry_run"))
+    return Conversion(group=read_name(order, "group"), to=to, is_dry_run=read_flag(order, "dry_run"))
 
 
 def read_text(order: Order, key: str) -> str:
@@ -120,6 +122,22 @@ def read_text(order: Order, key: str) -> str:
     raise OrderRefused(f"{key!r} has to be a text, and is {value!r:.100}")
 
 
+def read_name(order: Order, key: str) -> str:
+    """A text that has to be there and may go to a broker; raises OrderRefused."""
+    return check_name(key, read_text(order, key))
+
+
+def check_name(what: str, name: str) -> str:
+    """The name itself, if it can be one in Kafka's protocol; raises OrderRefused."""
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise OrderRefused(f"{what!r} has to be Unicode, and is {name!r:.100}") from None
+    if size > NAME_BYTES_MAX:
+        raise OrderRefused(f"{what!r} has {size} bytes, and may have {NAME_BYTES_MAX}: {name!r:.100}")
+    return name
+
+
 def read_flag(order: Order, key: str) -> bool:
     """True or false, false where nothing is said; raises OrderRefused."""
     value = order.get(key, False)
@@ -128,11 +146,11 @@ def read_flag(order: Order, key: str) -> bool:
     raise OrderRefused(f"{key!r} has to be true or false, and is {value!r:.100}")
 
 
-def read_texts(order: Order, key: str) -> tuple[str, ...]:
-    """A list of texts, empty where nothing is said; raises OrderRefused."""
+def read_names(order: Order, key: str) -> tuple[str, ...]:
+    """A list of names, empty where nothing is said; raises OrderRefused."""
     value = order.get(key, [])
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-        return tuple(value)
+        return tuple(check_name(key, name) for name in value)
     raise OrderRefused(f"{key!r} has to be a list of texts, none of them empty, and is {value!r:.100}")
 
 

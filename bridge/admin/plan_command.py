@@ -9,7 +9,7 @@ import click
 
 from bridge.admin.client import NoAnswer, ask_plan, ask_plans, give_order, parse, plan_path
 from bridge.admin.command import admin_option, json_option, print_as_is, show_used
-from bridge.admin.contracts import Screen
+from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
 from bridge.admin.rows import NONE
 
@@ -78,7 +78,6 @@ def _text(value: object) -> str:
     return NONE if value is None or value == "" else str(value)
 
 
-FILE_BYTES_MAX = 262_144
 BROKEN = 1
 ENDED_BADLY = frozenset({"held", "returning", "returned"})
 """Phases that a script that asks for the status has to hear of."""
@@ -167,13 +166,13 @@ _word("return", "Bring every group back to where it was.")
 def _written(path: Path) -> Mapping[str, object]:
     try:
         with path.open(encoding="utf-8") as stream:
-            text = stream.read(FILE_BYTES_MAX + 1)
+            text = stream.read(PLAN_CHARS_MAX + 1)
     except (OSError, UnicodeDecodeError) as problem:
         raise click.ClickException(
             f"EB-PLAN-017: {path} can't be read ({problem}); name a UTF-8 file with a plan"
         ) from None
-    if len(text) > FILE_BYTES_MAX:
-        raise click.ClickException(f"EB-PLAN-017: {path} is longer than {FILE_BYTES_MAX} characters, which is no plan")
+    if len(text) > PLAN_CHARS_MAX:
+        raise click.ClickException(f"EB-PLAN-017: {path} is longer than {PLAN_CHARS_MAX} characters, which is no plan")
     return {"text": text, "source": str(path)}
 
 

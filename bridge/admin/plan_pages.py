@@ -8,7 +8,7 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bridge.admin.contracts import Plans
+from bridge.admin.contracts import PLAN_CHARS_MAX, Plans
 from bridge.admin.documents import NAME_CHARS_SHOWN, Document, error_document, show
 from bridge.admin.orders import OrderRefused, read_flag, read_order, read_text
 from bridge.migration.plans.reading import PlanFault
@@ -99,10 +99,12 @@ class PlanStartPage:
         """Answer one request."""
         order = await read_order(request)
         text, source = read_text(order, "text"), read_text(order, "source")
+        if len(text) > PLAN_CHARS_MAX:
+            raise OrderRefused(f"the plan is longer than {PLAN_CHARS_MAX} characters")
         if self._plans is None:
             return await _unable()
         take = self._plans.check if read_flag(order, "dry_run") else self._plans.start
-        taken = take(text, source)
+        taken = await take(text, source)
         if isinstance(taken, tuple):
             return await show(faults_document(taken), 400)
         return await show(plan_document(taken))

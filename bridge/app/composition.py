@@ -25,7 +25,7 @@ from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
 from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plans import begin_plans
-from bridge.app.reloading import Configured, ReadAgain, reload_line
+from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.service_notices import ServiceNotices
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
@@ -60,7 +60,7 @@ from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
-from bridge.supervision import EVENTS, SERVING, Failures, start_job
+from bridge.supervision import EVENTS, RELOAD, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from bridge.wire.apis import ApiKey
@@ -195,7 +195,11 @@ async def _serve_groups(
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
-            await _be_there(signals, configured, ready, _ready_line(proxy, admin))
+            notices = ServiceNotices(read_environment(), lambda: time.monotonic_ns() // 1_000)
+            start_job(nursery, failures, RELOAD, partial(configured.run, notices))
+            ready(_ready_line(proxy, admin))
+            notices.ready(_ready_line(proxy, admin))
+            await _wait_for_stop(signals, configured, notices)
             await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
 
@@ -252,20 +256,14 @@ async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:
     await leave_bridges(config, groups)
 
 
-async def _be_there(
-    signals: AsyncIterator[int], configured: Configured, ready: Callable[[str], None], line: str
-) -> None:
-    """Say that clients may come, and return when the bridge is to stop; SIGHUP has the configuration read again."""
-    notices = ServiceNotices(read_environment(), lambda: time.monotonic_ns() // 1_000)
-    ready(line)
-    notices.ready(line)
+async def _wait_for_stop(signals: AsyncIterator[int], configured: Configured, notices: ServiceNotices) -> None:
+    """Return when the bridge is to stop; until then SIGHUP has the configuration read again."""
     async for number in signals:
         if number in STOP_SIGNALS:
             LOG.info("%s: draining", signal.Signals(number).name)
             notices.stopping(configured.config.settings.drain_timeout_ms)
             return
-        notices.reloading()
-        notices.ready(reload_line(await configured.reload()))
+        configured.ask_again()
 
 
 def _living(groups: EmbeddedGroups, upstream: UpstreamGroups) -> tuple[GroupId, ...]:

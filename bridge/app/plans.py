@@ -116,12 +116,14 @@ class DrivenPlans:
         self._lags: Mapping[GroupId, int] = {}
         self._lags_ms = -LAG_LOOK_MS
 
-    def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """The plan as it would begin, or all that is wrong with it."""
         try:
-            read = read_plan(_read_yaml(text, source), read_regex)
+            # A second for 20,000 characters; members of all groups would wait for it.
+            written = await trio.to_thread.run_sync(_read_yaml, text, source)
         except ConfigError as problem:
             return tuple(PlanFault(NOT_A_PLAN, "plan", one.seen, one.allowed) for one in problem.faults)
+        read = read_plan(written, read_regex)
         if read.faults:
             return read.faults
         plan, tracks = read.plan, self._grounds.tracks()
@@ -133,9 +135,9 @@ class DrivenPlans:
         faults = tuple(self._find_faults(plan, groups))
         return faults or begin(plan, groups, self._grounds.wall_ms())
 
-    def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """Begin a plan; all that is wrong with it if it can't be."""
-        state = self.check(text, source)
+        state = await self.check(text, source)
         if isinstance(state, tuple):
             return state
         self._take(state)

@@ -8,6 +8,7 @@ import trio
 
 from bridge.admin.contracts import Reload
 from bridge.app.rules import route_rules, tell_findings, tell_rules
+from bridge.app.service_notices import ServiceNotices
 from bridge.app.settings import RuledSettings
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -22,6 +23,8 @@ LEVELS = ("debug", "info", "warning", "error")
 RELOADABLE = frozenset({"migration.groups.max"})
 """The keys that count anew as soon as they are read; rules and what rules set for their groups do, too."""
 RULES = "groups"
+FAILED = "the configuration could not be read again, nothing has changed: see the log"
+"""What the service manager is told where reading it failed, which is a bug."""
 
 ReadAgain = Callable[[], Config]
 """Reads file, environment and command line as at the start, and judges them; raises ConfigError."""
@@ -45,6 +48,24 @@ class Configured:
         self._living = living
         self._ruled = ruled
         self._roads = {Road.PASS, *(rule.road for rule in config.rules)}
+        self._wanted = trio.Event()
+
+    def ask_again(self) -> None:
+        """Have the configuration read again soon; asked many times before it is read, it is read once (SIGHUP)."""
+        self._wanted.set()
+
+    async def run(self, notices: ServiceNotices) -> None:
+        """Read it whenever that was asked for, and have the service manager know, which waits for the end of it."""
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            notices.reloading()
+            try:
+                line = reload_line(await self.reload())
+            except Exception:
+                notices.ready(FAILED)
+                raise
+            notices.ready(line)
 
     async def reload(self, *, is_dry_run: bool = False, log_level: str = "") -> Reload:
         """See `admin.contracts.Reloading`; what was wrong or has changed is in the log, too."""
@@ -52,7 +73,8 @@ class Configured:
             return _refused([f"log level {log_level!r} is none of {', '.join(LEVELS)}"], is_dry_run=is_dry_run)
         try:
             # A file may be on a disk that sleeps, and the assignors are looked for.
-            config = await trio.to_thread.run_sync(self._read_again)
+            # That disk may also never answer, and who stops the bridge does not wait for it.
+            config = await trio.to_thread.run_sync(self._read_again, abandon_on_cancel=True)
         except ConfigError as problem:
             return _refused(map(str, problem.faults), is_dry_run=is_dry_run)
         faults = [*self._find_fixed(config)]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 LOG = logging.getLogger("epochbridge.app")
 VARIABLE = "NOTIFY_SOCKET"
+STATUS_CHARS_MAX = 2_000
 SEND_S = 1.0
 """How long a manager may leave a notice untaken; it takes them at once unless it hangs itself."""
 
@@ -63,4 +64,6 @@ class ServiceNotices:
 
 
 def _status(text: str) -> str:
-    return f"STATUS={' '.join(text.split())}"
+    """One line of a bounded length, whatever a file or a broker put into it: a notice that fails is none."""
+    line = " ".join(text.split()).encode(errors="backslashreplace").decode()
+    return f"STATUS={line if len(line) <= STATUS_CHARS_MAX else line[: STATUS_CHARS_MAX - 1] + '…'}"

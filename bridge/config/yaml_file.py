@@ -10,6 +10,26 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 
 RULES = "groups"
 FILE_BYTES_MAX = 1_048_576
+CORE_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "null", "str"))
+UNREADABLE = (yaml.YAMLError, ValueError, LookupError, ArithmeticError, AttributeError, TypeError)
+"""What the constructors of tags raise for text that is not what its tag says: AttributeError for `!!timestamp 99`,
+IndexError for `!!int ''`, KeyError for `!!bool x`.
+"""
+
+
+class Loader(yaml.SafeLoader):
+    """YAML in which an alias stands for a single value only.
+
+    Twenty lines of aliases of aliases are a million values once somebody shows or walks them; and one may hold itself.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """See yaml.composer.Composer."""
+        is_alias = self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        if is_alias and node is not None and not isinstance(node, yaml.ScalarNode):
+            raise yaml.composer.ComposerError(None, None, "an alias of this list or mapping", node.start_mark)
+        return node
 
 
 def read_file(path: Path) -> WrittenFile:
@@ -32,7 +52,7 @@ def _unreadable(path: Path, seen: str, allowed: str) -> ConfigError:
 def read_text(text: str, source: str) -> WrittenFile:
     """Read YAML text; `source` names it in faults."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=Loader)
     except RecursionError:
         seen = "brackets within brackets, or lists within lists, too deep to be read"
         raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
@@ -49,8 +69,8 @@ def read_text(text: str, source: str) -> WrittenFile:
 def load_plain(text: str, source: str) -> object:
     """YAML text as lists, mappings and values, whatever it says; raises ConfigError for what is no YAML."""
     try:
-        value: object = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as problem:
+        value: object = yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader
+    except (*UNREADABLE, RecursionError) as problem:
         seen = " ".join(str(problem).split())
         raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
     return value
@@ -79,6 +99,11 @@ def _pairs(node: yaml.Node, source: str) -> list[tuple[str, int, yaml.Node]]:
     seen: set[str] = set()
     pairs: list[tuple[str, int, yaml.Node]] = []
     for key_node, value in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            fault = _fault(
+                FaultCode.NOT_YAML, source, _line(key_node), "a list or mapping for a key", "a word for a key"
+            )
+            raise ConfigError([fault])
         key = str(key_node.value)
         if key in seen:
             fault = _fault(FaultCode.NOT_YAML, source, _line(key_node), f"`{key}` is written twice", "each key once")
@@ -104,9 +129,10 @@ def _read_value(node: yaml.Node, source: str) -> Written:
 
 def _scalar(node: yaml.Node, source: str) -> Scalar:
     try:
-        value = yaml.SafeLoader("").construct_object(node) if isinstance(node, yaml.ScalarNode) else node
-    except (yaml.YAMLError, ValueError):
-        # A tag that nobody knows, or text that is not what its tag or form says: 2026-99-99, a number of 5,000 digits.
+        is_plain = isinstance(node, yaml.ScalarNode) and node.tag in CORE_TAGS
+        value = yaml.SafeLoader("").construct_object(node) if is_plain else node
+    except UNREADABLE:
+        # Text that is not what its tag or form says: a number of 5,000 digits.
         value = node
     if value is None or isinstance(value, int | bool | str | float):
         return value

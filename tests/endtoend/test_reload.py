@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,5 +86,28 @@ def test_changed_rules_move_no_live_group(
         for letter, road in (("a", ""), ("b", "embedded")):
             stack.enter_context(consuming(bridge, f"{letter}-new-{topic}", topic))
             assert road_of(bridge, f"{letter}-new-{topic}") == road, bridge.tail()
+    assert bridge.stop() == 0
+    assert "Traceback" not in bridge.log.read_text()
+
+
+def refused(bridge: RestartedBridge, times: int) -> bool:
+    """Whether so many files were."""
+    return bridge.log.read_text().count("EB-APP-007") == times
+
+
+def test_no_file_ends_the_bridge(kafka_43: KafkaUnderTest, tmp_path: Path) -> None:
+    """A word of YAML that no reader bears ended it, on SIGHUP; so did whatever else reading the file came to."""
+    file = tmp_path / "bridge.yaml"
+    bridge = RestartedBridge(kafka_43.bootstrap, "*", tmp_path, QUICK_SETTINGS)
+    bridge.rules = ("--config", str(file))
+    write(file, a="embedded")
+    bridge.start()
+    for number, text in enumerate(("listen: !!timestamp 99\n", "? &a [*a]\n: 1\n", "- " * 5_000, "\x00"), 1):
+        file.write_text(text, encoding="utf-8")
+        bridge.hang_up()
+        wait_until(partial(refused, bridge, number), "word on the file", bridge)
+    write(file, a="pass")
+    bridge.hang_up()
+    wait_until(lambda: "rules for new groups" in bridge.log.read_text(), "word on the new rules", bridge)
     assert bridge.stop() == 0
     assert "Traceback" not in bridge.log.read_text()

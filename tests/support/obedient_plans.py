@@ -35,14 +35,14 @@ class ObedientPlans:
     texts: list[tuple[str, str]] = field(default_factory=list)
     words: list[PlanEvent] = field(default_factory=list)
 
-    def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """The plan."""
         return (FAULT, FAULT) if text == "wrong" else planned()
 
-    def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
         """Begin it."""
         self.texts.append((text, source))
-        taken = self.check(text, source)
+        taken = await self.check(text, source)
         if not isinstance(taken, tuple):
             self.states[taken.progress.plan.name] = taken
         return taken

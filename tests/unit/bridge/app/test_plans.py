@@ -82,15 +82,15 @@ class Bridge:
             self.now_ms += 2_000
             await self.plans.look()
 
-    def begin(self, text: str = TEXT) -> PlanState:
+    async def begin(self, text: str = TEXT) -> PlanState:
         """Start a plan that is right."""
-        state = self.plans.start(text, "plan.yaml")
+        state = await self.plans.start(text, "plan.yaml")
         assert not isinstance(state, tuple), state
         return state
 
-    def codes(self, text: str) -> list[str]:
+    async def codes(self, text: str) -> list[str]:
         """What is wrong with a plan."""
-        faults = self.plans.check(text, "plan.yaml")
+        faults = await self.plans.check(text, "plan.yaml")
         assert isinstance(faults, tuple)
         return [fault.code for fault in faults]
 
@@ -103,7 +103,7 @@ class Bridge:
 async def test_plan_moves_its_groups_and_settles() -> None:
     """Half of them, then all; no other group; every verdict is in the log."""
     bridge = Bridge()
-    bridge.begin()
+    await bridge.begin()
     await bridge.look(20)
     assert bridge.phase() is Settled
     assert sorted(order.group_id for order in bridge.moves.orders) == ["pay-1", "pay-2", "pay-3", "pay-4"]
@@ -113,7 +113,7 @@ async def test_plan_moves_its_groups_and_settles() -> None:
 async def test_plan_outlives_a_restart() -> None:
     """At every step; nothing is moved twice, and nothing is forgotten."""
     bridge = Bridge()
-    bridge.begin()
+    await bridge.begin()
     for _ in range(20):
         await bridge.look()
         bridge.restart()
@@ -125,7 +125,7 @@ async def test_group_that_broke_a_condition_holds_the_plan(caplog: pytest.LogCap
     """By its own figures, not by those of others."""
     caplog.set_level(logging.INFO)
     bridge = Bridge()
-    bridge.begin(TEXT.replace("50%", "50%, watch.ms: 60000"))
+    await bridge.begin(TEXT.replace("50%", "50%, watch.ms: 60000"))
     await bridge.look(6)
     first = bridge.moves.orders[0].group_id
     bridge.counts[first] = GroupCounts(failed_commits=1)
@@ -142,11 +142,11 @@ async def test_lag_is_asked_for_only_by_plans_that_limit_it() -> None:
     """Not at every look, and a group that falls behind holds the plan."""
     bridge = Bridge()
     bridge.lag = {GroupId(name): 10 for name in bridge.names}
-    bridge.begin()
+    await bridge.begin()
     await bridge.look(3)
     assert bridge.lag_looks == 0
     other = Bridge(lag=bridge.lag)
-    other.begin(TEXT.replace("50%", "50%, watch.ms: 600000") + "conditions: {lag.growth: 100}\n")
+    await other.begin(TEXT.replace("50%", "50%, watch.ms: 600000") + "conditions: {lag.growth: 100}\n")
     await other.look(10)
     assert other.lag_looks == 1
     other.lag = {**other.lag, other.moves.orders[0].group_id: 500}
@@ -157,7 +157,7 @@ async def test_lag_is_asked_for_only_by_plans_that_limit_it() -> None:
 async def test_only_so_many_groups_are_moved_at_once() -> None:
     """What operators ordered counts, too."""
     bridge = Bridge(room=1, moves=ObedientMoves(turns=(lambda move: move,)))
-    bridge.begin()
+    await bridge.begin()
     await bridge.look(5)
     assert len(bridge.moves.orders) == 1
     bridge.room = 2
@@ -165,28 +165,28 @@ async def test_only_so_many_groups_are_moved_at_once() -> None:
     assert len(bridge.moves.orders) == 2
 
 
-def test_what_is_wrong_is_told_and_nothing_begins() -> None:
+async def test_what_is_wrong_is_told_and_nothing_begins() -> None:
     """In the text, or with the groups."""
     bridge = Bridge()
-    assert bridge.codes("plan: [") == ["EB-PLAN-001"]
-    assert bridge.codes("plan: p\nto: pass\ngroups: x-*\n") == ["EB-PLAN-008"]
-    assert bridge.codes("members: x") == ["EB-PLAN-002", *["EB-PLAN-003"] * 3]
-    assert isinstance(bridge.plans.start("plan: 3", "x"), tuple)
+    assert await bridge.codes("plan: [") == ["EB-PLAN-001"]
+    assert await bridge.codes("plan: p\nto: pass\ngroups: x-*\n") == ["EB-PLAN-008"]
+    assert await bridge.codes("members: x") == ["EB-PLAN-002", *["EB-PLAN-003"] * 3]
+    assert isinstance(await bridge.plans.start("plan: 3", "x"), tuple)
     bridge.followed = False
-    assert bridge.codes(TEXT) == ["EB-PLAN-012"]
+    assert await bridge.codes(TEXT) == ["EB-PLAN-012"]
     assert (bridge.plans.all(), bridge.kept) == ((), None)
 
 
 async def test_groups_belong_to_one_plan_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a plan to one name; when it is over both are free."""
     bridge = Bridge()
-    bridge.begin()
-    assert bridge.codes(TEXT) == ["EB-PLAN-010"]
-    assert bridge.codes(TEXT.replace("plan: p", "plan: q")) == ["EB-PLAN-011"]
+    await bridge.begin()
+    assert await bridge.codes(TEXT) == ["EB-PLAN-010"]
+    assert await bridge.codes(TEXT.replace("plan: p", "plan: q")) == ["EB-PLAN-011"]
     await bridge.look(20)
-    assert isinstance(bridge.begin(TEXT), type(bridge.plans.plan("p")))
+    assert isinstance(await bridge.begin(TEXT), type(bridge.plans.plan("p")))
     monkeypatch.setattr(plans, "GROUPS_MAX", 3)
-    assert "EB-PLAN-009" in bridge.codes(TEXT.replace("plan: p", "plan: q"))
+    assert "EB-PLAN-009" in await bridge.codes(TEXT.replace("plan: p", "plan: q"))
 
 
 async def test_only_so_many_plans_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ async def test_only_so_many_plans_are_remembered(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(plans, "PLANS_MAX", 2)
     bridge = Bridge()
     for name in ("a", "b", "c"):
-        bridge.begin(TEXT.replace("plan: p", f"plan: {name}"))
+        await bridge.begin(TEXT.replace("plan: p", f"plan: {name}"))
         await bridge.look(20)
     assert [state.progress.plan.name for state in bridge.plans.all()] == ["c", "b"]
 
@@ -209,7 +209,7 @@ def test_plans_that_can_not_be_read_again_are_told(caplog: pytest.LogCaptureFixt
 async def test_word_of_an_operator_counts_at_once() -> None:
     """The next look goes on from there."""
     bridge = Bridge()
-    bridge.begin(TEXT + "observe.ms: 600000\n")
+    await bridge.begin(TEXT + "observe.ms: 600000\n")
     await bridge.look(5)
     assert not bridge.moves.orders
     assert bridge.plans.tell("p", PromoteOrdered()) is not None

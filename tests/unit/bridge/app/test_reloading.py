@@ -1,14 +1,18 @@
 """The configuration read again: rules change for new groups, and a wrong file changes nothing."""
 
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from bridge.admin.contracts import Reload
-from bridge.app.reloading import Configured, reload_line
+from bridge.app.reloading import FAILED, Configured, reload_line
 from bridge.app.rules import route_rules
+from bridge.app.service_notices import ServiceNotices
 from bridge.app.settings import RuledSettings
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -72,6 +76,76 @@ async def test_changed_rules_count_for_new_groups_only(caplog: pytest.LogCapture
     assert "EB-GROUP-020" in caplog.text
     again = await running.configured.reload()
     assert again.changes == ()
+
+
+@dataclass
+class RememberingNotices(ServiceNotices):
+    """What the service manager would hear."""
+
+    heard: list[str] = field(default_factory=list)
+
+    def ready(self, status: str) -> None:
+        """Over."""
+        self.heard.append(status)
+
+    def reloading(self) -> None:
+        """Begun."""
+        self.heard.append("reloading")
+
+
+async def test_asked_many_times_it_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A storm of signals; whoever asks while it is read has it read again."""
+    configured, notices = Running().configured, RememberingNotices()
+
+    async def reload() -> Reload:
+        await trio.lowlevel.checkpoint()
+        if len(notices.heard) == 1:
+            configured.ask_again()
+        return Reload()
+
+    monkeypatch.setattr(configured, "reload", reload)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(configured.run, notices)
+        for _ in range(100):
+            configured.ask_again()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert notices.heard == ["reloading", reload_line(Reload())] * 2
+
+
+async def test_service_manager_hears_the_end_of_a_reload_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever guards the task tells the bug; the manager would wait, and call the unit failed."""
+    configured, notices = Running().configured, RememberingNotices()
+
+    async def fail() -> Reload:
+        raise KeyError("reload")
+
+    monkeypatch.setattr(configured, "reload", fail)
+    configured.ask_again()
+    with pytest.raises(KeyError):
+        await configured.run(notices)
+    assert notices.heard == ["reloading", FAILED]
+
+
+async def test_stop_does_not_wait_for_a_disk_that_does_not_answer() -> None:
+    """The file is read in a thread, which is left behind."""
+    answers, asked = threading.Event(), threading.Event()
+    running = Running()
+
+    def hang() -> Config:
+        asked.set()
+        answers.wait()
+        return BEFORE
+
+    running.configured._read_again = hang
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(running.configured.run, RememberingNotices())
+            running.configured.ask_again()
+            await trio.to_thread.run_sync(asked.wait)
+            nursery.cancel_scope.cancel()
+    finally:
+        answers.set()
 
 
 async def test_rules_that_come_back_end_the_stay() -> None:

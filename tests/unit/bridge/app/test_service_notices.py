@@ -44,6 +44,14 @@ def test_notices_are_what_systemd_reads(tmp_path: Path, is_abstract: bool) -> No
     ]
 
 
+@pytest.mark.parametrize("text", ["\ud800", "x" * 1_000_000, "é" * 1_000_000])
+def test_whatever_the_status_the_manager_hears_that_it_is_ready(tmp_path: Path, text: str) -> None:
+    """A datagram has a length, and text of a file need not be Unicode; without READY=1 the manager ends the bridge."""
+    with manager(str(tmp_path / "notify")) as listener:
+        notices(str(tmp_path / "notify")).ready(text)
+        assert listener.recv(65_536).decode().startswith("READY=1\nSTATUS=")
+
+
 def test_nobody_is_told_without_a_manager(caplog: pytest.LogCaptureFixture) -> None:
     """Started by hand or in a container: no socket, no line."""
     ServiceNotices({}, lambda: NOW_US).ready("all")

@@ -45,6 +45,13 @@ def test_empty_file_is_no_fault() -> None:
         ("a: 1\na: 2\n", FaultCode.NOT_YAML),
         ("a: {b: 1}\n", FaultCode.WRONG_KIND),
         ("groups: x\n", FaultCode.WRONG_RULE),
+        ("a: !!timestamp 99\n", FaultCode.WRONG_KIND),
+        ("a: !!int ''\n", FaultCode.WRONG_KIND),
+        ("a: !!bool x\n", FaultCode.WRONG_KIND),
+        ("? [a, b]\n: 1\n", FaultCode.NOT_YAML),
+        ("? &a [*a]\n: 1\n", FaultCode.NOT_YAML),
+        ("a: &a [x]\nb: *a\n", FaultCode.NOT_YAML),
+        ("a: *unknown\n", FaultCode.NOT_YAML),
     ],
 )
 def test_other_text_is_a_fault(text: str, code: FaultCode) -> None:
@@ -54,12 +61,31 @@ def test_other_text_is_a_fault(text: str, code: FaultCode) -> None:
     assert [fault.code for fault in caught.value.faults] == [code]
 
 
+def test_alias_stands_for_a_value() -> None:
+    """As in YAML, but not for lists of lists of lists."""
+    assert read_text("a: &name x\nb: *name\n", "f").entries == {"a": Entry("x", 1), "b": Entry("x", 2)}
+    assert load_plain("a: &name x\nb: *name\n", "f") == {"a": "x", "b": "x"}
+
+
 def test_plain_text_is_what_it_says() -> None:
     """Lists and mappings as they stand, for those who read them themselves."""
     assert load_plain("stages: [{groups: [a]}, b]", "plan.yaml") == {"stages": [{"groups": ["a"]}, "b"]}
 
 
-@pytest.mark.parametrize("text", ["a: [", "when: 2026-99-99", "a: " + "[" * 5_000, "- " * 5_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [",
+        "when: 2026-99-99",
+        "a: !!timestamp 99",
+        "a: !!int ''",
+        "a: !!bool x",
+        "? [a]\n: 1",
+        "a: &a [*a]",
+        "a: " + "[" * 5_000,
+        "- " * 5_000,
+    ],
+)
 def test_plain_text_that_can_not_be_read_is_a_fault(text: str) -> None:
     """Brackets within brackets, too: a reader that calls itself has a depth."""
     with pytest.raises(ConfigError) as refused:

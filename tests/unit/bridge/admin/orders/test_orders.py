@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bridge.admin.contracts import Conversion, Removal
-from bridge.admin.orders import ORDER_BYTES_MAX, OrderRefused, read_conversion, read_removal
+from bridge.admin.move_pages import read_move
+from bridge.admin.orders import NAME_BYTES_MAX, ORDER_BYTES_MAX, OrderRefused, read_conversion, read_removal
 from bridge.admin.pages import make_application
 from tests.support.admin_views import ObedientCommands, still_sources
 
@@ -144,3 +147,31 @@ async def test_deeply_nested_order_is_refused(body: bytes) -> None:
     """A reader that calls itself has a depth, which is said rather than reached."""
     answer = await order(body)
     assert (answer.status_code, answer.json()["code"]) == (400, "EB-ADMIN-009")
+
+
+ANY_NAME = st.text(st.characters(exclude_categories=()), min_size=1) | st.integers(1, 40_000).map("é".__mul__)
+
+
+@given(ANY_NAME)
+@example("x" * NAME_BYTES_MAX)
+@example("x" * (NAME_BYTES_MAX + 1))
+@example("\ud800")
+def test_every_name_of_an_order_fits_into_a_string_of_kafka(name: str) -> None:
+    """Or the order is refused: the name of a group that is moved goes to a broker, which failed the move's task."""
+    may_be = len(name.encode("utf-8", "surrogatepass")) <= NAME_BYTES_MAX and not any(
+        "\ud800" <= letter <= "\udfff" for letter in name
+    )
+    reads = (
+        lambda: read_removal({"group": name, "all": True}),
+        lambda: read_removal({"group": "g", "member_ids": [name]}),
+        lambda: read_removal({"group": "g", "instance_ids": ["i", name]}),
+        lambda: read_conversion({"group": name, "to": "consumer"}),
+        lambda: read_move(name, {"to": "pass"}),
+        lambda: read_move("g", {"to": "pass", "members": [name]}),
+    )
+    for read in reads:
+        if may_be:
+            read()
+        else:
+            with pytest.raises(OrderRefused):
+                read()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bridge.admin.plan_command import FILE_BYTES_MAX, plan
+from bridge.admin.contracts import PLAN_CHARS_MAX
+from bridge.admin.plan_command import plan
 from bridge.migration.plans.step import step
 from bridge.migration.plans.values import PauseOrdered, ReturnOrdered
 from tests.support.admin_served import admin_api
@@ -45,7 +46,7 @@ def test_wrong_plan_is_a_failure(file: Path) -> None:
     ran = run(ObedientPlans(), "check", str(file))
     assert (ran.exit_code, ran.output.count("[EB-PLAN-004]")) == (1, 2)
     missing = run(ObedientPlans(), "start", str(file.with_name("no.yaml")))
-    file.write_text("x" * (FILE_BYTES_MAX + 1))
+    file.write_text("x" * (PLAN_CHARS_MAX + 1))
     long = run(ObedientPlans(), "start", str(file))
     assert [(one.exit_code, "EB-PLAN-017" in one.output) for one in (missing, long)] == [(1, True), (1, True)]
 

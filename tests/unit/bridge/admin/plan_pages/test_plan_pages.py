@@ -5,6 +5,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from bridge.admin.contracts import PLAN_CHARS_MAX
 from bridge.admin.pages import make_application
 from bridge.admin.plan_pages import WORDS
 from bridge.migration.plans.values import PlanEvent
@@ -49,6 +50,14 @@ async def test_every_mistake_is_told() -> None:
     answer = await ask("POST", "/plans", {"text": "wrong", "source": "f"}, ObedientPlans())
     assert (answer.status_code, answer.json()["code"], len(answer.json()["faults"])) == (400, "EB-PLAN-004", 2)
     assert "to: 'x'; wanted: pass or embedded or upstream [EB-PLAN-004]" in answer.json()["error"]
+
+
+async def test_plan_that_is_too_long_is_not_read() -> None:
+    """YAML takes a second for 20,000 characters."""
+    plans = ObedientPlans()
+    answer = await ask("POST", "/plans", {"text": " " * (PLAN_CHARS_MAX + 1), "source": "f"}, plans)
+    assert (answer.status_code, answer.json()["code"], plans.texts) == (400, "EB-ADMIN-009", [])
+    assert (await ask("POST", "/plans", {"text": " " * PLAN_CHARS_MAX, "source": "f"}, plans)).status_code == 200
 
 
 @pytest.mark.parametrize(("word", "event"), WORDS.items())
