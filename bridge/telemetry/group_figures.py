@@ -16,6 +16,7 @@ GROUPS_MAX = 10_000
 LOST = frozenset(
     {
         Departure.SESSION_EXPIRED,
+        Departure.POLL_TIMED_OUT,
         Departure.REBALANCE_TIMED_OUT,
         Departure.SYNC_TIMED_OUT,
         Departure.CONNECTION_LOST,
@@ -23,7 +24,7 @@ LOST = frozenset(
         Departure.VANISHED,
     }
 )
-"""How members go that did not say so."""
+"""How members go that nobody wanted to go."""
 
 
 @dataclass(slots=True)

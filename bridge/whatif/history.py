@@ -164,7 +164,7 @@ def _all(times: Times, usual_us: int) -> int:
 
 
 BEGINS_IN_THE_MIDDLE = "history-begins-in-the-middle"
-WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
+WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.POLL_TIMED_OUT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
 """A client whose max.poll.interval.ms is over leaves by itself, whatever it speaks."""
 FOLLOWS = frozenset((Departure.REPLACED, Departure.GROUP_FULL))
 """Departures that follow from another input, or from the settings."""

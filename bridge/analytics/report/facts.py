@@ -8,10 +8,24 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import MEMBERS, PHASES, REBALANCES, STALLS
 from bridge.analytics.tables.store import Store
+from bridge.telemetry.schema.terms import Departure
 
 SLOWEST, HEAT_ROWS = 15, 24
 HOUR_US = 3_600_000_000
 QUIET_PHASE = "stable"
+SAME_US = 1_000_000
+"""What a member had is free in the moment in which it is put out; each event has read the wall clock for itself."""
+PUT_OUT = tuple(
+    departure.value
+    for departure in (
+        Departure.SESSION_EXPIRED,
+        Departure.CONNECTION_LOST,
+        Departure.POLL_TIMED_OUT,
+        Departure.REBALANCE_TIMED_OUT,
+        Departure.SYNC_TIMED_OUT,
+    )
+)
+"""How members go that are frozen, killed or too late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +57,26 @@ class MemberFacts:
     total_us: int
     phase: str
     spread: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CulpritFacts:
+    """A member that others waited for, or that was put out while it held partitions, with its client.
+
+    In how many rebalances it was the one that everybody waited for, for how long in all and at most, and in which phase
+    that was; how it went last, "" if nobody had to put it out, and how long its partitions stood still for that.
+    """
+
+    group_id: str
+    member_id: str
+    client_id: str
+    library: str
+    rebalances: int
+    waited_us: int
+    most_us: int
+    phase: str
+    departure: str
+    stall_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +121,7 @@ class ReportFacts:
     stall: Spread | None
     phases: Sequence[PhaseFacts]
     members: Sequence[MemberFacts]
+    culprits: Sequence[CulpritFacts]
     causes: Sequence[CauseFacts]
     changes: Sequence[ChangeFacts]
     heat: HeatFacts
@@ -108,6 +143,7 @@ def report_facts(store: Store, group: str | None) -> ReportFacts:
         stall=_spread(stall),
         phases=phase_facts(felt),
         members=member_facts(felt, members),
+        culprits=culprit_facts(rebalances, stalls, members),
         causes=cause_facts(rebalances),
         changes=change_facts(members, rebalances, stalls),
         heat=heat_facts(stalls),
@@ -156,6 +192,56 @@ def member_facts(felt: DataFrame, members: DataFrame) -> list[MemberFacts]:
             total_us=row["total"],
             phase=row["worst"]["phase"],
             spread=_sure(row["worst"]),
+        )
+        for row in rows
+    ]
+
+
+def culprit_facts(rebalances: DataFrame, stalls: DataFrame, members: DataFrame) -> list[CulpritFacts]:
+    """Those who held others up the longest: how long they were waited for, and what stood still when they were put out.
+
+    A process that is frozen is waited for until its session is over, and the group rebalances without it: it is the
+    critical member of nothing, and what it had stood still all the same.
+    """
+    key = ("group_id", "member_id")
+    named = rebalances.where((f.col("critical_member") != "") & (f.col("waited_us") > 0))
+    waited = named.groupBy("group_id", f.col("critical_member").alias("member_id")).agg(
+        f.count("*").alias("n"),
+        f.sum("waited_us").alias("waited"),
+        f.max("waited_us").alias("most"),
+        f.max_by("critical_phase", "waited_us").alias("phase"),
+    )
+    out = members.where(f.col("departure").isin(*PUT_OUT))
+    freed = stalls.select("group_id", f.col("before").alias("member_id"), "released_us", "stall_us")
+    is_then = f.abs(f.col("released_us") - f.col("ended_us")) < f.lit(SAME_US)
+    still = (
+        out.join(freed, [*key], "left")
+        .groupBy(*key)
+        .agg(
+            f.max_by("departure", "ended_us").alias("departure"),
+            f.sum(f.when(is_then, f.col("stall_us"))).alias("still"),
+        )
+    )
+    each = waited.join(still, [*key], "full")
+    worst = each.withColumn("all", f.coalesce("waited", f.lit(0)) + f.coalesce("still", f.lit(0)))
+    slowest = worst.where(f.col("all") > 0).sort(f.desc("all"), *key).limit(SLOWEST)
+    client = members.groupBy(*key).agg(
+        f.max_by("client_id", "began_us").alias("client_id"),
+        f.max_by(f.concat_ws(" ", "library", "library_version"), "began_us").alias("library"),
+    )
+    rows = slowest.join(client, [*key], "left").sort(f.desc("all"), *key).collect()
+    return [
+        CulpritFacts(
+            group_id=row["group_id"],
+            member_id=row["member_id"],
+            client_id=row["client_id"] or "",
+            library=(row["library"] or "").strip(),
+            rebalances=row["n"] or 0,
+            waited_us=row["waited"] or 0,
+            most_us=row["most"] or 0,
+            phase=row["phase"] or "",
+            departure=row["departure"] or "",
+            stall_us=row["still"] or 0,
         )
         for row in rows
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
 
-from bridge.analytics.report.facts import HOUR_US, ChangeFacts, HeatFacts, ReportFacts, Spread
+from bridge.analytics.report.facts import HOUR_US, ChangeFacts, CulpritFacts, HeatFacts, ReportFacts, Spread
 from bridge.analytics.report.plots import Bar, Heat, bars, heat_map
 
 TONES = {"classic": 0, "consumer": 1}
@@ -131,6 +131,25 @@ def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
         ],
     )
     yield (
+        "Who was waited for",
+        "Members that others waited for, and those that were put out (frozen, killed, late) with partitions of theirs.",
+        [
+            (
+                "group",
+                "member",
+                "client",
+                "library",
+                "rebalances",
+                "waited for",
+                "longest",
+                "phase",
+                "went",
+                "stood still",
+            ),
+            *(_culprit_cells(one) for one in facts.culprits),
+        ],
+    )
+    yield (
         "Causes",
         "What made groups rebalance. Bar: how often.",
         [
@@ -167,6 +186,14 @@ def _change_cells(one: ChangeFacts) -> tuple[str, ...]:
     return (one.group_id, one.protocol, f"{one.rebalances:,}", f"{one.disturbed:,}", *ends)
 
 
+def _culprit_cells(one: CulpritFacts) -> tuple[str, ...]:
+    waited = (
+        (f"{one.rebalances:,}", shown(one.waited_us), shown(one.most_us), one.phase) if one.rebalances else ("–",) * 4
+    )
+    went = (one.departure, shown(one.stall_us)) if one.departure else ("–", "–")
+    return (one.group_id, one.member_id, one.client_id, one.library, *waited, *went)
+
+
 def _heat_rows(heat: HeatFacts) -> Rows:
     """The worst hour of each group; the plot shows the others."""
     rows: list[Sequence[str]] = [("group", "in all", "worst hour", "in that hour")]
@@ -187,6 +214,7 @@ def _plots(facts: ReportFacts) -> Iterator[str]:
     yield bars(
         [_bar(f"{one.member_id}, {one.phase}", one.spread, "classic") for one in facts.members], "slowest members"
     )
+    yield bars([_culprit_bar(one) for one in facts.culprits], "who was waited for")
     yield bars(
         [
             Bar(label=one.cause, value=one.rebalances, whisker=one.rebalances, note=f"{one.rebalances:,}")
@@ -200,6 +228,12 @@ def _plots(facts: ReportFacts) -> Iterator[str]:
 def _bar(label: str, spread: Spread, protocol: str) -> Bar:
     note = f"{shown(spread.p50_us)}, 95 %: {shown(spread.p95_us)}"
     return Bar(label=label, value=spread.p50_us, whisker=spread.p95_us, note=note, tone=TONES.get(protocol, 0))
+
+
+def _culprit_bar(one: CulpritFacts) -> Bar:
+    both_us = one.waited_us + one.stall_us
+    note = f"{shown(both_us)}{f', {one.phase}' if one.phase else ''}{f', {one.departure}' if one.departure else ''}"
+    return Bar(label=one.client_id or one.member_id, value=both_us, whisker=both_us, note=note)
 
 
 def _heat(heat: HeatFacts) -> Heat:

@@ -35,6 +35,7 @@ Find = Callable[[Context, Events], tuple[Event, ...]]
 
 CLEAN = frozenset((Departure.LEFT, Departure.REPLACED, Departure.FENCED, Departure.GROUP_FULL))
 EXPIRED = frozenset((Departure.SESSION_EXPIRED, Departure.CONNECTION_LOST, Departure.VANISHED))
+NOT_POLLED = frozenset((Departure.POLL_TIMED_OUT,))
 TIMED_OUT = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SYNC_TIMED_OUT))
 
 
@@ -368,6 +369,7 @@ CHANGES: tuple[Rule, ...] = (
     Rule(Cause.COORDINATOR_MOVED, _find_forgotten),
     Rule(Cause.SESSION_EXPIRED, _find_expired),
     Rule(Cause.REBALANCE_TIMED_OUT, _departed(TIMED_OUT)),
+    Rule(Cause.POLL_TIMED_OUT, _departed(NOT_POLLED)),
     Rule(Cause.STATIC_RETURN, _find_static_return),
     Rule(Cause.DEPLOY_WAVE, _find_wave),
     Rule(Cause.LEAVE, _departed(CLEAN)),

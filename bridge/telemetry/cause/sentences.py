@@ -162,6 +162,14 @@ def _timed_out(finding: Finding, introduced: Introduced) -> str:
     return f"rebalanced because {who} {did} {within}"
 
 
+def _not_polled(finding: Finding, introduced: Introduced) -> str:
+    who = introduce_all(members_behind(finding), introduced)
+    inputs = introduced(members_behind(finding)[0])
+    interval_ms = -1 if inputs is None else inputs.rebalance_timeout_ms
+    interval = tell_duration(interval_ms * 1_000) if interval_ms > 0 else "its max.poll.interval.ms"
+    return f"rebalanced because {who} left: its application had not polled for {interval}"
+
+
 def _subscribed(finding: Finding, introduced: Introduced) -> str:
     facts = [event.fact for event in finding.evidence if isinstance(event.fact, MemberInputs)]
     topics = sorted({topic for fact in facts for topic in fact.topics} | {f.pattern for f in facts if f.pattern})
@@ -236,6 +244,7 @@ CLAUSES: Mapping[Cause, Clause] = {
     Cause.LEAVE: _leave,
     Cause.SESSION_EXPIRED: _expired,
     Cause.REBALANCE_TIMED_OUT: _timed_out,
+    Cause.POLL_TIMED_OUT: _not_polled,
     Cause.SUBSCRIPTION_CHANGED: _subscribed,
     Cause.TOPICS_CHANGED: _topics,
     Cause.STATIC_RETURN: _static_return,

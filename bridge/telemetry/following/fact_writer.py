@@ -193,6 +193,8 @@ class FactWriter:
     def leave(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> None:
         """A member is gone, or away; what it had is free, unless a static one will be back for it."""
         self.end_phase(group, member, at_us)
+        if departure is Departure.LEFT and self.last_heard.has_stopped_polling(member, at_us):
+            departure = Departure.POLL_TIMED_OUT
         self.stop_fetching(group, member, member.unfetched, at_us)
         words = member_fields(group, member)
         self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)

@@ -15,6 +15,8 @@ BEATS_PER_SESSION = 3
 BEAT_US_MAX = 5_000_000
 """Kafka's longest default between two heartbeats, that of the consumer protocol."""
 NEVER = -1
+POLL_WORDS = "poll timeout"
+"""What Java's client says as it leaves for that reason (LeaveGroup 5, KIP-800)."""
 
 
 @dataclass(slots=True)
@@ -76,8 +78,29 @@ class LastHeard:
     # ------------------------------------------------------------------ members
 
     def used_us(self, member: MemberTrack, spoke_us: int | None) -> int | None:
-        """When a member may have used what it had for the last time, if it was heard at `spoke_us` by its group."""
-        return max((at for at in (spoke_us, self.fetched_us(member.inputs)) if at is not None), default=None)
+        """When a member may have used what it had for the last time, if it was heard at `spoke_us` by its group.
+
+        A Fetch that comes long after its last heartbeat is another process's with the same name: clients of one host
+        are often called alike, and one that was put out fetches until it hears that.
+        """
+        fetched_us = self.fetched_us(member.inputs)
+        if spoke_us is None or fetched_us is None:
+            return fetched_us if spoke_us is None else spoke_us
+        return max(spoke_us, fetched_us) if fetched_us - spoke_us <= beat_us(member) else spoke_us
+
+    def has_stopped_polling(self, member: MemberTrack, at_us: int) -> bool:
+        """Whether a client that leaves does so because its application did not poll for `max.poll.interval.ms`.
+
+        It says so, or it has not fetched for that long while its heartbeats went on: Java's client and kafka-python
+        fetch only as they are polled, and give that interval for their rebalance timeout. librdkafka fetches by itself
+        until it leaves, and says nothing.
+        """
+        if POLL_WORDS in member.parting_words.lower():
+            return True
+        fetched_us, interval_us = self.fetched_us(member.inputs), member.inputs.rebalance_timeout_ms * US_PER_MS
+        # A poll may take a while until it fetches.
+        is_timed = fetched_us is not None and interval_us > 0 and bool(member.assigned - member.unfetched)
+        return is_timed and fetched_us is not None and 10 * (at_us - fetched_us) >= 9 * interval_us
 
     def silent_since(self, member: MemberTrack, lost_us: int, spoke_us: int | None) -> int:
         """Since when a member has used nothing whose connection went at `lost_us`.

@@ -40,6 +40,7 @@ class Departure(StrEnum):
     """How a member went."""
 
     LEFT = "left"
+    POLL_TIMED_OUT = "poll-timed-out"
     STATIC_LEFT = "static-left"
     SESSION_EXPIRED = "session-expired"
     REBALANCE_TIMED_OUT = "rebalance-timed-out"
@@ -106,6 +107,7 @@ class Cause(StrEnum):
     LEAVE = "leave"
     SESSION_EXPIRED = "session-expired"
     REBALANCE_TIMED_OUT = "rebalance-timed-out"
+    POLL_TIMED_OUT = "poll-timed-out"
     SUBSCRIPTION_CHANGED = "subscription-changed"
     TOPICS_CHANGED = "topics-changed"
     STATIC_RETURN = "static-return-after-expiry"

@@ -1,10 +1,11 @@
 """Rebalances for other programs: Chrome's trace format, which ui.perfetto.dev opens, and JSON.
 
-A track per member, arrows from holder to waiter. Perfetto's importer drops slices of one track that overlap without
-nesting, and arrows that touch no slice.
+A track per member, arrows from who caused a rebalance to it, from it to those whom it made give something up, and from
+holder to waiter. Perfetto's importer drops slices of one track that overlap without nesting, and arrows that touch no
+slice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -12,10 +13,12 @@ import orjson
 from bridge.telemetry.cause.sentences import shorten
 from bridge.telemetry.rebalances.rebalance import MemberStory, Rebalance, Stretch
 from bridge.telemetry.schema.terms import Phase
-from bridge.telemetry.trace.drawing import CAUSE_WORDS, PHASE_WORDS, tell_client
+from bridge.telemetry.trace.drawing import CAUSE_WORDS, PHASE_WORDS, tell_client, tell_name
 
 Document = dict[str, object]
 GROUP_TRACK = 0
+GONE_US = 1_000
+"""How long the slice of a member is that was gone before the rebalance began."""
 SAME_US = 5_000
 """Beginnings no further apart are one: each rebalance has read the wall clock for itself."""
 
@@ -54,7 +57,8 @@ Entry = Slice | Plain
 def perfetto_trace(rebalances: Sequence[Rebalance]) -> bytes:
     """The trace as JSON; times are microseconds of the wall clock at each rebalance's beginning."""
     entries: list[Entry] = []
-    tracks = _Tracks(entries)
+    names = {(one.group_id, member.member_id): tell_name(member) for one in rebalances for member in one.members}
+    tracks = _Tracks(entries, names)
     for rebalance in rebalances:
         entries.extend(_of_rebalance(rebalance, tracks))
     slices = [entry for entry in entries if isinstance(entry, Slice)]
@@ -85,10 +89,11 @@ def _apart(slices: Iterable["Slice"]) -> Iterator["Slice"]:
 class _Tracks:
     """Numbers for groups and members, each named once."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[Entry], names: Mapping[tuple[str, str], str]) -> None:
         self._entries = entries
+        self._names = names
         self._groups: dict[str, int] = {}
-        self._members: dict[tuple[str, str], int] = {}
+        self._members: dict[tuple[str, str, bool], int] = {}
 
     def group(self, group_id: str) -> int:
         """The group's process."""
@@ -99,11 +104,13 @@ class _Tracks:
             self._entries.append(_name("thread_name", pid, GROUP_TRACK, "rebalances"))
         return self._groups[group_id]
 
-    def member(self, group_id: str, name: str) -> int:
-        """The member's thread; fetching runs beside other phases and has one of its own."""
-        key = (group_id, name)
+    def member(self, group_id: str, member_id: str, *, is_fetching: bool = False) -> int:
+        """The member's thread, called as its client is; fetching runs beside other phases and has one of its own."""
+        key = (group_id, member_id, is_fetching)
         if key not in self._members:
             self._members[key] = len(self._members) + 1
+            name = self._names.get((group_id, member_id)) or shorten(member_id)
+            name = f"{name}: first fetch" if is_fetching else name
             self._entries.append(_name("thread_name", self.group(group_id), self._members[key], name))
         return self._members[key]
 
@@ -133,15 +140,63 @@ def _of_rebalance(rebalance: Rebalance, tracks: _Tracks) -> Iterator[Entry]:
     )
     for member in rebalance.touched:
         for number, stretch in enumerate(member.stretches):
-            tid = tracks.member(rebalance.group_id, _track_name(member, stretch))
+            is_fetching = stretch.phase is Phase.FETCHING
+            tid = tracks.member(rebalance.group_id, member.member_id, is_fetching=is_fetching)
             yield _slice(rebalance, member, stretch, pid, tid)
             for holder in stretch.waits_on:
                 released_us = _released_us(rebalance, holder, stretch)
                 if released_us is not None:
                     arrow = f"{rebalance.rebalance_id}/{member.member_id}/{number}/{holder}"
-                    place = (pid, tracks.member(rebalance.group_id, shorten(holder)))
-                    yield _arrow("s", arrow, place, rebalance.began_wall_us + released_us)
-                    yield _arrow("f", arrow, (pid, tid), rebalance.began_wall_us + stretch.end_us - 1)
+                    place = (pid, tracks.member(rebalance.group_id, holder))
+                    yield from _arrow(
+                        "release", arrow, (*place, released_us), (pid, tid, stretch.end_us - 1), rebalance
+                    )
+    yield from _causes(rebalance, pid, tracks)
+
+
+def _causes(rebalance: Rebalance, pid: int, tracks: _Tracks) -> Iterator[Entry]:
+    """From those who caused it to the rebalance, and from there to those who were made to give something up."""
+    last_us = rebalance.duration_us - 1
+    if last_us < 0:
+        return
+    for member in rebalance.touched:
+        tid = tracks.member(rebalance.group_id, member.member_id)
+        seen = [one for one in member.stretches if one.phase is not Phase.FETCHING and one.duration_us > 0]
+        if member.member_id in rebalance.explained.caused_by:
+            at_us = _cause_us(member, seen)
+            if at_us is None:
+                # Who is gone before it began has no phase in it.
+                at_us = -GONE_US
+                yield _gone(rebalance, member, pid, tid)
+            arrow = f"{rebalance.rebalance_id}/{member.member_id}/cause"
+            begun = (pid, GROUP_TRACK, min(max(0, at_us), last_us))
+            yield from _arrow("cause", arrow, (pid, tid, at_us), begun, rebalance)
+        else:
+            told = next((one for one in seen if one.phase is Phase.REVOKING and one.end_us > 0), None)
+            if told is not None and told.begin_us <= last_us:
+                arrow = f"{rebalance.rebalance_id}/{member.member_id}/effect"
+                from_us = max(0, told.begin_us)
+                yield from _arrow("effect", arrow, (pid, GROUP_TRACK, from_us), (pid, tid, from_us), rebalance)
+
+
+def _cause_us(member: MemberStory, seen: Sequence[Stretch]) -> int | None:
+    """When a member did what caused the rebalance: it came with its first phase, or went with its last."""
+    if not seen:
+        return None
+    return seen[-1].end_us - 1 if member.departure is not None else seen[0].begin_us
+
+
+def _gone(rebalance: Rebalance, member: MemberStory, pid: int, tid: int) -> Entry:
+    departure = "gone" if member.departure is None else member.departure.value.replace("-", " ")
+    return Slice(
+        name=departure,
+        cat="member",
+        pid=pid,
+        tid=tid,
+        ts=rebalance.began_wall_us - GONE_US,
+        dur=GONE_US,
+        args={"member_id": member.member_id, "client": tell_client(member)},
+    )
 
 
 def _released_us(rebalance: Rebalance, holder: str, waited: Stretch) -> int | None:
@@ -149,11 +204,6 @@ def _released_us(rebalance: Rebalance, holder: str, waited: Stretch) -> int | No
     stretches = (one for member in rebalance.members if member.member_id == holder for one in member.stretches)
     ends = (one.end_us - 1 for one in stretches if one.phase is Phase.REVOKING and one.begin_us < waited.end_us)
     return max(ends, default=None)
-
-
-def _track_name(member: MemberStory, stretch: Stretch) -> str:
-    name = shorten(member.member_id)
-    return f"{name}: first fetch" if stretch.phase is Phase.FETCHING else name
 
 
 def _slice(rebalance: Rebalance, member: MemberStory, stretch: Stretch, pid: int, tid: int) -> Entry:
@@ -174,10 +224,13 @@ def _slice(rebalance: Rebalance, member: MemberStory, stretch: Stretch, pid: int
     )
 
 
-def _arrow(end: str, arrow: str, place: tuple[int, int], at_us: int) -> Entry:
-    pid, tid = place
-    entry: Document = {"ph": end, "name": "release", "cat": "wait", "id": arrow, "pid": pid, "tid": tid, "ts": at_us}
-    return Plain({**entry, "bp": "e"} if end == "f" else entry)
+def _arrow(
+    name: str, arrow: str, begin: tuple[int, int, int], end: tuple[int, int, int], rebalance: Rebalance
+) -> Iterator[Entry]:
+    """Both ends, each with its track and its time since the rebalance began."""
+    for kind, (pid, tid, at_us), more in (("s", begin, {}), ("f", end, {"bp": "e"})):
+        place: Document = {"pid": pid, "tid": tid, "ts": rebalance.began_wall_us + at_us}
+        yield Plain({"ph": kind, "name": name, "cat": "wait", "id": arrow, **place, **more})
 
 
 def rebalances_document(rebalances: Sequence[Rebalance]) -> bytes:

@@ -1,12 +1,13 @@
 """What the bridge said of a story's rebalances in the words of what is right, and where the two differ."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.terms import Cause, Outcome, Phase
 from tests.support.causes.players import Case, Name
 from tests.support.causes.running import Told
+from tests.support.causes.setting import Silence
 from tests.support.causes.stories import ANYBODY, NOBODY, STORIES, Right
 
 STIRRED_US = 200_000
@@ -26,6 +27,7 @@ class Said:
     phase: Phase | None
     waited_us: int
     disturbed: int
+    silences: Mapping[str, Silence] = field(default_factory=dict)
 
 
 def read(case: Case, told: Told) -> Said:
@@ -49,6 +51,7 @@ def read(case: Case, told: Told) -> Said:
         phase=None if longest is None else longest.explained.critical_phase,
         waited_us=0 if longest is None else longest.explained.waited_us,
         disturbed=sum(one.disturbed_count for one in done),
+        silences=told.silences,
     )
 
 
@@ -72,7 +75,11 @@ def in_words(said: Said) -> dict[str, str]:
     causes = [f"{cause} ({', '.join(seats)})" if seats else cause.value for cause, seats in said.causes]
     is_told = said.slow and said.waited_us >= STIRRED_US
     waited = f"{said.slow}, {said.phase}, {said.waited_us / 1_000_000:.1f} s" if is_told else "nobody"
-    return {"causes": ", then ".join(causes) or "none", "waited for": waited, "disturbed": str(said.disturbed)}
+    words = {"causes": ", then ".join(causes) or "none", "waited for": waited, "disturbed": str(said.disturbed)}
+    silent = [
+        f"{seat}, {one.felt_us / 1e6:.1f} s, told {one.told_us / 1e6:.1f} s" for seat, one in said.silences.items()
+    ]
+    return {**words, "frozen out": ", ".join(silent) or "nobody"}
 
 
 def faults(case: Case, said: Said) -> Iterator[str]:
@@ -86,6 +93,11 @@ def faults(case: Case, said: Said) -> Iterator[str]:
         is_right = said.slow == right.slow and right.phase in (None, said.phase)
         if not is_right or said.waited_us < STIRRED_US:
             yield f"{said.slow or 'nobody'} in {said.phase} waited for, not {right.slow} in {right.phase}"
+    if right.silent:
+        silence = said.silences.get(right.silent)
+        # A heartbeat before it was frozen it was heard last; what a busy machine adds to that is less than this.
+        if silence is None or abs(silence.felt_us - silence.told_us) * 2 > silence.felt_us:
+            yield f"{right.silent} was silent as in {silence}"
     if right.disturbed not in (None, said.disturbed):
         yield f"{said.disturbed} disturbed, not {right.disturbed}"
 

@@ -17,7 +17,7 @@ from tests.support.causes.stories import STORIES
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "reference" / "causes.md"
 STORY = "cause of"
-COLUMNS = (STORY, "road", "broker", "clients", "causes", "waited for", "disturbed")
+COLUMNS = (STORY, "road", "broker", "clients", "causes", "waited for", "disturbed", "frozen out")
 HEAD = """\
 # Stories with known causes
 
@@ -25,7 +25,8 @@ Real clients on real Kafka make a group rebalance for a known reason, and one of
 revoked callback, polls nothing for a while, hears nothing, or takes its time as a leader that assigns. Then the
 bridge is asked what happened. A story is told rightly if the causes of all rebalances since the event, whose they
 were, the member that was waited for longest with its phase, and the number of those who gave something up for nothing
-are what the story was made with. What each looks like is told in
+are what the story was made with, and if a member that was frozen and put out for it had used nothing since it was
+frozen: beside how long that is stands how long its log says. What each looks like is told in
 [reading a rebalance](../explanation/reading-a-rebalance.md).
 
 Seats are letters: `a` came first (and leads a classic group), `b` second; whoever comes, goes or is rolled is the

@@ -18,7 +18,7 @@ from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.page import draw_page
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcessError, bridge_process
 from tests.support.causes.players import Case
-from tests.support.causes.setting import PARTITIONS, SESSION_MS, Place, Setting, place_of
+from tests.support.causes.setting import PARTITIONS, SESSION_MS, Place, Setting, Silence, place_of, seats_of
 from tests.support.causes.stories import STORIES
 from tests.support.restarted_bridge import RestartedBridge
 from tests.support.two_brokers import two_brokers
@@ -43,13 +43,14 @@ RESTARTS, MOVES, FREEZES = "bridge-restart", "coordinator-move", "frozen"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What the bridge says of the rebalances since the event, and the seats of members.
+    """What the bridge says of the rebalances since the event, the seats of members, and those that were frozen out.
 
     `fault` if the story could not be told to its end.
     """
 
     rebalances: tuple[Rebalance, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    silences: Mapping[str, Silence] = field(default_factory=dict)
     fault: Exception | None = None
 
 
@@ -104,15 +105,11 @@ class StoryRunner:
             await story.tell(setting)
             await trio.sleep(LINGER_S)
             told, history = await setting.told(), await setting.history()
+            silences = await setting.silences()
             await setting.fleet.stop_all()
         if told:
             (directory / PAGE).write_text(draw_page(told), encoding="utf-8")
-        return Told(rebalances=tuple(told), names=_seats(history))
-
-
-def _seats(rebalances: Iterable[Rebalance]) -> dict[str, str]:
-    """Members by their ids; clients are called as their seats."""
-    return {member.member_id: member.client_id for one in rebalances for member in one.members}
+        return Told(rebalances=tuple(told), names=seats_of(case, history), silences=silences)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from bridge.demo.cluster import create_topics, grow_topic
 from bridge.demo.events import Partition
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
+from bridge.telemetry.event_log.files import read_log
 from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.schema.facts import Event, PartitionsReleased
 from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
 from tests.support.bridge_process import BridgeProcess
 from tests.support.causes.acting_member import __name__ as program
@@ -44,14 +46,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """How long a frozen member used nothing: as it was, and as the log tells."""
+
+    felt_us: int
+    told_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A fleet in a place; `began_us` is when the event began that the story is about, the last counts."""
+    """A fleet in a place; `began_us` is when the event began that the story is about, the last counts;
+    `frozen_us` when seats were frozen.
+    """
 
     case: Case
     fleet: Fleet
     place: Place
     session_ms: int = SESSION_MS
     began_us: list[int] = field(default_factory=list)
+    frozen_us: dict[str, int] = field(default_factory=dict)
 
     def member(
         self,
@@ -78,7 +91,8 @@ class Setting:
             instance_id=instance_id,
             session_timeout_ms=session_ms,
             heartbeat_interval_ms=HEARTBEAT_MS,
-            more=("--metadata-max-age-ms", "1000", *polls),
+            # Stories are told at the same time on one host, where only clients tell whose a Fetch is.
+            more=("--metadata-max-age-ms", "1000", "--client-id", f"{self.case.group}-{seat}", *polls),
         )
 
     def consumer(self, seat: str) -> MemberSpec:
@@ -111,6 +125,19 @@ class Setting:
         """What follows is the story's event."""
         self.began_us.append(time.time_ns() // 1_000)
 
+    def freeze(self, seat: str) -> None:
+        """Freeze a seat's process; what the log says of its silence is to be held against that moment."""
+        self.fleet.freeze(seat)
+        self.frozen_us[seat] = time.time_ns() // 1_000
+
+    async def wait_ended(self) -> None:
+        """Until a rebalance that began since `begin` has ended."""
+        with trio.fail_after(WAIT_S):
+            is_open = True
+            while is_open:
+                is_open = all(one.outcome is None for one in await self.told())
+                await trio.sleep(LOOK_S if is_open else 0)
+
     async def wait_begun(self) -> None:
         """Until a rebalance has begun since `begin`."""
         with trio.fail_after(WAIT_S):
@@ -130,6 +157,23 @@ class Setting:
             return await trio.to_thread.run_sync(find_rebalances, self.place.events, find)
         except NothingToShow:
             return []
+
+    async def silences(self) -> dict[str, Silence]:
+        """Of each frozen member that is gone: how long it was silent, and how long by what its log says.
+
+        Both end when what it had was free.
+        """
+        if not self.frozen_us:
+            return {}
+        releases = await trio.to_thread.run_sync(lambda: [*_releases(self.place.events, self.case.group)])
+        seats = seats_of(self.case, await self.history())
+        found: dict[str, Silence] = {}
+        for wall_us, member_id, idle_us in releases:
+            seat = seats.get(member_id, member_id)
+            began_us = self.frozen_us.get(seat)
+            if began_us is not None and wall_us > began_us:
+                found.setdefault(seat, Silence(felt_us=wall_us - began_us, told_us=idle_us))
+        return found
 
     # ------------------------------------------------------------------ the world around
 
@@ -159,6 +203,19 @@ class Setting:
         """Another broker coordinates the group."""
         assert self.place.move_coordinator is not None
         await trio.to_thread.run_sync(self.place.move_coordinator, self.case.group)
+
+
+def seats_of(case: Case, rebalances: Iterable[Rebalance]) -> dict[str, str]:
+    """Members by their ids; clients are called as their seats, after the group."""
+    members = (member for one in rebalances for member in one.members)
+    return {member.member_id: member.client_id.removeprefix(f"{case.group}-") for member in members}
+
+
+def _releases(folder: Path, group: str) -> Iterator[tuple[int, str, int]]:
+    """When each member of a group had released something, and how long it had been idle by then."""
+    for event in read_log(folder):
+        if isinstance(event, Event) and isinstance(event.fact, PartitionsReleased) and event.fact.group_id == group:
+            yield event.stamp.wall_us, event.fact.member_id, event.fact.idle_us
 
 
 def _remove(bootstrap: str, group: str, instance_id: str) -> None:

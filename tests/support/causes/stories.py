@@ -18,7 +18,7 @@ class Right:
 
     `maybe` are those that may be among them, by what clients do on their own account. `slow` is who was waited for, in
     a `phase`, None for any that the bridge happens to hear of; `disturbed` how many were, None where that is a matter
-    of moments.
+    of moments. `silent` is who was frozen and put out for it, and had used nothing since then.
     """
 
     causes: tuple[tuple[Cause, str], ...]
@@ -27,6 +27,7 @@ class Right:
     slow: str = NOBODY
     phase: Phase | None = None
     disturbed: int | None = 0
+    silent: str = NOBODY
 
 
 Say = Callable[[Case], Right]
@@ -79,6 +80,13 @@ def say_timeout(case: Case) -> Right:
         return replace(slow(JOIN_C, "b"), maybe=frozenset({*out, (Cause.JOIN, "b")}))
     said = replace(slow(right((Cause.JOIN, "c"), *out), "b"), maybe=frozenset({(Cause.JOIN, "b")}))
     return replace(said, disturbed=1) if is_eager_meeting(case) else said
+
+
+def say_frozen_out(case: Case) -> Right:
+    """Its session is over while it is frozen; when it goes on it learns that it is out, and joins."""
+    said = right((Cause.SESSION_EXPIRED, "c"), (Cause.JOIN, "c"))
+    # Of a classic group all stop for both; who is the last to come is a matter of moments.
+    return replace(said, slow=ANYBODY, disturbed=None, silent="c")
 
 
 def say_leader(case: Case) -> Right:
@@ -191,5 +199,14 @@ STORIES: Mapping[str, Story] = {
     "frozen": Story(tell=story_steps.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
     "double-join": Story(tell=story_steps.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
     "overlap": Story(tell=story_steps.tell_overlap, says=say_overlap),
+    "frozen-out": Story(tell=story_steps.tell_frozen_out, says=say_frozen_out),
+    "poll-timeout": Story(
+        tell=story_steps.tell_poll_timeout,
+        says=always(
+            replace(right((Cause.POLL_TIMED_OUT, "c"), (Cause.JOIN, "c")), slow=ANYBODY, disturbed=None),
+        ),
+        # librdkafka fetches until it leaves, and says nothing of why.
+        limits=Limits((Name.PYTHON,)),
+    ),
 }
 """By the names that tests and the page of causes show."""

@@ -54,6 +54,28 @@ async def tell_frozen(setting: Setting) -> None:
     await setting.settle()
 
 
+async def tell_frozen_out(setting: Setting) -> None:
+    """One of three hears nothing for longer than its session, and comes back when the others have what it had."""
+    await setting.form(setting.member("a"), setting.member("b"), setting.member("c"))
+    setting.begin()
+    setting.freeze("c")
+    await setting.wait_ended()
+    await setting.settle()
+    setting.fleet.thaw("c")
+    await setting.settle()
+
+
+async def tell_poll_timeout(setting: Setting) -> None:
+    """One of three does not poll for longer than it may (max.poll.interval.ms), and comes back."""
+    late = setting.member("c", acts=("--rest-s", str(TOO_SLOW_S)), poll_ms=SHORT_POLL_MS)
+    await setting.form(setting.member("a"), setting.member("b"), late)
+    setting.begin()
+    setting.fleet.nudge("c")
+    await setting.wait_ended()
+    await trio.sleep(TOO_SLOW_S)
+    await setting.settle()
+
+
 async def tell_leave(setting: Setting) -> None:
     """One of three goes."""
     await setting.form(setting.slow("a"), setting.member("b"), setting.member("c"))

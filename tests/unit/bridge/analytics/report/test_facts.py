@@ -6,6 +6,7 @@ from bridge.analytics.report.facts import (
     Spread,
     cause_facts,
     change_facts,
+    culprit_facts,
     heat_facts,
     member_facts,
     phase_facts,
@@ -92,6 +93,41 @@ def test_slowest_member_comes_first_with_its_worst_phase(store: Store) -> None:
         ("boris", 100, "revoking", "new 2"),
         ("anna", 16, "joining", "new 2"),
     ]
+
+
+def test_culprits_are_those_who_were_waited_for_or_put_out(store: Store) -> None:
+    """A frozen member made nobody wait in a rebalance: what stood still is what it had when it was put out."""
+    named = rows(
+        store,
+        REBALANCES,
+        "group_id string, rebalance_id string, critical_member string, critical_phase string, waited_us long",
+        *(("g", "r1", "slow", "revoking", 30), ("g", "r2", "slow", "joining", 10), ("g", "r3", "", None, 0)),
+    )
+    spans = rows(
+        store,
+        MEMBERS,
+        "group_id string, member_id string, client_id string, library string, library_version string, "
+        "began_us long, ended_us long, departure string",
+        ("g", "slow", "client-1", "lib", "1", 1, None, None),
+        ("g", "ice", "client-2", "lib", "2", 1, 9_000_000, "session-expired"),
+        ("g", "calm", "client-3", "lib", "3", 1, 9_000_000, "left"),
+    )
+    still = rows(
+        store,
+        STALLS,
+        "group_id string, before string, released_us long, stall_us long",
+        *(
+            ("g", "ice", 9_000_000, 6_000),
+            ("g", "ice", 5_000_000, 70),
+            ("g", "slow", 5, 8),
+            ("g", "calm", 9_000_000, 9),
+        ),
+    )
+    frozen, slow = culprit_facts(named, still, spans)
+    assert (frozen.member_id, frozen.client_id, frozen.library) == ("ice", "client-2", "lib 2")
+    assert (frozen.departure, frozen.stall_us, frozen.rebalances, frozen.phase) == ("session-expired", 6_000, 0, "")
+    assert (slow.member_id, slow.rebalances, slow.waited_us, slow.most_us) == ("slow", 2, 40, 30)
+    assert (slow.phase, slow.departure, slow.stall_us) == ("revoking", "", 0)
 
 
 def test_causes_are_counted(store: Store) -> None:

@@ -7,6 +7,7 @@ import pytest
 from bridge.analytics.report.facts import (
     CauseFacts,
     ChangeFacts,
+    CulpritFacts,
     HeatFacts,
     MemberFacts,
     PhaseFacts,
@@ -23,6 +24,30 @@ def facts(group: str = "orders") -> ReportFacts:
     """A little of everything."""
     member = MemberFacts(group_id=group, member_id="anna", library="lib 1", total_us=5, phase="revoking", spread=SPREAD)
     cause = CauseFacts(cause="join", rebalances=7, moved=3, forced_minimum=2, told=9, disturbed=4)
+    slow = CulpritFacts(
+        group_id=group,
+        member_id="anna",
+        client_id="client-1",
+        library="lib 1",
+        rebalances=2,
+        waited_us=40_000,
+        most_us=30_000,
+        phase="revoking",
+        departure="",
+        stall_us=0,
+    )
+    frozen = CulpritFacts(
+        group_id=group,
+        member_id="ice",
+        client_id="",
+        library="lib 1",
+        rebalances=0,
+        waited_us=0,
+        most_us=0,
+        phase="",
+        departure="session-expired",
+        stall_us=6_000_000,
+    )
     change = ChangeFacts(group_id=group, protocol="classic", rebalances=1, disturbed=0, duration=None, stall=SPREAD)
     return ReportFacts(
         group=None,
@@ -30,6 +55,7 @@ def facts(group: str = "orders") -> ReportFacts:
         stall=SPREAD,
         phases=[PhaseFacts(protocol="classic", phase="joining", spread=SPREAD)],
         members=[member],
+        culprits=[slow, frozen],
         causes=[cause],
         changes=[change],
         heat=HeatFacts(groups=[group], first_hour=490_000, stall_us=[[0, 9_000_000]]),
@@ -42,6 +68,7 @@ NOTHING = ReportFacts(
     stall=None,
     phases=[],
     members=[],
+    culprits=[],
     causes=[],
     changes=[],
     heat=HeatFacts(groups=[], first_hour=0, stall_us=[]),
@@ -77,11 +104,19 @@ def test_hour_is_utc() -> None:
     assert hour_shown(490_000) == "11-24 16:00"
 
 
+def test_culprits_are_named_with_what_they_did() -> None:
+    """What does not hold of one is a dash."""
+    text = markdown(facts())
+    assert "| orders | anna | client-1 | lib 1 | 2 | 40 ms | 30 ms | revoking | – | – |" in text
+    assert "| orders | ice |  | lib 1 | – | – | – | – | session-expired | 6 s |" in text
+    assert "ice: 6 s, session-expired" in page(facts())
+
+
 def test_page_needs_nothing_else() -> None:
     """Self-contained: no script, no link, all five plots."""
     text = page(facts())
     tags = Tags(text)
-    assert (tags.references, "script" in tags.names, text.count("<svg")) == ([], False, 5)
+    assert (tags.references, "script" in tags.names, text.count("<svg")) == ([], False, 6)
 
 
 def test_page_and_markdown_say_the_same() -> None:
@@ -92,9 +127,9 @@ def test_page_and_markdown_say_the_same() -> None:
 
 
 def test_page_of_nothing_says_so() -> None:
-    """Five times, once for each section."""
+    """Six times, once for each section."""
     for text in (page(NOTHING), markdown(NOTHING)):
-        assert text.count("Nothing of the kind is in the log.") == 5
+        assert text.count("Nothing of the kind is in the log.") == 6
         assert "Rebalances of orders" in text
 
 

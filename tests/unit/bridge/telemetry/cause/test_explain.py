@@ -50,6 +50,13 @@ def expired() -> Story:
     return story.began(9).target(2).ended()
 
 
+def not_polled() -> Story:
+    """A member leaves by itself because its application does not poll."""
+    story = Story().at(1_000)
+    story.left("c3", Departure.POLL_TIMED_OUT)
+    return story.began(9).target(2).ended()
+
+
 def timed_out() -> Story:
     """A member kept its partitions too long, and the rebalance that waited for it is superseded."""
     story = Story().at(0)
@@ -163,6 +170,7 @@ STORIES: dict[Callable[[], Story], tuple[Cause, tuple[str, ...]]] = {
     clean_leave: (Cause.LEAVE, ("c3",)),
     expired: (Cause.SESSION_EXPIRED, ("c3",)),
     expired_on_pass: (Cause.SESSION_EXPIRED, ("c2",)),
+    not_polled: (Cause.POLL_TIMED_OUT, ("c3",)),
     timed_out: (Cause.REBALANCE_TIMED_OUT, ("c1",)),
     subscription: (Cause.SUBSCRIPTION_CHANGED, ("c2",)),
     more_partitions: (Cause.TOPICS_CHANGED, ()),

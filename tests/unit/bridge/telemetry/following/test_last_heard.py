@@ -11,7 +11,20 @@ from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased
 from bridge.telemetry.schema.terms import Departure, Protocol
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
-from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
+from tests.support.passing_words import (
+    TOPIC_ID,
+    beat,
+    beaten,
+    join,
+    joined,
+    leave,
+    left,
+    named,
+    report,
+    reported,
+    sync,
+    synced,
+)
 from translators.dialects.ids import ClientIdentity, MemberId, Topic, TopicName
 
 INPUTS = Inputs(client_id="c", client_host="/h", session_timeout_ms=9_000)
@@ -69,6 +82,45 @@ def test_members_without_a_told_session_beat_as_often_as_the_longest_default() -
     assert (beat_us(MEMBER), beat_us(untold), beat_us(patient)) == (3_000_000, BEAT_US_MAX, BEAT_US_MAX)
 
 
+@pytest.mark.parametrize(
+    ("words", "fetched_ms", "departure"),
+    [
+        ("consumer poll timeout has expired.", None, Departure.POLL_TIMED_OUT),
+        ("the consumer is being closed", None, Departure.LEFT),
+        ("", 5_000, Departure.POLL_TIMED_OUT),
+        ("", 30_000, Departure.LEFT),
+    ],
+    ids=["it says so", "it says something else", "it fetched a poll interval ago", "it fetched since"],
+)
+def test_poll_timeout_is_told_from_a_leave(words: str, fetched_ms: int | None, departure: Departure) -> None:
+    """Its heartbeats went on; max.poll.interval.ms (60 s) is what it gave for its rebalance timeout."""
+    ears = _classic_pair()
+    if fetched_ms is not None:
+        ears.follower.fetched(CLIENT, named(0), False, fetched_ms * 1_000)
+        ears.follower.fetches(CLIENT, fetched_ms * 1_000)
+    ears.now_ms = 65_000
+    ears.answer(ears.ask(leave("a", words), 1), left("a"))
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert (gone.departure, gone.reason) == (departure, words)
+
+
+def test_consumer_member_that_stops_polling_is_told_from_one_that_leaves() -> None:
+    """KIP-848 gives no reason; who has fetched nothing yet shows nothing either."""
+    for fetched, departure in ((True, Departure.POLL_TIMED_OUT), (False, Departure.LEFT)):
+        ears = Ears()
+        ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 2)], ())
+        ears.answer(ears.ask(replace(report("a", 0), rebalance_timeout_ms=9_000)), reported(1, (0,)))
+        ears.follower.fetches(CLIENT, 5_000_000)
+        if fetched:
+            ears.follower.fetched(CLIENT, named(0), False, 5_000_000)
+        ears.now_ms = 14_000
+        ears.answer(ears.ask(report("a", -1)), reported(-1))
+        (gone,) = ears.log.of(MemberLeft)
+        assert isinstance(gone, MemberLeft)
+        assert gone.departure is departure
+
+
 def _classic_pair() -> Ears:
     """On road `pass` a leads and has partition 0, b has 1; both beat at 3 s, and only b at 6, 9 and 12 s."""
     ears = Ears()
@@ -89,8 +141,8 @@ def _expire_classic(ears: Ears) -> PartitionsReleased:
     ears.now_ms = 13_000
     second = ears.ask(join("b", owned=(1,)), 2, OTHER)
     ears.answer(second, joined("b", 2, leader="b", members=("b",)))
-    left = [one for one in ears.log.of(MemberLeft) if isinstance(one, MemberLeft)]
-    assert [(one.member_id, one.departure) for one in left] == [("a", Departure.SESSION_EXPIRED)]
+    gone = [one for one in ears.log.of(MemberLeft) if isinstance(one, MemberLeft)]
+    assert [(one.member_id, one.departure) for one in gone] == [("a", Departure.SESSION_EXPIRED)]
     return next(one for one in ears.log.of(PartitionsReleased) if isinstance(one, PartitionsReleased))
 
 
@@ -106,6 +158,13 @@ def test_fetch_after_the_last_heartbeat_shows_that_it_was_still_at_work() -> Non
     ears.follower.fetches(CLIENT, 5_500_000)
     ears.follower.fetches(OTHER, 11_000_000)
     assert _expire_classic(ears).idle_us == 7_500_000
+
+
+def test_fetch_without_a_heartbeat_is_of_another_process_with_that_name() -> None:
+    """It comes more than a third of the session (3.3 s) after the last heartbeat: somebody else's, or a ghost's."""
+    ears = _classic_pair()
+    ears.follower.fetches(CLIENT, 6_400_000)
+    assert _expire_classic(ears).idle_us == 10_000_000
 
 
 def test_process_that_is_killed_when_it_was_frozen_stood_still_since_it_was_frozen() -> None:
@@ -137,11 +196,11 @@ def test_frozen_consumer_member_is_gone_when_another_gets_what_it_had() -> None:
     ears = _consumer_pair()
     ears.now_ms = 45_000
     ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3, (0,)))
-    (left,) = ears.log.of(MemberLeft)
+    (gone,) = ears.log.of(MemberLeft)
     (released,) = ears.log.of(PartitionsReleased)
-    assert isinstance(left, MemberLeft)
+    assert isinstance(gone, MemberLeft)
     assert isinstance(released, PartitionsReleased)
-    assert (left.member_id, left.departure) == ("a", Departure.SESSION_EXPIRED)
+    assert (gone.member_id, gone.departure) == ("a", Departure.SESSION_EXPIRED)
     assert (released.member_id, released.idle_us) == ("a", 45_000_000)
     assert ears.follower.groups[GROUP].rebalance is None
 
@@ -154,9 +213,9 @@ def test_answer_that_overtakes_that_of_a_leaver_makes_nobody_frozen() -> None:
     ears.now_ms = 20_500
     ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3, (0,)))
     ears.answer(leaving, reported(-1))
-    (left,) = ears.log.of(MemberLeft)
-    assert isinstance(left, MemberLeft)
-    assert left.departure is Departure.LEFT
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert gone.departure is Departure.LEFT
 
 
 def test_member_that_was_told_to_give_up_is_not_taken_for_frozen() -> None:

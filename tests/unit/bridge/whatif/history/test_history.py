@@ -57,6 +57,7 @@ def test_departures_are_what_the_client_did() -> None:
     }
     assert kinds == {
         Departure.LEFT: Left,
+        Departure.POLL_TIMED_OUT: Left,
         Departure.REMOVED: Left,
         Departure.REBALANCE_TIMED_OUT: Left,
         Departure.STATIC_LEFT: Vacated,
