@@ -273,6 +273,9 @@ def _waiting(critical: Critical | None, introduced: Introduced) -> str:
         return ""
     who = call(critical.member_id, introduced)
     waited = tell_duration(critical.waited_us)
+    if critical.is_by_nobody:
+        what = enumerate_words(list(critical.partitions)) or "partitions"
+        return f"; {what} waited {waited} for {who} to give up what it had and join again"
     end = ", which never did" if critical.is_gone and critical.is_by_all else ""
     return f"; {_waiters(critical, introduced)} waited {waited} for {who} {_action(critical)}{end}"
 

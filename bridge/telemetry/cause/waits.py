@@ -131,6 +131,11 @@ class Critical:
     is_gone: bool = False
     is_by_all: bool = False
 
+    @property
+    def is_by_nobody(self) -> bool:
+        """Whether only what it was to get waited for it."""
+        return self.waiters == (self.member_id,)
+
 
 def find_critical(context: Context, gone_before: Collection[str] = ()) -> Critical | None:
     """The member that was waited for longest, None if nobody was.
@@ -153,7 +158,7 @@ def find_critical(context: Context, gone_before: Collection[str] = ()) -> Critic
         phase=longest.phase,
         waited_us=lengths[holder],
         waiters=tuple(sorted({wait.waiter for wait in waits_of[holder]})),
-        partitions=() if context.is_barrier else _given_up(context, holder),
+        partitions=() if context.is_barrier else _awaited(context, holder, waits_of[holder]),
         is_gone=any(isinstance(event.fact, MemberLeft) and event.fact.member_id == holder for event in context.own),
         is_by_all=context.is_barrier,
     )
@@ -168,6 +173,7 @@ def find_waits(context: Context, spans: Sequence[Span], gone_before: Collection[
     else:
         yield from _waits_for_release(context, spans)
         yield from _waits_for_handover(context, spans)
+        yield from _waits_for_gainers(context, spans)
 
 
 def union_us(intervals: Iterable[tuple[int, int]]) -> int:
@@ -314,6 +320,32 @@ def _waits_for_handover(context: Context, spans: Sequence[Span]) -> Iterator[Wai
     yield from _waits_of_newcomers(context, spans_of, set(released.values()) | _never_released(context))
 
 
+def _waits_for_gainers(context: Context, spans: Sequence[Span]) -> Iterator[Wait]:
+    """What is free waits for the member that is to have it, while that one gives up all that it has, as eager ones do.
+
+    Nobody else waits for it, so it waits for itself.
+    """
+    revoking = _by_member(span for span in spans if span.phase is Phase.REVOKING)
+    freed: dict[str, tuple[str, int]] = {}
+    for event in context.own:
+        fact, at_us = event.fact, event.stamp.mono_us
+        if isinstance(fact, PartitionsReleased):
+            freed.update((partition, (fact.member_id, at_us)) for partition in fact.partitions)
+        elif isinstance(fact, PartitionsAssigned):
+            others = [one for one in fact.partitions if freed.get(one, ("", 0))[0] != fact.member_id]
+            free_us = min((freed.get(one, ("", context.begin_us))[1] for one in others), default=at_us)
+            for span in revoking.get(fact.member_id, ()):
+                begin_us, end_us = max(context.begin_us, span.begin_us, free_us), min(span.end_us, at_us)
+                if end_us > begin_us:
+                    yield Wait(
+                        holder=fact.member_id,
+                        waiter=fact.member_id,
+                        begin_us=begin_us,
+                        end_us=end_us,
+                        phase=Phase.REVOKING,
+                    )
+
+
 def _never_released(context: Context) -> set[tuple[str, int]]:
     """Members that were told to give something up and had not done so when the rebalance ended, with that time."""
     told: dict[str, str] = {}
@@ -357,6 +389,21 @@ def _phase_at(spans_of: SpansOf, member_id: str, begin_us: int, end_us: int) -> 
             share = min(span.end_us, end_us) - max(span.begin_us, begin_us)
             shares[span.phase] = shares.get(span.phase, 0) + max(share, 0)
     return max(shares, key=lambda phase: shares[phase]) if any(shares.values()) else Phase.STABLE
+
+
+def _awaited(context: Context, holder: str, waits: Sequence[Wait]) -> tuple[str, ...]:
+    """The partitions that were waited for: what a member was to give up or, if only they waited for it, what it got."""
+    if any(wait.waiter != holder for wait in waits):
+        return _given_up(context, holder)
+    its_own: set[str] = set()
+    got: dict[str, None] = {}
+    for event in context.own:
+        fact = event.fact
+        if isinstance(fact, PartitionsReleased) and fact.member_id == holder:
+            its_own.update(fact.partitions)
+        elif isinstance(fact, PartitionsAssigned) and fact.member_id == holder:
+            got.update(dict.fromkeys(fact.partitions))
+    return tuple(name for name in got if name not in its_own)
 
 
 def _given_up(context: Context, holder: str) -> tuple[str, ...]:

@@ -366,6 +366,16 @@ class EngineFollower:
                 self._watch(track, group, member, at_us)
         self._writer.look(track, at_us)
 
+    def has_target(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether a member has what the engine wants it to have, whatever epoch it has heard of."""
+        group = self._shard.groups.get(group_id)
+        seat = None if group is None else group.members.get(member_id)
+        return (
+            group is not None
+            and seat is not None
+            and seat.current.assigned.keys() == group.target.get(member_id, frozenset())
+        )
+
     def _watch(self, track: GroupTrack, group: Group, member: MemberTrack, at_us: int) -> None:
         seat = group.members.get(member.member_id)
         if seat is None:

@@ -40,6 +40,8 @@ EVENTS_BEFORE_MAX = 256
 DEPARTED_MAX = 32
 AWAY_MAX = 1_000
 """How many static members of a group that are away for a while are kept in mind."""
+FROZEN_US = 10_000_000
+"""Who speaks the consumer protocol and is not heard for so long is frozen: two of Kafka's default intervals."""
 EVERYWHERE_MAX = 64
 """How many events that concern no group, such as changed topics, are kept for explanations."""
 
@@ -108,7 +110,7 @@ class FactWriter:
         # The epoch is for people; groups that are deleted and begin anew have it twice.
         name = f"{self._rebalances}" if epoch is None else f"{epoch}.{self._rebalances}"
         rebalance_id = f"{group.group_id}@{self._boot}-{name}"
-        group.rebalance = RebalanceTrack(rebalance_id=rebalance_id, around=tuple(self._everywhere))
+        group.rebalance = RebalanceTrack(rebalance_id=rebalance_id, touched_us=at_us, around=tuple(self._everywhere))
         # Nobody has settled yet; to copy all members here would cost a large group dearly.
         group.settled = set()
         self.tell(group, RebalanceBegan(**group_fields(group), supersedes=former), at_us)
@@ -143,10 +145,26 @@ class FactWriter:
     def look(self, group: GroupTrack, at_us: int) -> None:
         """End the rebalance under way if it waits for nobody."""
         rebalance = group.rebalance
+        if rebalance is not None:
+            rebalance.touched_us = max(rebalance.touched_us, at_us)
         # Who joins after a generation was handed out joins for the next one.
         is_settled = len(group.settled) >= len(group.members)
         if rebalance is not None and is_settled and (rebalance.is_joined or not group.joins):
             self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
+
+    def leave_frozen_behind(self, group: GroupTrack, is_frozen: Callable[[MemberTrack], bool], at_us: int) -> bool:
+        """End the rebalance under way when it has long waited for nobody but frozen members; says whether it did.
+
+        It ended when the last of the others was done.
+        """
+        rebalance = group.rebalance
+        if rebalance is None or group.joins or at_us - rebalance.touched_us < FROZEN_US:
+            return False
+        behind = [member for member_id, member in group.members.items() if member_id not in group.settled]
+        if not all(member.protocol is Protocol.CONSUMER and member.is_calm and is_frozen(member) for member in behind):
+            return False
+        self.end_rebalance(group, Outcome.COMPLETED, rebalance.touched_us)
+        return True
 
     def convert(self, group: GroupTrack, kind: Protocol, conversion: Conversion, at_us: int) -> None:
         """A group that passes is of the other kind, as its members' requests and answers show (KIP-848)."""

@@ -5,6 +5,7 @@ Time comes in with each, in microseconds that never go back.
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
@@ -16,7 +17,7 @@ from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.consumer import ConsumerFollower
 from bridge.telemetry.following.engine import EngineFollower
 from bridge.telemetry.following.fact_fields import member_fields
-from bridge.telemetry.following.fact_writer import Explain, FactWriter, Log, Owner
+from bridge.telemetry.following.fact_writer import FROZEN_US, Explain, FactWriter, Log, Owner
 from bridge.telemetry.following.joins import UNTOLD_MS, Partitions, read_client
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
@@ -310,9 +311,25 @@ class Follower:
         self.writer.tell(self.groups.get(group_id), fact, at_us)
 
     def expire(self, at_us: int) -> None:
-        """Time passes: members of road `pass` whose connection is gone for a session are gone too."""
+        """Time passes: members of road `pass` whose connection is gone for a session are gone too, and rebalances go on
+        without frozen members that have nothing to do for them.
+        """
         for group in self._silence.expire(at_us):
             self._tidy(group)
+        for group in [one for one in self.groups.values() if one.rebalance is not None]:
+            if self.writer.leave_frozen_behind(group, partial(self._is_frozen, group, at_us), at_us):
+                self._tidy(group)
+
+    def _is_frozen(self, group: GroupTrack, at_us: int, member: MemberTrack) -> bool:
+        """Whether nothing is wanted of a member, and nothing was heard of it.
+
+        On road `embedded` it would have heard of the epoch with its next heartbeat; on road `pass` nobody knows what it
+        is to have, so what others are given later that it had belongs to the rebalance that is over.
+        """
+        if group.is_led:
+            return self.engine.has_target(group.group_id, member.member_id)
+        spoke_us = self.writer.last_heard.spoke_us(member.connection)
+        return spoke_us is not None and at_us - spoke_us >= FROZEN_US
 
     def stopped(self, at_us: int) -> None:
         """The bridge ends: what is under way goes on without it."""

@@ -131,6 +131,11 @@ class MemberTrack:
         """Whether it has nothing to do for the rebalance under way."""
         return self.phase is Phase.STABLE and (self.due is None or self.due == self.assigned)
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether it was told nothing that it has not done yet."""
+        return self.phase is Phase.STABLE and not self.told
+
     def gets_again(self, partitions: Partitions) -> bool:
         """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""
         generation, unused = self.unused
@@ -278,12 +283,14 @@ class MemberTrack:
 
 @dataclass(slots=True, kw_only=True)
 class RebalanceTrack:
-    """A rebalance under way; `is_joined` once its generation was handed out; `events` up to a limit.
+    """A rebalance under way; `touched_us` is when something was done for it last; `is_joined` once its generation was
+    handed out; `events` up to a limit.
 
     `around` are the events that concern no group and were kept when it began: many more may come before it ends.
     """
 
     rebalance_id: str
+    touched_us: int
     is_joined: bool = False
     around: tuple[Event, ...] = ()
     events: list[Event] = field(default_factory=list)

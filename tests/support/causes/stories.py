@@ -67,6 +67,14 @@ def is_eager_meeting(case: Case) -> bool:
     return case.is_met and case.kind is not Name.COOPERATIVE
 
 
+def if_eager(said: Right, seat: str) -> Say:
+    """Slow where members give up everything: all wait for it in a meeting, elsewhere what it is to have.
+
+    Others give up nothing for somebody who is gone.
+    """
+    return lambda case: said if case.kind in (Name.COOPERATIVE, Name.CONSUMER) else slow(said, seat)
+
+
 def if_met(said: Right, seat: str, disturbed: int = 0) -> Say:
     """Slow, and others disturbed, only where all have to stop: elsewhere the story asks nothing of that member."""
     return lambda case: replace(slow(said, seat), disturbed=disturbed) if is_eager_meeting(case) else said
@@ -150,8 +158,8 @@ BY_A, BY_B = always(slow(JOIN_C, "a")), always(slow(JOIN_C, "b"))
 STORIES: Mapping[str, Story] = {
     "first-join": Story(tell=story_steps.tell_first_join, says=always(right((Cause.FIRST_JOIN, "a")))),
     "join": Story(tell=story_steps.tell_join, says=BY_A),
-    "leave": Story(tell=story_steps.tell_leave, says=if_met(right((Cause.LEAVE, "c")), "a")),
-    "expiry": Story(tell=story_steps.tell_expiry, says=if_met(right((Cause.SESSION_EXPIRED, "c")), "a")),
+    "leave": Story(tell=story_steps.tell_leave, says=if_eager(right((Cause.LEAVE, "c")), "a")),
+    "expiry": Story(tell=story_steps.tell_expiry, says=if_eager(right((Cause.SESSION_EXPIRED, "c")), "a")),
     "rebalance-timeout": Story(tell=story_steps.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
     "subscription": Story(
         tell=story_steps.tell_subscription,

@@ -7,10 +7,10 @@ import pytest
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.last_heard import BEAT_US_MAX, LastHeard, beat_us
 from bridge.telemetry.following.tracks import MemberTrack
-from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased
+from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased, RebalanceEnded
 from bridge.telemetry.schema.terms import Departure, Protocol
-from tests.support.heard import Ears
-from tests.support.owned_group import CLIENT, GROUP
+from tests.support.heard import Ears, HeardGroup
+from tests.support.owned_group import CLIENT, GROUP, ConsumerClient
 from tests.support.passing_words import (
     TOPIC_ID,
     beat,
@@ -203,6 +203,65 @@ def test_frozen_consumer_member_is_gone_when_another_gets_what_it_had() -> None:
     assert (gone.member_id, gone.departure) == ("a", Departure.SESSION_EXPIRED)
     assert (released.member_id, released.idle_us) == ("a", 45_000_000)
     assert ears.follower.groups[GROUP].rebalance is None
+
+
+def _third_joins(ears: Ears, a_beats: bool) -> None:
+    """c comes at 1 s and gets nothing, b hears of the epoch at 2 s, and a, if it beats, at 3 s hears the old one."""
+    ears.now_ms = 1_000
+    ears.answer(ears.ask(report("c", 0), 3, replace(OTHER, client_id="third")), reported(3, ()))
+    ears.now_ms = 2_000
+    ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3))
+    if a_beats:
+        ears.now_ms = 3_000
+        ears.ask(report("a", 2), 1)
+
+
+def test_frozen_consumer_member_that_nobody_needs_stretches_no_rebalance() -> None:
+    """It ended when the others were done; who is only late to hear of it, or was told something, is waited for."""
+    ears = _consumer_pair()
+    _third_joins(ears, a_beats=False)
+    ears.follower.expire(11_999_999)
+    assert ears.follower.groups[GROUP].rebalance is not None
+    ears.follower.expire(12_000_000)
+    ended = [one for one in ears.log.events if isinstance(one.fact, RebalanceEnded)]
+    assert ended[-1].stamp.mono_us == 2_000_000
+    assert ears.follower.groups[GROUP].rebalance is None
+    lively = _consumer_pair()
+    _third_joins(lively, a_beats=True)
+    lively.follower.expire(12_000_000)
+    assert lively.follower.groups[GROUP].rebalance is not None
+
+
+def test_rebalance_waits_for_a_frozen_member_that_was_told_to_give_up() -> None:
+    """Others are to have what it has."""
+    ears = _consumer_pair()
+    ears.now_ms = 1_000
+    ears.answer(ears.ask(report("c", 0), 3, replace(OTHER, client_id="third")), reported(3, ()))
+    ears.answer(ears.ask(report("a", 2), 1), reported(2, ()))
+    ears.answer(ears.ask(report("b", 2), 2, OTHER), reported(3))
+    ears.follower.expire(40_000_000)
+    assert ears.follower.groups[GROUP].rebalance is not None
+
+
+@pytest.mark.parametrize(("partitions", "is_over"), [(2, True), (3, False)], ids=["keeps its share", "has to give up"])
+def test_frozen_consumer_member_of_the_bridge_is_left_behind_if_nothing_is_wanted_of_it(
+    partitions: int, is_over: bool
+) -> None:
+    """Of two partitions each of the first two keeps one; of three the first one has two, and is to give one up."""
+    group = HeardGroup(partitions)
+    clients = [ConsumerClient(group, name) for name in ("a", "b", "c")]
+    for _ in range(4):
+        for client in clients[: 2 if partitions == 2 else 1]:
+            client.beat()
+    frozen, others = clients[0], clients[1:]
+    for _ in range(3):
+        for client in others:
+            client.beat()
+    assert frozen.epoch < others[-1].epoch
+    assert group.ears.follower.groups[GROUP].rebalance is not None
+    group.wait(1_000)
+    group.ears.follower.expire((group.now_ms + 10_000) * 1_000)
+    assert (group.ears.follower.groups[GROUP].rebalance is None) is is_over
 
 
 def test_answer_that_overtakes_that_of_a_leaver_makes_nobody_frozen() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from bridge.telemetry.cause.context import context_of
+from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.cause.waits import Critical, find_critical, union_us
 from bridge.telemetry.schema.facts import RebalanceBegan
 from bridge.telemetry.schema.terms import Departure, News, Outcome, Phase, Protocol, Road
@@ -186,6 +187,37 @@ def test_newcomer_waits_on_where_the_rebalance_that_it_came_in_was_cut_short() -
     critical = critical_of(story.ended(Outcome.SUPERSEDED))
     assert critical is not None
     assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 8_000_000)
+
+
+def eager_gainer() -> Story:
+    """c3 has left; c1, which is to have what it had, takes two seconds to give up its own first."""
+    story = Story().at(0)
+    story.left("c3")
+    story.releases("c3", "orders-2")
+    story.began(4).told("c1", News.REVOKE).loses("c1", "orders-0").at(100).enters("c1", Phase.REVOKING)
+    story.at(2_100).releases("c1", "orders-0").leaves("c1", Phase.REVOKING).enters("c1", Phase.JOINING)
+    story.at(2_150).leaves("c1", Phase.JOINING).gets("c1", "orders-0", "orders-2")
+    return story.ended()
+
+
+def test_what_is_free_waits_for_an_eager_member_that_is_to_have_it() -> None:
+    """It gives up all that it has before it joins again; nobody else waits for it on road `embedded`."""
+    critical = critical_of(eager_gainer())
+    assert critical is not None
+    assert (critical.member_id, critical.phase, critical.waited_us) == ("c1", Phase.REVOKING, 2_000_000)
+    assert (critical.waiters, critical.partitions, critical.is_by_nobody) == (("c1",), ("orders-2",), True)
+    explained = explain(eager_gainer().events)
+    assert explained is not None
+    assert explained.sentence.endswith("; orders-2 waited 2 s for c1 to give up what it had and join again")
+
+
+def test_member_that_gets_back_what_it_had_keeps_nothing_waiting() -> None:
+    """Whatever it is slow to give up it has itself."""
+    story = Story().at(0)
+    story.left("c3")
+    story.began(4).told("c1", News.REVOKE).loses("c1", "orders-0").enters("c1", Phase.REVOKING)
+    story.at(2_100).releases("c1", "orders-0").leaves("c1", Phase.REVOKING).gets("c1", "orders-0")
+    assert critical_of(story.ended()) is None
 
 
 def test_newcomer_waits_from_its_first_join() -> None:
