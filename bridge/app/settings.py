@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from bridge.app.rules import route_rules, rule_matcher
-from bridge.app.tls import broker_tls
+from bridge.app.tls import broker_tls, client_tls
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -90,6 +90,8 @@ def proxy_settings(config: Config) -> ProxySettings:
         all_inflight_bytes_max=settings.limits_inflight_bytes,
         idle_max_ms=settings.limits_idle_ms,
         frame_time_max_ms=settings.limits_progress_ms,
+        handshakes_max=settings.limits_handshakes_max,
+        handshake_time_max_ms=settings.limits_handshake_ms,
         upstream_wait_max_ms=settings.connect_timeout_ms,
     )
     return ProxySettings(
@@ -105,6 +107,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         connect_backoff_ms=settings.connect_backoff_ms,
         credentials=read_credentials(config),
         broker_tls=broker_tls(settings),
+        client_tls=client_tls(settings),
     )
 
 

@@ -6,7 +6,19 @@ from pathlib import Path
 
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
-from bridge.net.tls import BrokerTls, TlsFile, TlsIdentity, TlsTrust, TlsUnusable, broker_context
+from bridge.net.tls import (
+    BrokerTls,
+    ClientCertificates,
+    ClientTls,
+    TlsFile,
+    TlsIdentity,
+    TlsTrust,
+    TlsUnusable,
+    broker_context,
+    client_context,
+)
+
+CLIENT_AUTH = "listen.tls.client.auth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,10 @@ class _Side:
             self.refuse((TlsFile.KEY, TlsFile.PASSWORD), f"{self.name}.{TlsFile.CERTIFICATE.value} beside it")
             return None
         return TlsIdentity(certificate=certificate, key=self.path(TlsFile.KEY), password=self.path(TlsFile.PASSWORD))
+
+    def missing(self, file: TlsFile, wanted: str) -> ConfigError:
+        """What to raise where a file is not given that has to be."""
+        return ConfigError([_fault(f"{self.name}.{file.value}", "nothing is given", wanted, FaultCode.MISSING)])
 
     def refuse(self, files: Iterable[TlsFile], wanted: str) -> None:
         """Who names files takes them for used. Raises ConfigError."""
@@ -74,6 +90,41 @@ def broker_tls(settings: Settings) -> BrokerTls | None:
     )
     try:
         broker_context(tls)
+    except TlsUnusable as problem:
+        raise _unusable(side.name, problem) from None
+    return tls
+
+
+def client_tls(settings: Settings) -> ClientTls | None:
+    """How clients are spoken to, None: without TLS. Raises ConfigError as `broker_tls` does, and for files that are
+    missing.
+    """
+    side = _Side(
+        "listen.tls",
+        {
+            TlsFile.TRUST: settings.listen_tls_trust_path,
+            TlsFile.TRUST_PASSWORD: settings.listen_tls_trust_password_path,
+            TlsFile.CERTIFICATE: settings.listen_tls_certificate_path,
+            TlsFile.KEY: settings.listen_tls_key_path,
+            TlsFile.PASSWORD: settings.listen_tls_password_path,
+        },
+    )
+    if not settings.listen_tls:
+        side.refuse(TlsFile, f"{side.name}: true beside it")
+        return None
+    certificates = ClientCertificates(settings.listen_tls_client_auth)
+    if certificates is ClientCertificates.NONE:
+        side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{CLIENT_AUTH}: requested or required beside it")
+    identity, trust = side.identity(), side.trust()
+    if identity is None:
+        raise side.missing(TlsFile.CERTIFICATE, "the certificate that clients are shown, as PEM or PKCS#12")
+    if trust is None and certificates is not ClientCertificates.NONE:
+        raise side.missing(TlsFile.TRUST, f"the authorities whose clients are let in, or {CLIENT_AUTH}: none")
+    tls = ClientTls(
+        identity=identity, certificates=certificates, trust=trust, version_min=settings.listen_tls_version_min
+    )
+    try:
+        client_context(tls)
     except TlsUnusable as problem:
         raise _unusable(side.name, problem) from None
     return tls

@@ -30,6 +30,38 @@ class Settings(KafkaSettings):
     listen_ports: Names = names(
         "listen.ports", (), "Fixed ports of single brokers, NODE=PORT each; all others are counted up."
     )
+    listen_tls: bool = key(
+        "listen.tls",
+        False,
+        "Speak TLS to clients, at every port that they use: set security.protocol to SSL or SASL_SSL in them.",
+    )
+    listen_tls_certificate_path: str = key(
+        "listen.tls.certificate.path",
+        "",
+        "The certificate that clients are shown, with its chain: PEM, or PKCS#12 with its key (the extra `tls`); it "
+        "names the host that clients are told (`advertised.host`).",
+    )
+    listen_tls_key_path: str = key(
+        "listen.tls.key.path", "", "Its key as PEM; empty: it is in the file of the certificate."
+    )
+    listen_tls_password_path: str = key(
+        "listen.tls.password.path", "", "File that holds the password of the key, or of the PKCS#12 file."
+    )
+    listen_tls_client_auth: str = key(
+        "listen.tls.client.auth",
+        "none",
+        "Whether clients show a certificate: not at all, if they have one, or always; one that is shown must be valid.",
+        Bounds(choices=("none", "requested", "required")),
+    )
+    listen_tls_trust_path: str = key(
+        "listen.tls.trust.path", "", "File of the authorities whose clients are let in, PEM or PKCS#12."
+    )
+    listen_tls_trust_password_path: str = key(
+        "listen.tls.trust.password.path", "", "File that holds the password of that file, where it is PKCS#12."
+    )
+    listen_tls_version_min: str = key(
+        "listen.tls.version.min", "TLSv1.2", "Least version of TLS with clients.", Bounds(choices=TLS_VERSIONS)
+    )
     admin_listen: str = key("admin.listen", "127.0.0.1:9190", "HOST:PORT of the admin API; `off` for none.")
 
     # ------------------------------------------------------------------ the wire
@@ -104,6 +136,15 @@ class Settings(KafkaSettings):
     )
     limits_progress_ms: int = key(
         "limits.progress.ms", 30_000, "Time in which a begun request has to make progress.", within()
+    )
+    limits_handshakes_max: int = key(
+        "limits.handshakes.max",
+        4_096,
+        "Client connections whose TLS has not come about yet, at once; others are closed at once.",
+        within(),
+    )
+    limits_handshake_ms: int = key(
+        "limits.handshake.ms", 30_000, "Time in which TLS with a client has to come about.", within()
     )
     connect_timeout_ms: int = key("connect.timeout.ms", 10_000, "Time to reach a broker, all tries together.", within())
     connect_backoff_ms: int = key(

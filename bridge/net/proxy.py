@@ -11,9 +11,10 @@ from functools import partial
 
 import trio
 
-from bridge.log_lines import REPEAT_MS, Line, RateLimitedLog
+from bridge.log_lines import REPEAT_MS, Line, LogFields, RateLimitedLog
 from bridge.migration.route import Road, Router
 from bridge.net.client_connection import ClientConnection, connection_fields
+from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import (
@@ -30,6 +31,7 @@ from bridge.net.listener import (
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
+from bridge.net.tls import client_context
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
@@ -38,6 +40,7 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
 from bridge.session.limits import Limits
+from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,
     CONNECTION,
@@ -163,6 +166,9 @@ class Proxy:
                 "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s",
                 *(self._clients_max, settings.limits.connections_max, limit(), ADVICE),
             )
+        self._handshakes: Handshakes | None = None
+        if settings.client_tls is not None:
+            self._handshakes = Handshakes(client_context(settings.client_tls), settings.limits)
         first = listen(settings.listen)
         self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
         next_port = self.bootstrap.port + 1 if settings.listen.port else 0
@@ -247,7 +253,10 @@ class Proxy:
             self._refused(CloseReason.TOO_MANY_CONNECTIONS if self._admitted >= wanted else CloseReason.NO_DESCRIPTORS)
             return
         self._admitted += 1
-        serve = partial(self._serve, SocketTransport(client), host, broker_id)
+        if self._handshakes is None:
+            serve = partial(self._serve, SocketTransport(client), host, broker_id)
+        else:
+            serve = partial(self._serve_inside_tls, self._handshakes, client, host, broker_id)
         start_guarded(self._nursery, self._shared.failures, CONNECTION, serve)
 
     def _cannot_accept(self, sock: socket.socket, error: OSError) -> bool:
@@ -265,6 +274,21 @@ class Proxy:
         told = "%s: a client was refused, %d are served: %s"
         line = Line(logging.WARNING, told, (reason.code, self._admitted, reason.sentence))
         self._shared.log.write(now_ms(), reason, line)
+
+    async def _serve_inside_tls(
+        self, handshakes: Handshakes, client: socket.socket, host: str, broker_id: int | None
+    ) -> None:
+        is_served = False
+        try:
+            transport = await handshakes.shake(client)
+            if isinstance(transport, Rejected):
+                self._shared.counters.count_close(transport.reason)
+                _tell_refusal(self._shared.log, transport, host)
+                return
+            is_served = True
+        finally:
+            self._admitted -= not is_served
+        await self._serve(transport, host, broker_id)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
@@ -372,6 +396,20 @@ async def serve_proxy(
             await trio.sleep_forever()
         finally:
             proxy.close()
+
+
+def _tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
+    """One line about why there is no TLS with a client; one a minute for each reason and host."""
+    reason = rejected.reason
+    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
+        return
+    line = Line(
+        logging.DEBUG if reason in ORDINARY else logging.WARNING,
+        "%s: a connection of %s was closed: %s%s",
+        (reason.code, host, reason.sentence, f"; seen: {rejected.detail}" if rejected.detail else ""),
+        LogFields(client_host=host),
+    )
+    log.write(now_ms(), (reason, host), line)
 
 
 def _tell_end(log: RateLimitedLog, connection: ClientConnection) -> None:

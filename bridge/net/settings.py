@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.migration.route import Rule
-from bridge.net.tls import BrokerTls
+from bridge.net.tls import BrokerTls, ClientTls
 from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
 from bridge.wire.sasl import Credentials
@@ -41,5 +41,7 @@ class ProxySettings:
     """Who the bridge is where it asks for itself; clients log in by themselves."""
     broker_tls: BrokerTls | None = None
     """How brokers are spoken to inside TLS, by clients' connections, too; None: without it."""
+    client_tls: ClientTls | None = None
+    """How clients are spoken to inside TLS, at every port of theirs; None: without it."""
     node: int = 0
     """This process, as it stands in RequestRef."""

@@ -5,6 +5,9 @@ It must not know connections: it is given what was raised.
 
 import ssl
 
+from bridge.session.close_reasons import CloseReason
+from bridge.session.requests import Rejected
+
 
 def tell_ending(error: BaseException) -> str:
     """What the other end said of why it ended a connection; empty where it said nothing."""
@@ -30,6 +33,21 @@ def explain_broker(host: str, address: str, error: Exception) -> str:
     )
 
 
+def explain_client(error: Exception) -> Rejected:
+    """Why there is no TLS with a client, which is the other end's word where it said one."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = _AGES.get(error.verify_code) or (_FOREIGN if error.verify_code in _UNTRUSTED else error.verify_message)
+        return Rejected(CloseReason.CERTIFICATE_REFUSED, why)
+    reason = _reason(error)
+    if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return Rejected(CloseReason.NO_CERTIFICATE, "")
+    if reason in _OF_CERTIFICATES:
+        return Rejected(CloseReason.CERTIFICATE_NOT_TRUSTED, tell_ending(error))
+    if not isinstance(error, ssl.SSLError) or isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
+        return Rejected(CloseReason.CLIENT_GONE, "before there was TLS")
+    return Rejected(CloseReason.NO_TLS, tell_ending(error) or reason.lower().replace("_", " "))
+
+
 _TRUST = (
     "it is signed by nobody that is trusted; add the authority that signed it (or the certificate itself, if it signs "
     "itself) to upstream.tls.trust.path"
@@ -37,6 +55,8 @@ _TRUST = (
 _EXPIRED = 10
 _NOT_YET_VALID = 9
 _UNTRUSTED = frozenset({2, 18, 19, 20, 21})
+_AGES = {_EXPIRED: "it has expired", _NOT_YET_VALID: "it is not valid yet"}
+_FOREIGN = "it is signed by nobody that is trusted"
 _OTHER_HOST = frozenset({62, 64})
 
 
@@ -76,3 +96,14 @@ _ALERTS = {
     "TLSV1_ALERT_INTERNAL_ERROR": "it failed",
 }
 """Alerts by OpenSSL's names, in words."""
+_OF_CERTIFICATES = frozenset(
+    {
+        "TLSV1_ALERT_UNKNOWN_CA",
+        "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+        "SSLV3_ALERT_CERTIFICATE_UNKNOWN",
+        "SSLV3_ALERT_CERTIFICATE_REVOKED",
+        "SSLV3_ALERT_BAD_CERTIFICATE",
+        "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE",
+    }
+)
+"""Those that speak of the certificate that was shown."""

@@ -17,7 +17,10 @@ class CloseReason(Enum):
     FRAME_TOO_SHORT = ("EB-NET-002", "the length of the request has no room for a header; the bytes are not Kafka's")
     TLS_ON_PLAIN_PORT = (
         "EB-NET-003",
-        "a TLS hello came on a plain port; set security.protocol=PLAINTEXT in the client or use a TLS listener",
+        (
+            "a TLS hello came on a plain port; set security.protocol to PLAINTEXT or SASL_PLAINTEXT in the client, or "
+            "listen.tls: true in the bridge"
+        ),
     )
     HTTP_ON_KAFKA_PORT = ("EB-NET-004", "an HTTP request came on a Kafka port; the admin API has its own address")
     UNKNOWN_API = ("EB-NET-005", "the api key is not offered; the client did not keep to the answer of ApiVersions")
@@ -63,6 +66,40 @@ class CloseReason(Enum):
     LOGIN_RAN_OUT = (
         "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",
+    )
+    PLAIN_ON_TLS_PORT = (
+        "EB-NET-060",
+        (
+            "bytes without TLS came on a port with TLS; set security.protocol to SSL or SASL_SSL in the client, or "
+            "listen.tls: false in the bridge"
+        ),
+    )
+    NO_CERTIFICATE = (
+        "EB-NET-061",
+        (
+            "the client shows no certificate, as listen.tls.client.auth wants; give it one (ssl.keystore.location of "
+            "Java, ssl.certificate.location of librdkafka)"
+        ),
+    )
+    CERTIFICATE_REFUSED = (
+        "EB-NET-062",
+        "the client's certificate is not accepted; give it a valid one of an authority of listen.tls.trust.path",
+    )
+    CERTIFICATE_NOT_TRUSTED = (
+        "EB-NET-063",
+        (
+            "the client does not accept the bridge's certificate; have it trust who signed that (Java's "
+            "ssl.truststore.location, librdkafka's ssl.ca.location), and name in it the host that clients connect to"
+        ),
+    )
+    NO_TLS = (
+        "EB-NET-064",
+        "no TLS came about with the client; see listen.tls.version.min and what versions and ciphers the client has",
+    )
+    SLOW_HANDSHAKE = ("EB-NET-065", "TLS with the client did not come about within limits.handshake.ms")
+    TOO_MANY_HANDSHAKES = (
+        "EB-NET-066",
+        "limits.handshakes.max clients have not got their TLS yet; raise it if they are genuine",
     )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 

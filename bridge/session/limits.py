@@ -58,6 +58,10 @@ class Limits:
     """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
     frame_time_max_ms: int = 30_000
     """How long the held part of one request may take to arrive; slower clients are closed."""
+    handshakes_max: int = 4_096
+    """Clients at once whose TLS has not come about yet; one more is accepted and closed."""
+    handshake_time_max_ms: int = 30_000
+    """How long TLS with one client may take to come about; who has not got it by then is closed."""
     upstream_wait_max_ms: int = 10_000
     """How long a request waits for a broker that can't be reached, with backoff between attempts."""
 

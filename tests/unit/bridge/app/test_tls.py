@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.tls import broker_tls
+from bridge.app.tls import broker_tls, client_tls
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault
 from bridge.config.keys import Settings
-from bridge.net.tls import BrokerTls, TlsIdentity, TlsTrust
+from bridge.net.tls import BrokerTls, ClientCertificates, ClientTls, TlsIdentity, TlsTrust
 from tests.support.certificates import Authority, written
 
 
 def fault_of(settings: Settings) -> Fault:
     """The only one."""
     with pytest.raises(ConfigError) as found:
-        broker_tls(settings)
+        _ = (broker_tls(settings), client_tls(settings))
     (fault,) = found.value.faults
     return fault
 
@@ -50,6 +50,9 @@ def test_files_that_nothing_reads_are_refused(tmp_path: Path) -> None:
         Settings(upstream_tls=True, upstream_tls_trust_password_path=path),
         Settings(upstream_tls=True, upstream_tls_key_path=path),
         Settings(upstream_tls=True, upstream_tls_password_path=path),
+        Settings(listen_tls_certificate_path=path),
+        Settings(listen_tls=True, listen_tls_key_path=path),
+        Settings(listen_tls=True, listen_tls_certificate_path=path, listen_tls_trust_path=path),
     ):
         fault = fault_of(settings)
         assert path in fault.seen
@@ -63,3 +66,34 @@ def test_file_that_can_not_be_used_is_named_by_its_key(tmp_path: Path) -> None:
     fault = fault_of(Settings(upstream_tls=True, upstream_tls_certificate_path=text))
     assert fault.key == "upstream.tls.certificate.path"
     assert text in fault.seen
+
+
+def test_clients_are_spoken_to_as_configured(tmp_path: Path) -> None:
+    """Without TLS by default."""
+    authority = Authority(tmp_path)
+    trust, pair = authority.trust, authority.pair("bridge")
+    settings = Settings(
+        listen_tls=True,
+        listen_tls_certificate_path=str(pair),
+        listen_tls_client_auth="required",
+        listen_tls_trust_path=str(trust),
+        listen_tls_version_min="TLSv1.3",
+    )
+    assert client_tls(Settings()) is None
+    assert client_tls(settings) == ClientTls(
+        identity=TlsIdentity(certificate=pair),
+        certificates=ClientCertificates.REQUIRED,
+        trust=TlsTrust(authorities=trust),
+        version_min="TLSv1.3",
+    )
+
+
+def test_file_that_clients_need_is_missed_by_its_key(tmp_path: Path) -> None:
+    """There is no TLS without a certificate, and nobody to let in where nobody is trusted."""
+    pair = str(Authority(tmp_path).pair("bridge"))
+    assert fault_of(Settings(listen_tls=True)).key == "listen.tls.certificate.path"
+    for word in ("requested", "required"):
+        settings = Settings(listen_tls=True, listen_tls_certificate_path=pair, listen_tls_client_auth=word)
+        assert fault_of(settings).key == "listen.tls.trust.path"
+    text = str(written(tmp_path / "text.pem", b"hello"))
+    assert fault_of(Settings(listen_tls=True, listen_tls_certificate_path=text)).key == "listen.tls.certificate.path"

@@ -1,0 +1,109 @@
+"""TLS with clients as they come: bounded in time and number, in turns with everybody else, each failure with a reason.
+
+It must not know requests, nor where certificates come from.
+"""
+
+import socket
+import ssl
+from contextlib import suppress
+
+import trio
+
+from bridge.net.tls_faults import explain_client
+from bridge.net.tls_transport import TlsTransport
+from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
+from bridge.session.requests import Rejected
+
+TLS_RECORD = b"\x16"
+"""How a hello begins; a request of Kafka's begins with zero, as it is shorter than 16 MB, one of HTTP with a letter."""
+STEPS_PER_TURN = 4
+"""A step that signs takes up to 2 ms, in which nobody else is served; so few are made before others have their turn."""
+LAST_WORDS_S = 1.0
+LAST_READS_MAX = 16
+READ_BYTES = 16_384
+
+
+class Handshakes:
+    """Those of one proxy; a context that is put in place of another counts for those who come from then on."""
+
+    def __init__(self, context: ssl.SSLContext, limits: Limits) -> None:
+        self.context = context
+        self.under_way = 0
+        self._limits = limits
+        self._turns = trio.Semaphore(STEPS_PER_TURN)
+
+    async def shake(self, client: socket.socket) -> TlsTransport | Rejected:
+        """TLS on a socket that was accepted, which is taken over; where that does not come about it is closed."""
+        with client:
+            if self.under_way >= self._limits.handshakes_max:
+                return Rejected(CloseReason.TOO_MANY_HANDSHAKES, "")
+            self.under_way += 1
+            try:
+                with trio.move_on_after(self._limits.handshake_time_max_ms / 1000):
+                    return await self._shake(client)
+                return Rejected(CloseReason.SLOW_HANDSHAKE, "")
+            finally:
+                self.under_way -= 1
+
+    async def _shake(self, client: socket.socket) -> TlsTransport | Rejected:
+        client.setblocking(False)
+        try:
+            first = await _first_byte(client)
+            if first and first != TLS_RECORD:
+                return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first.hex()}")
+            # What has gone by now is told here, too.
+            tls = self.context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
+        except (OSError, ValueError) as error:
+            return explain_client(error)
+        is_served = False
+        try:
+            await self._carry_through(tls)
+            transport = TlsTransport(tls)
+            is_served = True
+        except (OSError, ValueError) as error:
+            rejected = explain_client(error)
+            await _let_hear(tls)
+            return rejected
+        finally:
+            if not is_served:
+                tls.close()
+        return transport
+
+    async def _carry_through(self, tls: ssl.SSLSocket) -> None:
+        while True:
+            async with self._turns:
+                # Whoever holds a turn lets the others be served before its step.
+                await trio.lowlevel.checkpoint()
+                try:
+                    tls.do_handshake()
+                except ssl.SSLWantReadError:
+                    wait = trio.lowlevel.wait_readable
+                except ssl.SSLWantWriteError:
+                    wait = trio.lowlevel.wait_writable
+                else:
+                    return
+            await wait(tls)
+
+
+async def _first_byte(client: socket.socket) -> bytes:
+    """What comes first, left where it is; nothing where the client has gone."""
+    while True:
+        await trio.lowlevel.wait_readable(client)
+        with suppress(BlockingIOError):
+            return client.recv(1, socket.MSG_PEEK)
+
+
+async def _let_hear(tls: ssl.SSLSocket) -> None:
+    """End the sending half and read on for a moment: a socket that is closed with something unread is reset.
+
+    Then the alert that says why there is no TLS may be lost: a client of TLS 1.3 sends its first request before its
+    certificate is looked at.
+    """
+    with suppress(OSError, ValueError), trio.move_on_after(LAST_WORDS_S):
+        # From here on it is a plain socket.
+        tls.shutdown(socket.SHUT_WR)
+        for _ in range(LAST_READS_MAX):
+            await trio.lowlevel.wait_readable(tls)
+            if not tls.recv(READ_BYTES):
+                return
