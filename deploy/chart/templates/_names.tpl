@@ -51,6 +51,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $own "upstream.sasl.username" (required "upstreamSasl.username: who the bridge is to the brokers" .Values.upstreamSasl.username) -}}
 {{- $_ := set $own "upstream.sasl.password.path" (printf "/etc/epochbridge/login/%s" .Values.upstreamSasl.secretKey) -}}
 {{- end -}}
+{{- if .Values.tls.enabled -}}
+{{- $_ := set $own "listen.tls" true -}}
+{{- $_ := set $own "listen.tls.certificate.path" "/etc/epochbridge/tls/tls.crt" -}}
+{{- $_ := set $own "listen.tls.key.path" "/etc/epochbridge/tls/tls.key" -}}
+{{- if ne .Values.tls.clientAuth "none" -}}
+{{- $_ := set $own "listen.tls.client.auth" .Values.tls.clientAuth -}}
+{{- $_ := set $own "listen.tls.trust.path" "/etc/epochbridge/tls/ca.crt" -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.upstreamTls.enabled -}}
 {{- $_ := set $own "upstream.tls" true -}}
 {{- $_ := set $own "upstream.tls.trust.path" "/etc/epochbridge/upstream-tls/ca.crt" -}}

@@ -54,6 +54,7 @@ CASES: Mapping[str, Values] = {
             "secretKey": "pw",
         },
         "upstreamTls": {"enabled": True, "secretName": "kafka-tls", "clientCertificate": True},
+        "tls": {"enabled": True, "secretName": "bridge-tls", "clientAuth": "required"},
         "secrets": [{"name": "more", "secretName": "other"}],
         "journal": {"enabled": True, "size": "5Gi", "storageClass": "fast", "accessMode": "ReadWriteOncePod"},
     },
@@ -88,6 +89,7 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
         {**LEAST, "upstreamSasl": {"mechanism": "PLAIN", "username": "a"}},
         "upstreamSasl.secretName",
     ),
+    "TLS to clients without a Secret": ({**LEAST, "tls": {"enabled": True}}, "tls.secretName"),
     "TLS without a Secret": ({**LEAST, "upstreamTls": {"enabled": True}}, "upstreamTls.secretName"),
 }
 
@@ -225,6 +227,9 @@ def test_files_lie_in_volumes(rendered: Rendered, tmp_path: Path) -> None:
     paths = [
         settings.journal_path,
         settings.upstream_sasl_password_path,
+        settings.listen_tls_certificate_path,
+        settings.listen_tls_key_path,
+        settings.listen_tls_trust_path,
         settings.upstream_tls_trust_path,
         settings.upstream_tls_certificate_path,
         settings.upstream_tls_key_path,
