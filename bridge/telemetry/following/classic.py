@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
 from bridge.telemetry.following.joins import NOTHING_SAID, Join, Partitions, read_assignment, read_join
+from bridge.telemetry.following.last_heard import is_run_out
 from bridge.telemetry.following.targets import compare_shares
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberRejoined, MemberSubscribed, TargetComputed
-from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
+from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol, Road
 from translators.dialects.classic import (
     JoinGroup,
     JoinGroupReply,
@@ -110,7 +111,8 @@ class ClassicFollower:
             return ""
         former = group.members.get(former_id)
         if former is not None:
-            self._writer.leave(group, former, Departure.REPLACED, at_us)
+            is_over = group.road is Road.PASSING and is_run_out(former, at_us)
+            self._writer.leave(group, former, Departure.SESSION_EXPIRED if is_over else Departure.REPLACED, at_us)
         return former_id
 
     def join_answered(self, group: GroupTrack, ref: object, reply: JoinGroupReply, at_us: int) -> None:

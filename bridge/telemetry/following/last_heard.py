@@ -113,6 +113,15 @@ class LastHeard:
         return lost_us if used_us is None or is_as_lost else used_us
 
 
+def is_run_out(member: MemberTrack, at_us: int) -> bool:
+    """Whether a member whose connection is gone was last heard so long ago that its coordinator has given it up."""
+    since_us, session_ms = member.unheard_since_us, member.inputs.session_timeout_ms
+    if since_us is None or session_ms <= 0:
+        return False
+    # Its last heartbeat may have come that long before its connection went.
+    return at_us - since_us >= session_ms * US_PER_MS - beat_us(member)
+
+
 def beat_us(member: MemberTrack) -> int:
     """How long at most a member that is at work lets pass between two heartbeats."""
     session_ms = member.inputs.session_timeout_ms

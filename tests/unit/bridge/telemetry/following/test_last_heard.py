@@ -7,8 +7,8 @@ import pytest
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.last_heard import BEAT_US_MAX, LastHeard, beat_us
 from bridge.telemetry.following.tracks import MemberTrack
-from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased, RebalanceEnded
-from bridge.telemetry.schema.terms import Departure, Protocol
+from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased, RebalanceEnded, RebalanceExplained
+from bridge.telemetry.schema.terms import Cause, Departure, Protocol
 from tests.support.heard import Ears, HeardGroup
 from tests.support.owned_group import CLIENT, GROUP, ConsumerClient
 from tests.support.passing_words import (
@@ -25,6 +25,7 @@ from tests.support.passing_words import (
     sync,
     synced,
 )
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, MemberId, Topic, TopicName
 
 INPUTS = Inputs(client_id="c", client_host="/h", session_timeout_ms=9_000)
@@ -179,6 +180,52 @@ def test_process_that_is_killed_at_work_stood_still_since_then() -> None:
     ears = _classic_pair()
     ears.follower.lost(1, 5_000_000)
     assert _expire_classic(ears).idle_us == 8_000_000
+
+
+@pytest.mark.parametrize("is_leader_first", [True, False])
+def test_static_return_that_races_its_expiry_is_one_rebalance_after_an_expiry(is_leader_first: bool) -> None:
+    """The coordinator has just given its seat up and calls b, when another process sits down.
+
+    Whose answer passes first is a matter of moments.
+    """
+    ears = Ears()
+    first = ears.ask(join("a", instance="seat"), 1)
+    second = ears.ask(join("b"), 2, OTHER)
+    ears.answer(first, joined("a", 1, leader="b"))
+    ears.answer(second, joined("b", 1, leader="b", members=("a", "b")))
+    ears.answer(ears.ask(sync("b", 1, {"a": (0,), "b": (1,)}), 2, OTHER), synced(1))
+    ears.answer(ears.ask(sync("a", 1), 1), synced(0))
+    ears.follower.lost(1, 1_000_000)
+    ears.now_ms = 11_000
+    ears.answer(ears.ask(beat("b", 1), 2, OTHER), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    ears.now_ms = 11_100
+    back = ears.ask(join("", instance="seat"), 3)
+    again = ears.ask(join("b"), 2, OTHER)
+    answers = [(again, joined("b", 2, leader="b", members=("a2", "b"))), (back, joined("a2", 2, leader="b"))]
+    for ref, reply in answers if is_leader_first else reversed(answers):
+        ears.answer(ref, reply)
+    ears.answer(ears.ask(sync("b", 2, {"a2": (0,), "b": (1,)}), 2, OTHER), synced(1))
+    ears.answer(ears.ask(sync("a2", 2), 3), synced(0))
+    explained = [one for one in ears.log.of(RebalanceExplained) if isinstance(one, RebalanceExplained)]
+    assert [one.cause for one in explained] == [Cause.FIRST_JOIN, Cause.SESSION_EXPIRED]
+    assert explained[-1].caused_by == ("a",)
+    idle = {
+        one.member_id: one.idle_us for one in ears.log.of(PartitionsReleased) if isinstance(one, PartitionsReleased)
+    }
+    assert idle == {"a": 10_100_000, "b": 0}
+
+
+def test_static_return_within_its_session_replaces_who_was_there() -> None:
+    """Whatever else the group meets for."""
+    ears = Ears()
+    first = ears.ask(join("a", instance="seat"), 1)
+    ears.answer(first, joined("a", 1, leader="a", members=("a",)))
+    ears.follower.lost(1, 1_000_000)
+    ears.now_ms = 7_000
+    ears.answer(ears.ask(join("", instance="seat"), 3), joined("a2", 1, leader="a2"))
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert gone.departure is Departure.REPLACED
 
 
 def _consumer_pair() -> Ears:
