@@ -30,11 +30,17 @@ def _config(tmp_path: Path) -> Config:
     return load(path, {})
 
 
-def test_file_is_what_the_specification_says() -> None:
-    """By the reader that docker compose is built on."""
-    reader = go_program(READER, READER_VERSION)
-    if reader is None:
+@pytest.fixture(name="reader", scope="module")
+def _reader() -> str:
+    """Built by this machine's Go."""
+    program = go_program(READER, READER_VERSION)
+    if program is None:
         pytest.skip("no Go to build compose-go; the file is only read as YAML")
+    return program
+
+
+def test_file_is_what_the_specification_says(reader: str) -> None:
+    """By the reader that docker compose is built on."""
     ran = subprocess.run([reader, str(COMPOSE)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
