@@ -9,9 +9,19 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.log_lines import LogFields
-from bridge.migration.placement import Reason, Stay, judge_stay, stay_for_ability, stay_for_kind, stay_in_journal
+from bridge.migration.placement import (
+    Reason,
+    Stay,
+    classic_members,
+    judge_stay,
+    stay_for_ability,
+    stay_for_kind,
+    stay_in_journal,
+)
 from bridge.migration.route import Road, Router, Rule
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
 
@@ -163,10 +173,23 @@ class GroupPlaces:
             stay = stay_for_ability(group_id, rule)
         # Somebody may have joined here while the broker was asked: one name is one group.
         if stay is None or self._holds(group_id):
+            self._let_classic_members_pass(group_id, rule, described)
             self.go_by_rule(group_id)
         else:
             self._stay(stay)
         return None
+
+    def _let_classic_members_pass(
+        self, group_id: GroupId, rule: Road, described: DescribedGroup | DescribedConsumerGroup
+    ) -> None:
+        """Classic members of a consumer group are the broker's: on its rule's road nobody would know them, and each
+        would be told to join anew.
+        """
+        if rule is Road.UPSTREAM and isinstance(described, DescribedConsumerGroup):
+            moved = self._router.moved.get(group_id, {})
+            for member_id in classic_members(described):
+                if member_id not in moved:
+                    self._router.let_pass(group_id, member_id)
 
     def _fail(self, group_id: GroupId, why: str) -> Refusal | None:
         """Nothing is known of a group: it stays where it was last, or its client is told to try again."""

@@ -12,9 +12,10 @@ from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 CLIENT_IDS_SHOWN = 5
+CLASSIC_MEMBER = 0
 
 
 class Reason(StrEnum):
@@ -57,6 +58,11 @@ def judge_stay(group_id: GroupId, rule: Road, described: DescribedGroup | Descri
     if described.protocol_type not in ("", CONSUMER):
         return stay_for_kind(group_id, rule, described.protocol_type)
     return stay_for_members(group_id, rule, described)
+
+
+def classic_members(described: DescribedConsumerGroup) -> tuple[MemberId, ...]:
+    """Those whose clients the broker itself speaks the classic protocol with: they came by no bridge, or passed it."""
+    return tuple(one.member_id for one in described.members if one.member_type == CLASSIC_MEMBER)
 
 
 def stay_for_kind(group_id: GroupId, rule: Road, kind: str) -> Stay:

@@ -15,8 +15,11 @@ from bridge.net.clock import TrioClock
 from bridge.ports import GroupRefused
 from tests.support.embedded_world import FakeBroker, foreign_member
 from tests.support.owned_group import GROUP
+from tests.support.reseated_world import described
 from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId
 
 NOBODY = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Empty")
 SOMEBODY = replace(NOBODY, group_state="Stable", protocol_type="consumer", members=(foreign_member(),))
@@ -176,6 +179,20 @@ async def test_groups_that_can_not_be_remembered_go_by_their_rule(
     site = Site(broker=FakeBroker(described=SOMEBODY))
     assert await site.place() is Road.EMBEDDED
     assert site.places.is_known(GROUP)
+
+
+async def test_classic_members_of_a_consumer_group_are_let_pass(autojump_clock: MockClock) -> None:
+    """The broker has them by their own words; consumer members, and who was moved by itself, take the road."""
+    site = Site(rule=Road.UPSTREAM)
+    members = tuple(described(MemberId(f"m-{kind}"), (), kind) for kind in (0, 1))
+    moved = described(MemberId("mapped"), (), 0)
+    site.broker.described = DescribedConsumerGroup(
+        error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", members=(*members, moved)
+    )
+    site.router.move_member(GROUP, moved.member_id, Road.MAPPED)
+    assert await site.place() is Road.UPSTREAM
+    roads = [site.router.road(GROUP, one.member_id) for one in (*members, moved)]
+    assert roads == [Road.PASS, Road.UPSTREAM, Road.MAPPED]
 
 
 async def test_group_on_road_upstream_passes_where_brokers_lack_the_protocol(autojump_clock: MockClock) -> None:
