@@ -3,7 +3,7 @@
 from tests.support.moves_simulation.campaign import run_seeds
 
 BATCH = range(40)
-ONCE_BROKEN = (2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 500_423, 472_296)
+ONCE_BROKEN = (2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 500_423, 470_134, 472_296)
 """Seeds that found a defect of the bridge when they were first told.
 
 2: the engine had not seen the topics of a group that it adopted; 35 and 65: what a broker took back before its client
@@ -13,8 +13,9 @@ member that was given back by itself took its group's road again as it joined; 8
 joined by its mapping was not heard; 435: members that nobody had heard since a restart were held as newcomers, and
 their coordinator ended them; 1244: an assignor was invented for such a member of a consumer group; 1328: members that a
 release had seated under other ids were taken over with what they had before a rebalance; 500423: what passed to the
-broker during a move was not heard; 472296: classic members of a consumer group that passed were called after a restart,
-as their group's rule said upstream.
+broker during a move was not heard; 470134: a member was told to join anew that committed after a restart before its
+epoch was asked for; 472296: classic members of a consumer group that passed were called after a restart, as their
+group's rule said upstream.
 """
 
 

@@ -124,6 +124,10 @@ class UpstreamCommits:
             self._ways.due_changed()
         elif _is_stale(sent.request, reply) and sent.tries < ASKED_AGAIN_MAX:
             self._send(replace(sent, tries=sent.tries + 1))
+        elif _is_stale(sent.request, reply):
+            # All of it is the member's own, as far as is known: who has lost its seat is told so by a heartbeat. After
+            # a restart the epoch of the journal may be older than the broker's until the first one is answered.
+            self._end(sent, refuse_commit(sent.request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         else:
             self._end(sent, _in_classic_words(complete_commit_reply(reply, self._catalog)))
 

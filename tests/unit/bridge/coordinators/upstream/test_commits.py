@@ -57,14 +57,14 @@ async def test_partition_that_is_lost_is_not_committed(autojump_clock: MockClock
         assert world.via.open == []
 
 
-async def test_stale_epoch_is_asked_again_and_ends_in_classic_words(autojump_clock: MockClock) -> None:
+async def test_stale_epoch_is_asked_again_and_then_by_its_client(autojump_clock: MockClock) -> None:
     """A code above 100 never reaches a classic client."""
     async with upstream_world() as world:
         generation = await world.form("a", granted(1, 0))
         ref = world.send(commit_request(generation, "a"))
         for _ in range(ASKED_AGAIN_MAX):
             world.via.answer(stale)
-        assert await code_of(world, ref) is ErrorCode.ILLEGAL_GENERATION
+        assert await code_of(world, ref) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert world.via.open == []
 
 
