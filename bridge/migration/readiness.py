@@ -314,7 +314,7 @@ def _check_natives(seen: Seen) -> Iterator[Reason]:
         yield Reason(
             "EB-MOVE-135",
             f"{quote(seen.group.group_id)} is a consumer group at the broker, and only classic groups are adopted",
-            "move it to upstream, or reseat it first (`epochbridge move GROUP --to pass`)",
+            "move it to upstream, or make a classic group of it first: `epochbridge move GROUP --to pass`",
         )
 
 

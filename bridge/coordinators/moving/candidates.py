@@ -14,6 +14,7 @@ from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.ports import Broker, BrokerUnreachable
+from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
@@ -40,6 +41,8 @@ class Candidates:
             found = await self._at_broker(order.group_id)
         elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
             found = await self._here_at_work(order.group_id)
+            if not found and not order.members:
+                found = await self._to_be_reseated(order.group_id)
         elif order.destination is Road.EMBEDDED and self.around.upstream.members_of(order.group_id):
             return (_half_taken_over(order.group_id),)
         elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
@@ -94,6 +97,21 @@ class Candidates:
                 await trio.sleep(LOOK_S)
         return self.here(group_id)
 
+    async def _to_be_reseated(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
+        """The classic members of a consumer group, whom a newcomer would disturb, as their clients know them; nobody
+        where it is a classic group already.
+        """
+        try:
+            described = await self.broker.describe_group(group_id)
+        except BrokerUnreachable as problem:
+            return (_unaskable(problem),)
+        if not isinstance(described, DescribedConsumerGroup):
+            return {}
+        found = survey(described, self.roster)
+        unheard = left_out(group_id, found.members, ())
+        known = as_clients_know(group_id, found.members, self.around.mapped)
+        return found.obstacles or tuple(unheard.values()) or known
+
     def here(self, group_id: GroupId) -> Members:
         """The members of a group that have a machine."""
         upstream = self.around.upstream
@@ -124,8 +142,7 @@ class Candidates:
                         await self.around.upstream.look_at_topics()
                         return found.obstacles or found.members
                 except BrokerUnreachable as problem:
-                    remedy = "see to it that the bridge can describe groups: an open cluster, or a login of its own"
-                    return (Obstacle("EB-MOVE-204", f"the broker can't be asked: {problem}", remedy),)
+                    return (_unaskable(problem),)
                 if found.is_empty:
                     return (nobody(group_id),)
                 await trio.sleep(LOOK_S)
@@ -136,6 +153,11 @@ class Candidates:
                 "ask again when its rebalance is over",
             ),
         )
+
+
+def _unaskable(problem: BrokerUnreachable) -> Obstacle:
+    remedy = "see to it that the bridge can describe groups: an open cluster, or a login of its own"
+    return Obstacle("EB-MOVE-204", f"the broker can't be asked: {problem}", remedy)
 
 
 def _half_taken_over(group_id: GroupId) -> Obstacle:

@@ -252,6 +252,8 @@ class LiveMoves:
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
             move = self._begin_whole(order, running, found)
             await self._make_whole(order, running, move)
+        elif not self._around.upstream.members_of(order.group_id):
+            self._start_reseat(order, running, found)
         else:
             await self._give_back(order, running, found, {})
 

@@ -17,14 +17,18 @@ from bridge.migration.moves.reseat import (
     CallScoutBack,
     Compare,
     Compared,
+    Comparing,
     Gather,
     Gathered,
+    Gathering,
     Kept,
     Look,
     Looked,
+    Looking,
     PlayRound,
     Prove,
     Proved,
+    Proving,
     Reseated,
     ReseatEffect,
     ReseatEvent,
@@ -41,6 +45,7 @@ from bridge.migration.moves.reseat import (
 )
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import MemberStage, Obstacle
+from bridge.migration.roster import Roster
 from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
 from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
@@ -111,9 +116,14 @@ class ReseatMove(Generic[HeldT]):
         self._proof = ProofOfRest(group_id, members, around.mapped.seats_of(group_id), around.access)
         self._waiting = HeldRequests(around.excuse)
         self._holds = False
+        self._was_made = False
         self.state: ReseatState = begin().state
 
     # ------------------------------------------------------------------ what comes meanwhile
+
+    def meet(self, roster: Roster) -> None:
+        """Begin with what was heard of the members before."""
+        self._proof.meet(roster)
 
     def know(self, member_id: MemberId, via: Via, generation: int) -> None:
         """By which connection a member was heard last, and in which generation it is for its client."""
@@ -149,6 +159,7 @@ class ReseatMove(Generic[HeldT]):
 
     async def make(self) -> None:
         """Go on until the group is reseated, kept or called."""
+        self._was_made = True
         await self._run(begin())
 
     @property
@@ -158,6 +169,11 @@ class ReseatMove(Generic[HeldT]):
 
     async def go_on(self) -> None:
         """The same after a restart, or after a failure on the way."""
+        if self._was_made and isinstance(self.state, (Looking, Gathering, Proving, Comparing)):
+            why = "it failed before anything was changed, which is in the log"
+            self.state = Kept(Obstacle("EB-MOVE-245", why, "order the move to pass again"))
+            self._tell_of_members()
+            return
         self._holds = True
         await self._run(resume())
 
@@ -168,6 +184,9 @@ class ReseatMove(Generic[HeldT]):
             event = await self._carry_out(effect)
             taken = step(taken.state, event, self._around.clock.now_ms())
             self.state = taken.state
+        self._tell_of_members()
+
+    def _tell_of_members(self) -> None:
         detail = self.state.reason.sentence if isinstance(self.state, Called) else ""
         for member_id in self._members:
             self._around.note(member_id, MemberStage.MOVED, detail)

@@ -92,7 +92,10 @@ class WholeGroups:
             coordinators=self.coordinators,
             clock=self.clock,
         )
-        return ReseatMove(around, group_id, members, min(one.session_timeout_ms for one in members.values()) // 3)
+        hold_ms = min(one.session_timeout_ms for one in members.values()) // 3
+        move = ReseatMove(around, group_id, members, hold_ms)
+        move.meet(self.roster)
+        return move
 
     def _pass_on(self, group_id: GroupId) -> Callable[[Held], None]:
         def pass_on(held: Held) -> None:

@@ -10,7 +10,10 @@ from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
 from tests.support.moving_world import GENERATION, MovingWorld, described, moving_world
 from tests.support.owned_group import GROUP, TOPIC
+from tests.support.reseated_world import described as classic
 from tests.support.upstream_world import granted
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
 
 ZERO = frozenset({TopicPartition(TOPIC, 0)})
@@ -113,3 +116,20 @@ async def test_member_in_a_rebalance_is_waited_for(autojump_clock: MockClock, mo
             found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.UPSTREAM)
         assert not isinstance(found, tuple)
         assert found.keys() == {MemberId("a")}
+
+
+async def test_classic_members_of_a_consumer_group_are_reseated(autojump_clock: MockClock) -> None:
+    """Ordered to pass, where they are already: if their protocols are known, for a round is played in their place."""
+    async with moving_world() as world:
+        member = classic(MemberId("a"), (0,))
+        world.upstream.broker.described = DescribedConsumerGroup(
+            error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", members=(member,)
+        )
+        assert await code(world, Road.PASS) == "EB-MOVE-219"
+        world.joined("a")
+        found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.PASS)
+        assert not isinstance(found, tuple)
+        assert {one: len(it.using) for one, it in found.items()} == {MemberId("a"): 1}
+        assert await code(world, Road.PASS, Road.PASS, "a") == "EB-MOVE-103"
+        world.upstream.broker.is_down = True
+        assert await code(world, Road.PASS) == "EB-MOVE-204"

@@ -187,3 +187,15 @@ async def test_restart_sends_the_scout_again(autojump_clock: trio.testing.MockCl
         assert resumed.state == Reseated()
         assert world.adopted.codes([beat]) == [None]
         assert world.scouting.epochs == [IN, OUT, IN, OUT]
+
+
+async def test_failure_before_the_scout_keeps_it(autojump_clock: trio.testing.MockClock) -> None:
+    """Nothing has happened, so nothing has to be gone on with."""
+    async with reseated_world() as world:
+        move = world.move()
+        with trio.move_on_after(1):
+            move.disconnected(0)
+            await move.make()
+        await move.go_on()
+        assert isinstance(move.state, Kept)
+        assert (move.state.reason.code, world.scouting.epochs) == ("EB-MOVE-245", [])
