@@ -3,6 +3,7 @@
 import logging
 import socket
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import cast
 
 import trio
@@ -171,12 +172,13 @@ def _as_function(page: Page) -> Page:
 
 async def _refuse(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
-    sentence = (
-        f"{request.method} is not answered here; what shows takes GET, what orders takes POST, what ends takes DELETE"
-        if status == 405
-        else f"there is no such page; there are {PAGES}"
-    )
-    return await show(error_document("EB-ADMIN-005", sentence), status)
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        wrong = (
+            f"{request.method} is not answered here; what shows takes GET, what orders takes POST, "
+            "what ends takes DELETE"
+        )
+        return await show(error_document("EB-ADMIN-005", wrong), status)
+    return await show(error_document("EB-ADMIN-005", f"there is no such page; there are {PAGES}"), status)
 
 
 async def _show_later(make: Callable[[], Document]) -> Response:

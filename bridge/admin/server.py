@@ -1,5 +1,6 @@
 """The admin API's listener: where it may listen, and when the web server behind it is loaded."""
 
+import errno
 import logging
 import socket
 from collections.abc import Awaitable
@@ -72,6 +73,14 @@ async def _load_pages(listener: socket.socket) -> ServePages:
     return serve_pages
 
 
+def _cause(problem: OSError) -> str:
+    if problem.errno == errno.EADDRNOTAVAIL or isinstance(problem, socket.gaierror):
+        return "no interface of this machine has that address"
+    if problem.errno in {errno.EACCES, errno.EPERM}:
+        return "this user may not have that port"
+    return "another bridge may run here"
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -79,8 +88,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as problem:
         raise AdminError(
             "EB-ADMIN-001",
-            f"the admin API can't listen at {show_address(host, port)}: {problem.strerror or problem}; another bridge "
-            "may run here: give another address with --admin HOST:PORT, or --admin off",
+            f"the admin API can't listen at {show_address(host, port)}: {problem.strerror or problem}; "
+            f"{_cause(problem)}: give another address with --admin HOST:PORT, or --admin off",
         ) from problem
     # Accepted sockets inherit it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALL_MAX_MS)

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -10,12 +11,16 @@ import trio
 
 from bridge.admin.contracts import AdminError
 from bridge.app.composition import AppError, make_owner, serve
+from bridge.app.places import judge_folders, place_judges
+from bridge.app.rules import tell_findings
 from bridge.app.settings import parse_address, proxy_settings
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.migration.rule_findings import CODE_EVERYTHING
 from bridge.net.listener import CannotListen, raise_limit
 from bridge.telemetry.logs import LogFormat, configure_logs
 
+LOG = logging.getLogger("epochbridge.app")
 Judge = Callable[[], object]
 """Raises ConfigError for what a room would refuse."""
 ADMIN_OFF = "off"
@@ -50,6 +55,7 @@ def run_bridge(
     if faults:
         raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
+    warn_of_rules(config)
     calm_collector()
     raise_limit()
     give_memory_back()
@@ -58,6 +64,13 @@ def run_bridge(
         trio.run(partial(serve, config, ready=ready, read_again=read_again))
     except BaseExceptionGroup as group:
         raise first_known(group) from None
+
+
+def warn_of_rules(config: Config) -> None:
+    """Tell the log what `check-config` finds of the rules; that one takes every group is what quick starts want."""
+    for _, sentence in tell_findings(config):
+        if not sentence.startswith(CODE_EVERYTHING):
+            LOG.warning("%s", sentence, extra={"code": sentence.partition(":")[0]})
 
 
 def calm_collector() -> None:
@@ -96,7 +109,7 @@ def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def find_faults(config: Config) -> list[Fault]:
     """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
-    return _faults_of([*_address_judges(config), partial(make_owner, config, now_ms=0)])
+    return _faults_of([*_address_judges(config), partial(judge_folders, config), partial(make_owner, config, now_ms=0)])
 
 
 def load_judged(load: Callable[[], Config]) -> Config:
@@ -122,7 +135,8 @@ def _address_judges(config: Config) -> list[Judge]:
     addresses += [("events.bootstrap", broker) for broker in settings.events_bootstrap]
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
-    return [*(partial(parse_address, key, text) for key, text in addresses), partial(proxy_settings, config)]
+    judges: list[Judge] = [partial(parse_address, key, text) for key, text in addresses]
+    return [*judges, *place_judges(config), partial(proxy_settings, config)]
 
 
 def _faults_of(judges: Iterable[Judge]) -> list[Fault]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
+from bridge.config.causes import cause_of_address
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -33,6 +34,13 @@ def read_credentials(config: Config) -> Credentials | None:
     """
     settings = config.settings
     if settings.upstream_sasl_mechanism == OFF:
+        for key, value in (
+            ("upstream.sasl.username", settings.upstream_sasl_username),
+            (FILE_KEY, settings.upstream_sasl_password_path),
+        ):
+            if value:
+                seen, allowed = f"{value!r} is given, and nothing reads it", "upstream.sasl.mechanism beside it"
+                raise _login_fault(key, seen, allowed, FaultCode.CONTRADICTION)
         return None
     if not settings.upstream_sasl_username:
         raise _login_fault("upstream.sasl.username", "nothing is given", "the name to log in with", FaultCode.MISSING)
@@ -62,6 +70,8 @@ def _login_fault(key: str, seen: str, allowed: str, code: FaultCode) -> ConfigEr
     return ConfigError([Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)])
 
 
+BROKER_KEYS = frozenset({"bootstrap", "events.bootstrap"})
+"""Addresses that are connected to, not listened at."""
 ASSIGNORS_KEY = "group.consumer.assignors"
 PORT_MAX = 65_535
 PERCENT = 100
@@ -212,8 +222,11 @@ def parse_address(key: str, text: str) -> Address:
         host = host[1:-1]
     is_host = bool(host) and not NOT_IN_HOSTS.intersection(host) and (is_ipv6 or ":" not in host)
     if not colon or not is_host or not port.isdecimal() or int(port) > PORT_MAX:
-        seen = f"{without_login(text)!r} is no address"
-        raise ConfigError([_fault(key, seen, "HOST:PORT", FaultCode.WRONG_KIND)])
+        fault = _fault(key, f"{without_login(text)!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)
+        raise ConfigError([replace(fault, hint=cause_of_address(text))])
+    if int(port) == 0 and key in BROKER_KEYS:
+        fault = _fault(key, f"{text!r} names port 0, where nobody listens", "HOST:PORT", FaultCode.WRONG_KIND)
+        raise ConfigError([replace(fault, hint="give the port of the broker's listener, 9092 as a rule")])
     return Address(host, int(port))
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
+from bridge.config.causes import cause_of_choice, cause_of_kind, cause_of_name, cause_of_variable, is_of_kubernetes
 from bridge.config.entries import Entry, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.fields import Key, Origin, Value
@@ -67,7 +67,7 @@ def load(
     values: dict[str, Value] = {}
     for source, entries in (
         (written.source, written.entries),
-        (ENVIRONMENT, _from_environment(environment)),
+        (ENVIRONMENT, _from_environment(environment, faults)),
         (COMMAND_LINE, _from_assignments(assignments, faults)),
     ):
         for name, entry in entries.items():
@@ -88,8 +88,20 @@ def _read(path: Path) -> WrittenFile:
     return read_file(path)
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Entry]:
+OTHER_VARIABLES = frozenset(f"{ENVIRONMENT_PREFIX}{name}" for name in ("ADMIN", "LOG_FORMAT", "LOG_LEVEL"))
+"""Variables that commands read as the value of an option."""
+TESTS_PREFIX = f"{ENVIRONMENT_PREFIX}TEST_"
+"""Variables of the project's own tests begin so."""
+
+
+def _from_environment(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, Entry]:
     variables = {ENVIRONMENT_PREFIX + key.field_name.upper(): key for key in KEYS.values()}
+    known = {*variables, *OTHER_VARIABLES}
+    for name, text in environment.items():
+        is_ours = name.upper().startswith(ENVIRONMENT_PREFIX) and not name.startswith(TESTS_PREFIX)
+        if is_ours and name not in known and not is_of_kubernetes(name, text):
+            fault = _fault(FaultCode.UNKNOWN_KEY, ENVIRONMENT, name, "no such variable", "EPOCHBRIDGE_ and a key")
+            faults.append(replace(fault, hint=cause_of_variable(name, known, ENVIRONMENT_PREFIX)))
     return {variables[name].name: Entry(text, 0) for name, text in environment.items() if name in variables}
 
 
@@ -107,16 +119,18 @@ def _from_assignments(assignments: Sequence[str], faults: list[Fault]) -> dict[s
 def _take(name: str, entry: Entry, source: str, values: dict[str, Value], faults: list[Fault]) -> None:
     key = KEYS.get(name)
     if key is None:
-        seen = "no such key"
-        faults.append(replace(_fault(FaultCode.UNKNOWN_KEY, source, name, seen, _nearest(name)), line=entry.line))
+        fault = _fault(FaultCode.UNKNOWN_KEY, source, name, "no such key", "the keys of the reference")
+        faults.append(replace(fault, line=entry.line, hint=cause_of_name(name, KEYS)))
         return
     value = _convert(key, entry.value)
     if value is None:
         seen = f"{_quoted(key, entry.value)} is of another kind"
-        faults.append(replace(_fault(FaultCode.WRONG_KIND, source, name, seen, allowed(key)), line=entry.line))
+        fault = _fault(FaultCode.WRONG_KIND, source, name, seen, allowed(key))
+        faults.append(replace(fault, line=entry.line, hint=cause_of_kind(key, entry.value)))
     elif not _is_within(key, value):
-        seen = f"{_quoted(key, entry.value)} is out of bounds"
-        faults.append(replace(_fault(FaultCode.OUT_OF_BOUNDS, source, name, seen, allowed(key)), line=entry.line))
+        seen = f"{_quoted(key, entry.value)} is {'none of the choices' if key.choices else 'out of bounds'}"
+        fault = _fault(FaultCode.OUT_OF_BOUNDS, source, name, seen, allowed(key))
+        faults.append(replace(fault, line=entry.line, hint=cause_of_choice(key.choices, str(entry.value))))
     else:
         values[key.field_name] = value
 
@@ -181,22 +195,26 @@ def allowed(key: Key) -> str:
     return "a list of words" if isinstance(key.default, tuple) else "a word"
 
 
-def _nearest(name: str) -> str:
-    close = get_close_matches(name, KEYS, n=1, cutoff=0.0)
-    return f"the keys of the reference, for example `{close[0]}`"
-
-
 _FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
 """How a rule names its groups."""
 _CLIENTS = ("client.id", "principal")
 """How a rule names the client that joins first."""
 
 
+_MISSING_ROAD = "say where these groups go, as in `road: pass`"
+_RULE_KEYS = (
+    *("road", *_FORMS, *_CLIENTS, *GROUP_NAMES),
+    *(key.name for key in KEYS.values() if key.per_group),
+)
+"""All that a rule may say."""
+
+
 def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> GroupRule:
     road, road_line = astuple(rule.get("road", Entry("", line)))
     if road not in ROADS:
-        seen = f"road is {road!r}"
-        faults.append(replace(_fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS)), line=road_line))
+        seen = f"road is {road!r}" if "road" in rule else "no road is given"
+        fault = _fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS))
+        faults.append(replace(fault, line=road_line, hint=cause_of_choice(ROADS, str(road)) or _MISSING_ROAD))
     match, form = _read_names(line, rule, source, faults)
     client_id, principal = (_read_client(key, rule, source, faults) for key in _CLIENTS)
     values: dict[str, Value] = {}
@@ -208,6 +226,10 @@ def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[F
             seen, wanted = "a setting of groups in a rule of clients", "settings in rules of groups alone"
         elif name in KEYS and not KEYS[name].per_group:
             seen, wanted = "not a setting of single groups", "keys marked per group"
+        elif name not in KEYS:
+            fault = _fault(FaultCode.UNKNOWN_KEY, source, name, "no such key of a rule", "the keys of the reference")
+            faults.append(replace(fault, line=entry.line, hint=cause_of_name(name, _RULE_KEYS)))
+            continue
         else:
             _take(name, entry, source, values, faults)
             continue
@@ -229,8 +251,9 @@ def _read_names(line: int, rule: Mapping[str, Entry], source: str, faults: list[
         faults.append(replace(fault, line=line))
     elif not isinstance(match, str) or not match:
         wanted = {"match": "a glob for group ids", "group": "a group id", "regex": "an RE2 expression for group ids"}
-        fault = _fault(FaultCode.WRONG_RULE, source, key, f"{key} is {match!r}", wanted[key])
-        faults.append(replace(fault, line=match_line))
+        seen = f"{key} is {match!r}" if key in rule else "no `match`, `group` or `regex` is given"
+        fault = _fault(FaultCode.WRONG_RULE, source, key, seen, wanted[key])
+        faults.append(replace(fault, line=match_line, hint="say which groups the rule means, as in `match: orders-*`"))
     return str(match), _FORMS[key]
 
 
@@ -274,11 +297,18 @@ def _check_order(settings: Settings, written: WrittenFile, low: str, high: str, 
     if low_value < high_value or (low_value == high_value and not strictly):
         return
     line = max((written.entries[key].line for key in (low, high) if key in written.entries), default=0)
-    than = "less than" if strictly else "at most"
-    fault = _fault(
-        FaultCode.CONTRADICTION, written.source, low, f"{low_value}, but `{high}` is {high_value}", f"{than} `{high}`"
+    # Whoever wrote one of the two has never seen the other.
+    is_low_default, is_high_default = (
+        getattr(settings, KEYS[key].field_name) == KEYS[key].default for key in (low, high)
     )
-    yield replace(fault, line=line)
+    bound = "less than" if strictly else "at most", "more than" if strictly else "at least"
+    if is_low_default and not is_high_default:
+        key, value, than, other, other_value, default = high, high_value, bound[1], low, low_value, True
+    else:
+        key, value, than, other, other_value, default = low, low_value, bound[0], high, high_value, is_high_default
+    seen = f"{value}, but `{other}` is {other_value}{' by default' if default else ''}"
+    fault = _fault(FaultCode.CONTRADICTION, written.source, key, seen, f"{than} `{other}`")
+    yield replace(fault, line=line, hint=f"write {than} {other_value}, or set `{other}`, too")
 
 
 def _fault(code: FaultCode, source: str, key: str, seen: str, allowed_: str) -> Fault:

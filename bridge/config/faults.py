@@ -1,6 +1,6 @@
 """What can be wrong with a configuration, as values that tell a person what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,9 +28,26 @@ class FaultCode(StrEnum):
     """The value differs from the one that the bridge runs with, and can't be changed while it does."""
 
 
+NEXT_STEPS: Mapping[FaultCode, str] = {
+    FaultCode.UNREADABLE: "check the path, and that this user may read it",
+    FaultCode.NOT_YAML: "look at that line and the one before: a colon, a quote or spaces may be too many or missing",
+    FaultCode.UNKNOWN_KEY: "look for it in docs/reference/configuration.md, or take it out",
+    FaultCode.WRONG_KIND: "write what is allowed, or take the key out to use its default",
+    FaultCode.OUT_OF_BOUNDS: "write what is allowed, or take the key out to use its default",
+    FaultCode.WRONG_RULE: "write a rule as `- match: NAMES` with `road: ROAD` in the line below",
+    FaultCode.CONTRADICTION: "change one of the two",
+    FaultCode.MISSING: "add the key",
+    FaultCode.NEEDS_RESTART: "start the bridge again to have it, or put the former value back",
+}
+"""What to do where the place that found the fault knows no better."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing that is wrong: where, what was seen, what is allowed; `line` 0 means not in a file."""
+    """One thing that is wrong: where, what was seen, what is allowed, and `hint`: the likely cause and the next step.
+
+    `line` 0 means not in a file.
+    """
 
     code: FaultCode
     source: str
@@ -38,12 +55,13 @@ class Fault:
     seen: str
     allowed: str
     line: int = 0
+    hint: str = ""
 
     def __str__(self) -> str:
         """One line for a person."""
         place = f"{self.source}:{self.line}" if self.line else self.source
         key = f" {self.key}:" if self.key else ""
-        return f"{place}:{key} {self.seen}; allowed: {self.allowed} [{self.code}]"
+        return f"{place}:{key} {self.seen}; allowed: {self.allowed}; {self.hint or NEXT_STEPS[self.code]} [{self.code}]"
 
 
 class ConfigError(Exception):

@@ -1,6 +1,7 @@
 """A configuration file as entries that remember their lines: the file read, its YAML taken apart."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -83,12 +84,12 @@ def _read_root(node: yaml.Node, source: str) -> WrittenFile:
         if key == RULES:
             rules += [(_line(rule), _read_rule(rule, source)) for rule in _items(value, source)]
         else:
-            entries[key] = Entry(_read_value(value, source), line)
+            entries[key] = Entry(_read_value(value, source, key), line)
     return WrittenFile(source, entries, tuple(rules))
 
 
 def _read_rule(node: yaml.Node, source: str) -> dict[str, Entry]:
-    return {key: Entry(_read_value(value, source), line) for key, line, value in _pairs(node, source)}
+    return {key: Entry(_read_value(value, source, key), line) for key, line, value in _pairs(node, source)}
 
 
 def _pairs(node: yaml.Node, source: str) -> list[tuple[str, int, yaml.Node]]:
@@ -121,13 +122,13 @@ def _items(node: yaml.Node, source: str) -> list[yaml.Node]:
     )
 
 
-def _read_value(node: yaml.Node, source: str) -> Written:
+def _read_value(node: yaml.Node, source: str, key: str) -> Written:
     if isinstance(node, yaml.SequenceNode):
-        return tuple(_scalar(item, source) for item in node.value)
-    return _scalar(node, source)
+        return tuple(_scalar(item, source, key) for item in node.value)
+    return _scalar(node, source, key)
 
 
-def _scalar(node: yaml.Node, source: str) -> Scalar:
+def _scalar(node: yaml.Node, source: str, key: str) -> Scalar:
     try:
         is_plain = isinstance(node, yaml.ScalarNode) and node.tag in CORE_TAGS
         value = yaml.SafeLoader("").construct_object(node) if is_plain else node
@@ -137,7 +138,16 @@ def _scalar(node: yaml.Node, source: str) -> Scalar:
     if value is None or isinstance(value, int | bool | str | float):
         return value
     fault = _fault(FaultCode.WRONG_KIND, source, _line(node), "a nested value", "a number, a word or a list of words")
-    raise ConfigError([fault])
+    raise ConfigError([replace(fault, key=key, hint=_cause_of_nesting(node, key))])
+
+
+def _cause_of_nesting(node: yaml.Node, key: str) -> str:
+    inner = [str(name.value) for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+    if {"match", "group", "regex", "road"}.intersection(inner):
+        return f"rules of groups are a list under `{RULES}`: write them there"
+    if inner:
+        return f"keys are written whole, with dots: write `{key}.{inner[0]}: …` in a line of its own"
+    return "write one value, and put quotes around what is no plain word"
 
 
 def _line(node: yaml.Node) -> int:

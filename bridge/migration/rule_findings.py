@@ -1,9 +1,10 @@
 """What an operator should know of rules before they count: which take nothing, which everything, which disagree."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bridge.migration.patterns import ReadRegex, covers, matches_everything, matches_nothing, no_regex, overlap
+from bridge.migration.patterns import Form, ReadRegex, covers, matches_everything, matches_nothing, no_regex, overlap
 from bridge.migration.route import Road, Rule
 
 CODE_EVERYTHING = "EB-RULE-001"
@@ -14,6 +15,12 @@ CODE_DISAGREE = "EB-RULE-003"
 """Two rules send the same groups to different roads; the earlier one counts."""
 CODE_PRINCIPAL = "EB-RULE-004"
 """A rule asks who a client is, which the bridge sees only where clients log in by SASL/PLAIN or SCRAM."""
+CODE_LIKE_REGEX = "EB-RULE-005"
+"""A glob is written as a regular expression would be: as a glob it takes other names."""
+CODE_UNCLOSED = "EB-RULE-006"
+"""A glob opens a class of characters that nothing closes: the bracket stands for itself."""
+_LIKE_REGEX = re.compile(r"\.[*+?]|\][*+]|^\^|\$$|\\.|\(.*\)|\|")
+_CLASS = re.compile(r"\[!?\]?[^\]]*\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ def find_findings(rules: Sequence[Rule], read_regex: ReadRegex = no_regex) -> tu
 
 def _find(rules: Sequence[Rule], index: int, read_regex: ReadRegex) -> Iterator[RuleFinding]:
     rule = rules[index]
+    yield from _find_in_glob(rule, index)
     if rule.principal:
         yield RuleFinding(
             index,
@@ -64,6 +72,20 @@ def _find(rules: Sequence[Rule], index: int, read_regex: ReadRegex) -> Iterator[
         is_exception = covers(rule.names, other.names, read_regex)
         if other.road is not rule.road and not is_exception and overlap(other.names, rule.names, read_regex):
             yield _disagreement(index, rule, at, other)
+
+
+def _find_in_glob(rule: Rule, index: int) -> Iterator[RuleFinding]:
+    if rule.form is not Form.GLOB:
+        return
+    if _LIKE_REGEX.search(rule.pattern):
+        sentence = (
+            f"{rule} looks like a regular expression, and is read as a glob: it takes other names than it seems to"
+        )
+        remedy = "write `regex` in place of `match`, or a glob: `*` takes any characters, `?` takes one"
+        yield RuleFinding(index, CODE_LIKE_REGEX, sentence, remedy)
+    if "[" in _CLASS.sub("", rule.pattern):
+        sentence = f"{rule} has a `[` that nothing closes: it takes only names with that bracket in them"
+        yield RuleFinding(index, CODE_UNCLOSED, sentence, "close it, as in `[a-z]`, or take it out")
 
 
 def _nothing(index: int, sentence: str) -> RuleFinding:

@@ -124,11 +124,19 @@ def listen(address: Address) -> socket.socket:
         sock.setblocking(False)
     except OSError as error:
         sock.close()
-        raise CannotListen(
-            f"{CannotListen.code}: can't listen on {address}: {error}; most likely another process has the port, "
-            "choose another or stop it"
-        ) from error
+        raise CannotListen(f"{CannotListen.code}: can't listen on {address}: {error}; {_advice(error)}") from error
     return sock
+
+
+def _advice(error: OSError) -> str:
+    if error.errno == errno.EADDRNOTAVAIL:
+        return (
+            "no interface of this machine has that address: name one of its own in listen; what clients are told is "
+            "advertised.host"
+        )
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return "this user may not have that port: choose one above 1023, or allow it (CAP_NET_BIND_SERVICE)"
+    return "most likely another process has the port, choose another or stop it"
 
 
 def bound_port(sock: socket.socket) -> int:

@@ -50,6 +50,12 @@ async def test_taken_port_is_refused_with_a_sentence() -> None:
             await serve_admin(address, still_sources())
 
 
+async def test_address_of_another_machine_is_not_called_taken() -> None:
+    """What can't be bound has another cause than another bridge."""
+    with pytest.raises(AdminError, match="no interface of this machine has that address"):
+        await serve_admin("192.0.2.1:9190", still_sources())
+
+
 async def test_listening_beyond_loopback_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     """There are no rights to check, so the log says it."""
     with caplog.at_level(logging.WARNING, "epochbridge.admin"):

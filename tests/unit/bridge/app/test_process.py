@@ -1,14 +1,24 @@
 """One error out of many tasks, and what the rooms refuse of a configuration."""
 
 import gc
+import logging
 
 import pytest
 
 from bridge.admin.contracts import AdminError
 from bridge.app.composition import AppError
-from bridge.app.process import COLLECTOR_THRESHOLDS, LogChoice, calm_collector, find_faults, first_known, run_bridge
+from bridge.app.process import (
+    COLLECTOR_THRESHOLDS,
+    LogChoice,
+    calm_collector,
+    find_faults,
+    first_known,
+    run_bridge,
+    warn_of_rules,
+)
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.sources import quick_rules
 from bridge.net.listener import CannotListen
 
 FAULTY = ConfigError([Fault(code=FaultCode.MISSING, source="configuration", key="listen", seen="x", allowed="y")])
@@ -73,6 +83,13 @@ def test_wrong_addresses_are_refused_at_once_and_together() -> None:
     with pytest.raises(ConfigError) as refused:
         run_bridge(config, LogChoice("json", "error"), print)
     assert [fault.key for fault in refused.value.faults] == ["listen", "admin.listen"]
+
+
+def test_rules_that_take_nothing_or_others_are_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    """But not that one takes every group, which is said by who starts with `--embedded '*'`."""
+    with caplog.at_level(logging.WARNING, "epochbridge.app"):
+        warn_of_rules(Config(rules=quick_rules(["a-.*", "*", "b"], ())))
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["EB-RULE-005", "EB-RULE-002"]
 
 
 def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:

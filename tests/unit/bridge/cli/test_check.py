@@ -82,9 +82,18 @@ def test_faults_that_rooms_find_have_their_lines(file: Path, capsys: pytest.Capt
     assert shown.out == ""
     assert shown.err.splitlines()[:-1] == [
         f"Error: EB-CLI-005: {file}: 3 faults",
-        f"  {file}:2: listen: '127.0.0.1:x' is no address; allowed: HOST:PORT [EB-CONFIG-004]",
-        f"  {file}:1: bootstrap: 'nope' is no address; allowed: HOST:PORT [EB-CONFIG-004]",
-        f"  {file}:3: group.consumer.assignors: no assignor is named 'wild'; allowed: range, uniform [EB-CONFIG-004]",
+        (
+            f"  {file}:2: listen: '127.0.0.1:x' is no address; allowed: HOST:PORT; "
+            "what follows the last colon is no port: write a number there [EB-CONFIG-004]"
+        ),
+        (
+            f"  {file}:1: bootstrap: 'nope' is no address; allowed: HOST:PORT; "
+            "the port is missing: write it after a colon, as in 'nope:9092' [EB-CONFIG-004]"
+        ),
+        (
+            f"  {file}:3: group.consumer.assignors: no assignor is named 'wild'; allowed: range, uniform; "
+            "write what is allowed, or take the key out to use its default [EB-CONFIG-004]"
+        ),
     ]
 
 

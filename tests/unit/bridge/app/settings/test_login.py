@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge.app.settings import read_credentials
-from bridge.config.configuration import Config
+from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
 from bridge.wire.sasl import Credentials, Mechanism
@@ -22,6 +22,13 @@ def config_with(path: Path | None, username: str = "bridge") -> Config:
             upstream_sasl_password_path="" if path is None else str(path),
         )
     )
+
+
+@pytest.mark.parametrize("key", ["upstream.sasl.username", "upstream.sasl.password.path"])
+def test_login_without_a_mechanism_is_a_fault(key: str) -> None:
+    """Nothing would read it, and brokers would refuse the bridge."""
+    with pytest.raises(ConfigError, match=f"{key}: 'x' is given, and nothing reads it"):
+        read_credentials(load(None, {}, [f"{key}=x"]))
 
 
 def test_without_a_mechanism_nobody_logs_in() -> None:

@@ -44,6 +44,12 @@ def test_taken_port_and_unknown_host_say_what_to_do() -> None:
         listen(Address("no such host", 0))
 
 
+def test_address_of_another_machine_is_not_called_taken() -> None:
+    """Nobody else has that port; the address is what is wrong (192.0.2.0/24 is nobody's)."""
+    with pytest.raises(CannotListen, match=r"EB-NET-020: .* no interface of this machine has that address"):
+        listen(Address("192.0.2.1", 9192))
+
+
 def test_port_beyond_the_last_says_how_to_count_lower() -> None:
     """Ports of brokers are counted up from the bootstrap's."""
     with pytest.raises(CannotListen, match=r"EB-NET-020: .*65536: .*listen\.ports\.first"):

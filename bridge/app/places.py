@@ -1,0 +1,146 @@
+"""Hosts, folders and URLs of a configuration judged as far as that can be done without a socket."""
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bridge.app.settings import OFF, parse_address
+from bridge.config.causes import PORT_MAX
+from bridge.config.configuration import Config
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import Settings
+from bridge.config.secrets import without_login
+from bridge.migration.route import Road
+
+ADVERTISED = "advertised.host"
+_NOT_IN_HOSTS = frozenset(",;/@[] \t")
+
+
+def judge_advertised_host(settings: Settings) -> None:
+    """Raises ConfigError for what no client can connect to."""
+    host = settings.advertised_host
+    listened = parse_address("listen", settings.listen).host
+    if not host and _is_wildcard(listened):
+        hint = "clients would be told to connect to it, each to itself: give the name that they reach this machine by"
+        raise _refuse(ADVERTISED, f"nothing is given, and listen is {settings.listen!r}", hint, FaultCode.MISSING)
+    if not host:
+        return
+    if "://" in host:
+        raise _refuse(ADVERTISED, _shown(host), "it begins with a scheme, as a URL does: write the host alone")
+    bare, colon, port = host.rpartition(":")
+    if colon and port.isdecimal() and ":" not in bare.strip("[]"):
+        hint = f"a port is in it, and each broker has one of its own: write {without_login(bare)!r}; ports are those of"
+        raise _refuse(ADVERTISED, _shown(host), f"{hint} `listen` and `listen.ports`")
+    if _is_wildcard(host):
+        hint = "it stands for all addresses of a machine, so each client would ask itself: give a name or one address"
+        raise _refuse(ADVERTISED, _shown(host), hint)
+    if _NOT_IN_HOSTS.intersection(host) or (":" in host and not _is_address(host)):
+        raise _refuse(
+            ADVERTISED, _shown(host), "it is no name and no address: write one host, without brackets or login"
+        )
+
+
+def judge_admin(settings: Settings) -> None:
+    """Raises ConfigError where the admin API would want the clients' own port."""
+    if settings.admin_listen == OFF:
+        return
+    admin, listen = parse_address("admin.listen", settings.admin_listen), parse_address("listen", settings.listen)
+    is_same_host = admin.host == listen.host or _is_wildcard(admin.host) or _is_wildcard(listen.host)
+    if admin.port and admin.port == listen.port and is_same_host:
+        hint = "one port serves one of them: give admin.listen another one, or `off`"
+        seen = f"{settings.admin_listen!r} is the port of `listen`"
+        raise _refuse("admin.listen", seen, hint, FaultCode.CONTRADICTION, "a port of its own")
+
+
+def judge_collector(settings: Settings) -> None:
+    """Raises ConfigError for a collector that is named by no URL."""
+    endpoint = settings.otel_endpoint
+    if not endpoint:
+        return
+    try:
+        parts = urlsplit(endpoint)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) <= PORT_MAX
+    except ValueError:
+        is_url = False
+    if not is_url:
+        port = "4317" if settings.otel_protocol == "grpc" else "4318"
+        hint = f"the scheme is missing or another one: write it in front, as in `http://127.0.0.1:{port}`"
+        raise _refuse("otel.endpoint", _shown(endpoint), hint, allowed="a URL that begins with http:// or https://")
+
+
+def judge_folders(config: Config) -> None:
+    """Raises ConfigError where what has to be written can't be: the journal's folder, and that of events."""
+    settings = config.settings
+    faults = [*_journal_faults(config), *_event_faults(settings)]
+    if faults:
+        raise ConfigError(faults)
+
+
+def place_judges(config: Config) -> Iterator[Callable[[], None]]:
+    """All that need no file system: whoever starts the bridge is told of these before anything else."""
+    for judge in (judge_advertised_host, judge_admin, judge_collector):
+        yield _bind(judge, config.settings)
+
+
+def _bind(judge: Callable[[Settings], None], settings: Settings) -> Callable[[], None]:
+    return lambda: judge(settings)
+
+
+def _journal_faults(config: Config) -> Iterator[Fault]:
+    path = Path(config.settings.journal_path)
+    is_written = any(rule.road is not Road.PASS for rule in config.rules)
+    if config.settings.journal != "sqlite" or not config.settings.journal_path or not is_written:
+        return
+    allowed = "a file in a folder that exists"
+    if path.is_dir():
+        seen, hint = f"{path} is a folder", f"name a file in it, as in {path / 'journal.db'}"
+        yield _fault("journal.path", seen, hint, allowed=allowed)
+    elif not path.parent.is_dir():
+        seen = f"the folder of {str(path)!r} is not there"
+        yield _fault("journal.path", seen, f"make it: mkdir -p {path.parent}, or mend the path", allowed=allowed)
+
+
+def _event_faults(settings: Settings) -> Iterator[Fault]:
+    path = Path(settings.events_path)
+    if settings.events_path and path.exists() and not path.is_dir():
+        yield _fault("events.path", f"{path} is a file", "name a folder, which is made if need be", allowed="a folder")
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return host == "*" or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(text: str) -> str:
+    return f"{without_login(text)!r} is none"
+
+
+def _refuse(
+    key: str,
+    seen: str,
+    hint: str,
+    code: FaultCode = FaultCode.WRONG_KIND,
+    allowed: str = "a host",
+) -> ConfigError:
+    return ConfigError([_fault(key, seen, hint, code, allowed)])
+
+
+def _fault(
+    key: str,
+    seen: str,
+    hint: str,
+    code: FaultCode = FaultCode.WRONG_KIND,
+    allowed: str = "a host",
+) -> Fault:
+    return Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed, hint=hint)

@@ -1,0 +1,78 @@
+"""Hosts, folders and URLs that can't be right, each told with what to write instead."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bridge.app.places import judge_folders, place_judges
+from bridge.app.process import find_faults
+from bridge.config.configuration import load
+from bridge.config.faults import ConfigError, FaultCode
+from bridge.config.sources import quick_rules
+
+BROKER = "bootstrap=k:9092"
+
+
+def faults_of(*assignments: str) -> Sequence[tuple[str, FaultCode]]:
+    """The key and the code of each fault."""
+    return [(fault.key, fault.code) for fault in find_faults(load(None, {}, [BROKER, *assignments]))]
+
+
+@pytest.mark.parametrize("host", ["bridge.example.org", "10.0.0.1", "::1", "fe80::1%eth0", "localhost"])
+def test_hosts_that_clients_can_ask_are_taken(host: str) -> None:
+    """Names and addresses of both kinds, also where all interfaces are listened at."""
+    assert not faults_of(f"advertised.host={host}", "listen=0.0.0.0:9192")
+
+
+@pytest.mark.parametrize("host", ["k:9192", "[::1]:9192", "[::1]", "0.0.0.0", "::", "*", "http://k", "a,b", "x::y"])
+def test_hosts_that_nobody_can_ask_are_told(host: str) -> None:
+    """A port, a scheme, several, none."""
+    assert faults_of(f"advertised.host={host}") == [("advertised.host", FaultCode.WRONG_KIND)]
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:9192", "[::]:9192"])
+def test_all_interfaces_are_no_host_for_clients(listen: str) -> None:
+    """Each would ask its own machine."""
+    assert faults_of(f"listen={listen}") == [("advertised.host", FaultCode.MISSING)]
+
+
+def test_one_port_is_not_for_two() -> None:
+    """The admin API and clients; port 0 is any free one."""
+    assert faults_of("admin.listen=127.0.0.1:9192") == [("admin.listen", FaultCode.CONTRADICTION)]
+    assert not faults_of("admin.listen=127.0.0.1:0", "listen=127.0.0.1:0")
+    assert not faults_of("admin.listen=off")
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("http://c:4318", True),
+        ("https://ada:pw@c/x", True),
+        ("c:4318", False),
+        ("http://", False),
+        ("http://c:x", False),
+    ],
+)
+def test_collectors_are_named_by_urls(url: str, is_taken: bool) -> None:
+    """The scheme says whether TLS is spoken."""
+    assert bool(faults_of(f"otel.endpoint={url}")) is not is_taken
+
+
+def test_folders_are_looked_at_where_something_is_written(tmp_path: Path) -> None:
+    """A bridge that only passes on needs no journal."""
+    (tmp_path / "file").touch()
+    places = [f"journal.path={tmp_path}/no/j.db", f"events.path={tmp_path}/file"]
+    with pytest.raises(ConfigError) as both:
+        judge_folders(load(None, {}, [BROKER, *places], quick_rules(["a"], ())))
+    assert [fault.key for fault in both.value.faults] == ["journal.path", "events.path"]
+    with pytest.raises(ConfigError) as events:
+        judge_folders(load(None, {}, [BROKER, *places]))
+    assert [fault.key for fault in events.value.faults] == ["events.path"]
+    judge_folders(load(None, {}, [BROKER, f"journal.path={tmp_path}/j.db", f"events.path={tmp_path}/new"]))
+
+
+def test_places_that_are_right_are_passed_over() -> None:
+    """With nothing but a broker given."""
+    for judge in place_judges(load(None, {}, [BROKER])):
+        judge()
