@@ -5,18 +5,26 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.coordinators import admission
 from bridge.coordinators.mapped import seats
-from bridge.coordinators.moving import adopt
+from bridge.coordinators.moving import adopt, giveback
 from bridge.coordinators.moving.giveback import GiveBackMove
-from bridge.coordinators.moving.held_requests import HeldT
+from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
 from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
 from bridge.coordinators.moving.proof import ProofOfRest
-from bridge.migration.moves import takeover
+from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.upstream import commits
+from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.migration.moves import members, takeover
+from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.takeover import Stage
 from bridge.migration.orders import Obstacle
 from translators.dialects.admin import DescribedGroup
+from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import DescribedConsumerGroup
-from translators.dialects.ids import GroupId, MemberId, TopicPartition
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import LEAVE_EPOCH, GroupId, MemberId, TopicPartition
 
 Patch = pytest.MonkeyPatch
 
@@ -85,3 +93,41 @@ def let_strangers_in(patch: Patch) -> None:
 def overtake_a_played_join(patch: Patch) -> None:
     """Requests of a client go on while its JoinGroup is played."""
     patch.setattr(GiveBackMove, "_is_held", lambda *_: False)
+
+
+def forward_commits_of_lost_partitions(patch: Patch) -> None:
+    """What a member commits goes to the broker under its epoch, whatever it has by then."""
+    patch.setattr(admission, "admit_commit", lambda *_: ErrorCode.NONE)
+    patch.setattr(commits, "committed_partitions", lambda *_: frozenset[TopicPartition]())
+
+
+def let_go_while_committing(patch: Patch) -> None:
+    """A partition is told to be free while a commit on it is on its way."""
+    patch.setattr(UpstreamCoordinator, "_lets_go_too_early", lambda *_: False)
+
+
+def give_back_without_owned(patch: Patch) -> None:
+    """The JoinGroup in a member's place says what its client said, who owned nothing as it joined."""
+
+    def rejoining(member: ClassicMember, group_id: GroupId, generation: int) -> JoinGroup:
+        return replace(members.rejoining(member, group_id, generation), protocols=member.protocols)
+
+    patch.setattr(giveback, "rejoining", rejoining)
+
+
+def leave_the_scout_behind(patch: Patch) -> None:
+    """The move is over without a farewell of its scout."""
+    ask = TakeOverMove._ask_scout
+
+    def ask_only_in(self: TakeOverMove, by: MemberId, epoch: int) -> None:
+        if epoch == LEAVE_EPOCH:
+            self._happen(takeover.ScoutAnswered(Refused(ErrorCode.UNKNOWN_MEMBER_ID)))
+        else:
+            ask(self, by, epoch)
+
+    patch.setattr(TakeOverMove, "_ask_scout", ask_only_in)
+
+
+def hold_without_bound(patch: Patch) -> None:
+    """What waits for the end of a move of a whole group is never excused."""
+    patch.setattr(HeldRequests, "excuse", lambda *_: None)
