@@ -37,6 +37,7 @@ ACCEPT = Task("accept", "takes new connections of one listener", "nothing: start
 POLLER = Task("poller", "wakes connections that have something to read", "nothing: started again")
 SWEEP = Task("sweep", "closes connections that stand still", "nothing: started again")
 REFRESH = Task("refresh", "asks the cluster for its brokers", "nothing: started again, the brokers known count on")
+CERTIFICATES = Task("certificates", "reads files of TLS again that have changed", "nothing: started again")
 CONNECTION = Task("connection", "serves one client from its first byte to its last answer", _CONNECTION_ENDS)
 CLIENT_READER = Task("client-reader", "reads what one client sends", _CONNECTION_ENDS)
 BROKER_READER = Task("broker-reader", "reads what the broker answers one client", _CONNECTION_ENDS)
@@ -67,7 +68,7 @@ ADMIN = Task("admin", "serves the admin API", "requests under way there: started
 TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
-        *(ACCEPT, POLLER, SWEEP, REFRESH),
+        *(ACCEPT, POLLER, SWEEP, REFRESH, CERTIFICATES),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
         *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
         *(EVENTS, MOVE, MOVES, RELOAD, ADMIN, PLANS),

@@ -186,6 +186,7 @@ async def _serve_groups(
             moving.live.start_in(nursery)
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
+            configured.renew = proxy.certificates.read_changed
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
             _introduce(config, proxy.cluster, groups, upstream, places)

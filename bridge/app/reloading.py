@@ -1,7 +1,7 @@
 """The configuration read again while the bridge runs: what may change does, all or nothing."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import fields
 
 import trio
@@ -29,6 +29,13 @@ FAILED = "the configuration could not be read again, nothing has changed: see th
 ReadAgain = Callable[[], Config]
 """Reads file, environment and command line as at the start, and judges them; raises ConfigError."""
 
+Renew = Callable[[], Awaitable[tuple[str, ...]]]
+"""Gives a sentence for whatever was read."""
+
+
+async def _nothing() -> tuple[str, ...]:
+    return ()
+
 
 class Configured:
     """The configuration that the bridge runs with (`admin.contracts.Reloading`)."""
@@ -47,6 +54,8 @@ class Configured:
         self._places = places
         self._living = living
         self._ruled = ruled
+        self.renew: Renew = _nothing
+        """Has files of TLS read again that have changed; what they are called stays what it was at the start."""
         self._roads = {Road.PASS, *(rule.road for rule in config.rules)}
         self._wanted = trio.Event()
 
@@ -84,6 +93,7 @@ class Configured:
         findings = tuple(f"line {line}: {sentence}" for line, sentence in tell_findings(config))
         if not is_dry_run:
             self._take(config, log_level)
+            changes = (*changes, *await self.renew())
             for sentence in (*changes, *findings):
                 LOG.info("EB-APP-006: the configuration was read again: %s", sentence)
             if not changes:

@@ -118,6 +118,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         credentials=read_credentials(config),
         broker_tls=broker_tls(settings),
         client_tls=client_tls(settings),
+        certificates_watch_ms=settings.certificates_watch_ms,
     )
 
 

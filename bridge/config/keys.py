@@ -209,6 +209,14 @@ class Settings(KafkaSettings):
         "upstream.tls.version.min", "TLSv1.2", "Least version of TLS with brokers.", Bounds(choices=TLS_VERSIONS)
     )
 
+    certificates_watch_ms: int = key(
+        "certificates.watch.ms",
+        10_000,
+        "How often the files of `listen.tls` and `upstream.tls` are looked at; those that have changed, and are what "
+        "they were at the look before, count for new connections.",
+        within(100),
+    )
+
     # ------------------------------------------------------------------ road embedded
     embedded_trust_clients: bool = key(
         "embedded.trust-clients",

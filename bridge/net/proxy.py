@@ -5,7 +5,8 @@ It must not know what a group is; whoever answers for groups is given to it.
 
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -31,7 +32,8 @@ from bridge.net.listener import (
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
-from bridge.net.tls import client_context
+from bridge.net.tls import broker_context, client_context
+from bridge.net.tls_renewal import CertificateFiles, Certificates
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
@@ -43,6 +45,7 @@ from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,
+    CERTIFICATES,
     CONNECTION,
     POLLER,
     REFRESH,
@@ -166,6 +169,7 @@ class Proxy:
                 "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s",
                 *(self._clients_max, settings.limits.connections_max, limit(), ADVICE),
             )
+        self.certificates = Certificates(self._certificate_files(), settings.certificates_watch_ms)
         self._handshakes: Handshakes | None = None
         if settings.client_tls is not None:
             self._handshakes = Handshakes(client_context(settings.client_tls), settings.limits)
@@ -183,6 +187,23 @@ class Proxy:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
         start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
         self._start_accepting(first, None)
+
+    def _certificate_files(self) -> Iterator[CertificateFiles]:
+        """What is read again of each side that has TLS."""
+        clients, brokers = self._settings.client_tls, self._settings.broker_tls
+        if clients is not None:
+            yield CertificateFiles("listen.tls", clients.paths(), partial(client_context, clients), self._face_clients)
+        if brokers is not None:
+            yield CertificateFiles(
+                "upstream.tls", brokers.paths(), partial(broker_context, brokers), self._face_brokers
+            )
+
+    def _face_clients(self, context: ssl.SSLContext) -> None:
+        assert self._handshakes is not None, "clients have TLS from the start or not at all"
+        self._handshakes.context = context
+
+    def _face_brokers(self, context: ssl.SSLContext) -> None:
+        self.cluster.tls = context
 
     @property
     def is_ready(self) -> bool:
@@ -391,6 +412,7 @@ async def serve_proxy(
             with trio.move_on_after(FIRST_REFRESH_S):
                 await guarded(services.failures, REFRESH, look)
             start_job(nursery, services.failures, SWEEP, proxy.sweep)
+            start_job(nursery, services.failures, CERTIFICATES, proxy.certificates.keep_looking)
             start_job(nursery, services.failures, REFRESH, partial(proxy.keep_refreshing, answered))
             task_status.started(proxy)
             await trio.sleep_forever()

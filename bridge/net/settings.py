@@ -43,5 +43,7 @@ class ProxySettings:
     """How brokers are spoken to inside TLS, by clients' connections, too; None: without it."""
     client_tls: ClientTls | None = None
     """How clients are spoken to inside TLS, at every port of theirs; None: without it."""
+    certificates_watch_ms: int = 10_000
+    """How often files of TLS are looked at."""
     node: int = 0
     """This process, as it stands in RequestRef."""

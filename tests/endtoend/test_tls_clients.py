@@ -1,7 +1,11 @@
 """Real clients inside TLS, through a bridge that ends it, to a Kafka that lets them in by SASL."""
 
+import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +24,7 @@ from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, login_of, sasl_kaf
 HOST = "127.0.0.1"
 PATIENCE_S = 120.0
 PATIENCE_MS = int(PATIENCE_S * 1_000)
+LOOK_S = 0.1
 RECORDS, PARTITIONS = 20, 2
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256")
 GROUP_ROADS = ("pass", "embedded")
@@ -172,6 +177,50 @@ def test_client_that_is_configured_wrongly_hears_of_it_and_so_does_the_log(
             break
     assert any(sentence in one for one in heard), heard
     assert code in world.bridge.log.read_text(encoding="utf-8"), world.bridge.tail()
+
+
+def shown(world: World) -> bytes:
+    """The certificate that a client is shown now."""
+    host, _, port = world.bridge.bootstrap.rpartition(":")
+    context = world.authority.context
+    context.load_cert_chain(world.pair)
+    sock = socket.create_connection((host, int(port)), PATIENCE_S)
+    with sock, context.wrap_socket(sock, server_hostname=host) as client:
+        return client.getpeercert(binary_form=True) or b""
+
+
+def hang_up(world: World, code: str) -> None:
+    """Send SIGHUP, and wait for one more line with this code."""
+    before = world.bridge.log.read_text(encoding="utf-8").count(code)
+    os.kill(world.bridge.process.pid, signal.SIGHUP)
+    give_up_s = time.monotonic() + PATIENCE_S
+    while world.bridge.log.read_text(encoding="utf-8").count(code) == before:
+        assert time.monotonic() < give_up_s, world.bridge.tail()
+        time.sleep(LOOK_S)
+
+
+@pytest.mark.parametrize("road", GROUP_ROADS)
+def test_certificate_is_exchanged_under_consumers_that_notice_nothing(world: World, records: int, road: str) -> None:
+    """On SIGHUP; a wrong file changes nothing before that."""
+    path, revoked = world.authority.folder / "authority-bridge.pem", list[str]()
+    words = {"group.id": world.group(road), "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer({**librdkafka(world, "PLAIN"), **words})
+    consumer.subscribe([world.topic], on_revoke=lambda *_: revoked.append(road))
+    try:
+        assert len(consumer.consume(records, PATIENCE_S)) == records
+        before, good = shown(world), path.read_bytes()
+        path.write_text("nothing", encoding="utf-8")
+        hang_up(world, "EB-APP-007")
+        assert shown(world) == before
+        path.write_bytes(good)
+        world.authority.pair(HOST, name="bridge")
+        hang_up(world, "EB-NET-067")
+        assert shown(world) != before
+        consumer.commit(asynchronous=False)
+        assert sum(one.offset for one in consumer.committed(consumer.assignment(), PATIENCE_S)) == records
+        assert revoked == []
+    finally:
+        consumer.close()
 
 
 def test_file_that_can_not_be_used_is_told_before_anything_is_opened(world: World) -> None:

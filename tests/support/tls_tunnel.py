@@ -9,7 +9,7 @@ from typing import cast
 import trio
 
 from bridge.net.settings import ProxySettings
-from bridge.net.tls import BrokerTls
+from bridge.net.tls import BrokerTls, ClientTls
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker
 
@@ -66,11 +66,20 @@ def tls_settings(broker: ScriptedBroker, tls: BrokerTls) -> ProxySettings:
     return replace(settings_for(through), broker_tls=tls)
 
 
+def front_settings(broker: ScriptedBroker, tls: ClientTls, certificates_watch_ms: int) -> ProxySettings:
+    """For a proxy that speaks TLS to clients and looks at its files so often."""
+    return replace(settings_for(broker), client_tls=tls, certificates_watch_ms=certificates_watch_ms)
+
+
 async def dial_tls(port: int, context: ssl.SSLContext, host: str = LOOPBACK) -> RawClient:
     """A client inside TLS; raises trio.BrokenResourceError where that does not come about."""
     stream = trio.SSLStream(
         await trio.open_tcp_stream(LOOPBACK, port), context, server_hostname=host, https_compatible=True
     )
-    await stream.do_handshake()
+    try:
+        await stream.do_handshake()
+    except trio.BrokenResourceError:
+        await trio.aclose_forcefully(stream)
+        raise
     # It sends, receives and ends; nothing more is asked of a client's stream here.
     return RawClient(cast(trio.SocketStream, stream))

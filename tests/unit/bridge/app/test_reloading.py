@@ -148,6 +148,23 @@ async def test_stop_does_not_wait_for_a_disk_that_does_not_answer() -> None:
         answers.set()
 
 
+async def test_certificates_are_read_again_unless_somebody_only_asks() -> None:
+    """What became of them is told with the rest; a configuration that is refused has none of them read."""
+    running, reads = Running(), 0
+
+    async def renew() -> tuple[str, ...]:
+        nonlocal reads
+        reads += 1
+        return ("listen.tls: read",)
+
+    running.configured.renew = renew
+    assert (await running.configured.reload(is_dry_run=True)).changes == ()
+    assert (await running.configured.reload()).changes == ("listen.tls: read",)
+    running.next = (Fault(code=FaultCode.WRONG_KIND, source="file", key="listen.tls.key.path", seen="a", allowed="b"),)
+    assert (await running.configured.reload()).error
+    assert reads == 1
+
+
 async def test_rules_that_come_back_end_the_stay() -> None:
     """The group is where its rule says again."""
     running = Running(next=PASSING)
