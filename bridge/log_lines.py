@@ -11,6 +11,9 @@ REPEAT_MS = 60_000
 """How long the same line is not written again."""
 REMEMBERED_MAX = 10_000
 """Causes that are remembered; a cause that makes room for another is told with its count."""
+MORE = " (and %d times more since this was last said)"
+COUNTED = "is_counted"
+"""What a record of the standard library has that was counted here already."""
 
 
 class LogFields(TypedDict, total=False):
@@ -98,5 +101,22 @@ class RateLimitedLog:
     def _write(self, line: Line, repeats: int) -> None:
         message, args = line.message, line.args
         if repeats:
-            message, args = message + " (and %d times more since this was last said)", (*args, repeats)
-        self._log.log(line.level, message, *args, extra=line.fields, exc_info=line.problem)
+            message, args = message + MORE, (*args, repeats)
+        self._log.log(line.level, message, *args, extra={**line.fields, COUNTED: True}, exc_info=line.problem)
+
+
+def bare(problem: BaseException) -> BaseException:
+    """What a group with a single error is about."""
+    while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
+        problem = problem.exceptions[0]
+    return problem
+
+
+def origin_of(problem: BaseException) -> tuple[str, str, int]:
+    """What an error is, and the file and line that raised it: the same for a bug that shows again."""
+    problem = bare(problem)
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    return type(problem).__name__, *place

@@ -11,7 +11,7 @@ from functools import partial
 
 import trio
 
-from bridge.log_lines import Line, RateLimitedLog
+from bridge.log_lines import Line, RateLimitedLog, bare, origin_of
 
 LOG = logging.getLogger("epochbridge.supervision")
 PAUSE_S = 0.25
@@ -152,20 +152,3 @@ def start_guarded(
 ) -> None:
     """Start what is done once; its failure does not reach the nursery, but `failed`, see `guarded`."""
     nursery.start_soon(partial(guarded, failures, task, work, failed), name=task.name)
-
-
-def bare(problem: BaseException) -> BaseException:
-    """What a group with a single error is about."""
-    while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
-        problem = problem.exceptions[0]
-    return problem
-
-
-def origin_of(problem: BaseException) -> tuple[str, str, int]:
-    """What an error is, and the file and line that raised it: the same for a bug that shows again."""
-    problem = bare(problem)
-    trace = problem.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-    return type(problem).__name__, *place

@@ -20,9 +20,9 @@ from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.owner import GroupOwner
-from bridge.log_lines import Line, LogFields, RateLimitedLog
+from bridge.log_lines import Line, LogFields, RateLimitedLog, origin_of
 from bridge.ports import Clock, Journal, OrderT
-from bridge.supervision import LEDGER, OWNER, TURN, Failures, origin_of, start_job
+from bridge.supervision import LEDGER, OWNER, TURN, Failures, start_job
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import trio
 
-from bridge.log_lines import Line, LogFields
+from bridge.log_lines import Line, LogFields, bare, origin_of
 from bridge.migration.route import Road
 from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
 from bridge.net.client_questions import ClientQuestions, LoginProof
@@ -36,7 +36,7 @@ from bridge.session.limits import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
 from bridge.session.split_requests import Merge
-from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, bare, carry_out, origin_of
+from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, carry_out
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.endpoints import UnknownNode
@@ -57,17 +57,20 @@ class Waiting(NamedTuple):
 
 
 class LeftOver(NamedTuple):
-    """A piece that must wait, and the bytes behind it, which are nobody else's."""
+    """A piece that must wait, None where only others are to have a turn, and the bytes behind it, which are nobody
+    else's.
+    """
 
-    waiting: Waiting
+    waiting: Waiting | None
     rest: memoryview
 
 
-def left_over_of(waiting: Waiting, rest: memoryview, *, is_shared: bool) -> LeftOver:
+def left_over_of(waiting: Waiting | None, rest: memoryview, *, is_shared: bool) -> LeftOver:
     """What is left of received bytes; a shared view is copied."""
     if not is_shared:
         return LeftOver(waiting, rest)
-    return LeftOver(waiting._replace(cut=_kept(waiting.cut)), memoryview(bytes(rest)))
+    kept = None if waiting is None else waiting._replace(cut=_kept(waiting.cut))
+    return LeftOver(kept, memoryview(bytes(rest)))
 
 
 def _kept(cut: Cut) -> Cut:
@@ -75,6 +78,10 @@ def _kept(cut: Cut) -> Cut:
     return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
 
 
+PIECES_WITHOUT_CHECKPOINT = 200
+"""How much of what came at once is dealt with before others have a turn: some 10 ms of requests that are answered here.
+A client that sent 100,000 of them in one go kept everybody waiting for ten seconds.
+"""
 LAST_WORDS_S = 1.0
 BUG_CHARS_MAX = 300
 
@@ -85,6 +92,7 @@ class ClientConnection:
     __slots__ = (
         "_broker",
         "_cluster",
+        "_dealt",
         "_event",
         "_is_corked",
         "_lane",
@@ -125,6 +133,8 @@ class ClientConnection:
         self._merges: dict[RequestRef, Merge] = {}
         self._event: trio.Event | None = None
         self.share = Share(shared.in_flight, session.connection)
+        self._dealt = 0
+        """Pieces, since others had a turn for that."""
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
 
@@ -314,13 +324,16 @@ class ClientConnection:
             await self._broker.splice_rest(left)
 
     def _take_nowait(self, view: memoryview, *, is_shared: bool) -> LeftOver | None:
-        """Deal with the pieces of what was received, up to the first that must wait; a shared view is then copied."""
+        """Deal with the pieces of what was received, up to the first that must wait, or until it is others'
+        turn; a shared view is then copied.
+        """
         requests, position, left_over = self.session.requests, 0, None
         self.cork()
         while (cut := requests.cut(view, position)) is not None:
             position = requests.position
             waiting = self._deal_nowait(cut)
-            if waiting is not None:
+            self._dealt += 1
+            if waiting is not None or self._dealt >= PIECES_WITHOUT_CHECKPOINT:
                 rest = view[position:]
                 left_over = left_over_of(waiting, rest, is_shared=is_shared)
                 break
@@ -330,7 +343,11 @@ class ClientConnection:
 
     async def _catch_up(self, left_over: LeftOver | None) -> None:
         while left_over is not None:
-            await self._deal(left_over.waiting)
+            if left_over.waiting is not None:
+                await self._deal(left_over.waiting)
+            if self._dealt >= PIECES_WITHOUT_CHECKPOINT:
+                await trio.lowlevel.checkpoint()
+                self._dealt = 0
             left_over = self._take_nowait(left_over.rest, is_shared=False)
 
     def _deal_nowait(self, cut: Cut) -> Waiting | None:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from json import dumps
 from typing import TextIO
 
+from bridge.telemetry.log_stream import LogStream
+
 Event = dict[str, object]
 
 VALUE_CHARS_MAX = 300
@@ -93,7 +95,7 @@ COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "erro
 
 def configure_logs(log_format: LogFormat, level: str, stream: TextIO = sys.stderr) -> None:
     """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up."""
-    handler = logging.StreamHandler(stream)
+    handler = LogStream(stream)
     handler.setFormatter(JsonLines() if log_format is LogFormat.JSON else ConsoleLines(has_colours=stream.isatty()))
     root = logging.getLogger()
     root.handlers = [handler]

@@ -48,6 +48,16 @@ def read(stream: io.StringIO) -> dict[str, object]:
     return written
 
 
+def test_traceback_that_comes_again_is_counted(lines: io.StringIO) -> None:
+    """By every logger of the process, see `log_stream`."""
+    for _ in range(3):
+        try:
+            raise KeyError("x")
+        except KeyError:
+            LOG.exception("EB-X-001: failed")
+    assert len(lines.getvalue().splitlines()) == 1
+
+
 def test_standard_library_line_is_json_with_code_lifted(lines: io.StringIO) -> None:
     """The code at the head of a message is its own key."""
     LOG.warning("EB-GROUP-001: group %r refused", "orders", extra={"group_id": "orders"})

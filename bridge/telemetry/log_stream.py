@@ -1,0 +1,70 @@
+"""Where log lines are written: a traceback that comes again and again is written once a minute, wherever it is logged.
+
+Whoever reaches a bug may reach it as often as it likes, and each traceback is some kilobytes. What `RateLimitedLog` has
+counted is written as it comes.
+"""
+
+import logging
+from collections import OrderedDict
+from copy import copy
+from dataclasses import dataclass
+from typing import TextIO
+
+from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
+
+Cause = tuple[str, str, tuple[str, str, int]]
+"""The logger, the message without what is put into it, and the place that raised."""
+
+
+@dataclass(slots=True)
+class _Written:
+    at_ms: int
+    line: logging.LogRecord
+    """Without its traceback, whose frames would keep alive what they work on."""
+    repeats: int = 0
+
+
+class LogStream(logging.StreamHandler[TextIO]):
+    """Writes records to a stream; counts are told with the next line after the minute, and at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._written: OrderedDict[Cause, _Written] = OrderedDict()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write this record, unless its traceback was written within the last minute."""
+        now_ms = int(record.created * 1000)
+        problem = record.exc_info[1] if record.exc_info else None
+        if problem is None or hasattr(record, COUNTED):
+            self._tell_older(now_ms - REPEAT_MS)
+            super().emit(record)
+            return
+        cause = record.name, str(record.msg), origin_of(problem)
+        written = self._written.get(cause)
+        # A clock that was put back is no reason to be silent for longer.
+        if written is not None and 0 <= now_ms - written.at_ms < REPEAT_MS:
+            written.repeats += 1
+            return
+        self._tell_older(now_ms - REPEAT_MS)
+        super().emit(record)
+        line = copy(record)
+        line.msg, line.args, line.exc_info, line.exc_text = record.getMessage(), (), None, None
+        self._written[cause] = _Written(now_ms, line)
+        if len(self._written) > REMEMBERED_MAX:
+            self._tell_count(self._written.popitem(last=False)[1])
+
+    def close(self) -> None:
+        """Tell what was counted; the process ends."""
+        while self._written:
+            self._tell_count(self._written.popitem(last=False)[1])
+        super().close()
+
+    def _tell_older(self, than_ms: int) -> None:
+        """Forget and tell what was written before that; the oldest come first."""
+        while self._written and next(iter(self._written.values())).at_ms <= than_ms:
+            self._tell_count(self._written.popitem(last=False)[1])
+
+    def _tell_count(self, written: _Written) -> None:
+        if written.repeats:
+            written.line.msg, written.line.args = "%s" + MORE, (written.line.msg, written.repeats)
+            super().emit(written.line)
