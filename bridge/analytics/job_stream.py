@@ -31,6 +31,8 @@ from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import StreamSpec
 from bridge.analytics.tables.batch_history import NOTHING_YET, History
+from bridge.analytics.tables.definitions import EVENTS
+from bridge.analytics.tables.kept_history import forget, keep, kept
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.store import CHECKPOINT, Store
 
@@ -45,7 +47,6 @@ GAP_CONDITIONS = (
 """Parts of the names that Kafka's client and Spark's Kafka source give to what can't be read any more."""
 _REASON = re.compile(r"Reason:\s*(?P<reason>\S[^\n]*?)\.?\s*(?:SQLSTATE.*)?$", re.MULTILINE)
 FEED_S = 5
-EVERYTHING = 2**62
 Tend = Callable[[], object]
 """Called every few seconds while a stream runs."""
 
@@ -56,7 +57,7 @@ class Stream:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._intake: Intake | None = None
-        self._history = History(store)
+        self._history: History | None = None
         self.last_batch = NOTHING_YET
         self.fault: Exception | None = None
 
@@ -71,6 +72,9 @@ class Stream:
         """One micro-batch."""
         if self._intake is None:
             self._intake = intake_after(self._store, batch)
+            if batch <= kept(self._store).last_batch:
+                # Spark had not noted it as done: what it brings now need not be what the tables were made from.
+                forget(self._store)
         self._intake.take(delivery, batch)
         self.last_batch = batch
 
@@ -90,10 +94,18 @@ class Stream:
             raise
 
     def refresh(self, last_batch: int) -> None:
-        """Bring all tables up to this batch: what came since the last time says which groups are made anew."""
-        extent = self._history.advance(last_batch)
+        """Bring all tables up to this batch; what came since the last time, be it that of a process before this one,
+        says which groups are made anew.
+        """
+        history = kept(self._store) if self._history is None else self._history
+        extent = history.advance(last_batch)
+        self._history = history
+        if extent is not None and not extent.boots:
+            return
+        forget(self._store)
         with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as shown:
             derive(self._store, last_batch, shown.say, extent)
+        keep(self._store, history)
 
 
 def drain(store: Store, source: Source) -> None:
@@ -107,7 +119,7 @@ def drain(store: Store, source: Source) -> None:
     finally:
         query.stop()
         stream.close()
-    stream.refresh(EVERYTHING)
+    stream.refresh(store.last_batch(EVENTS))
 
 
 def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:

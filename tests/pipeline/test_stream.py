@@ -9,10 +9,13 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from bridge.analytics import job_stream
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.sources import FolderSource
-from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.job_run import derive, event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain
+from bridge.analytics.spark.progress import Say
+from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import Table
 from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
@@ -97,14 +100,27 @@ def test_stream_killed_ten_times_gives_the_tables_of_a_run(
     assert contents(store) == contents(expected)
 
 
-def test_stream_with_nothing_new_changes_nothing(
-    spark: SparkSession, tmp_path: Path, events: Path, expected: Store
+def test_stream_that_is_started_again_makes_what_is_new(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Started again after it ended; a run over the same directory is refused."""
-    store = Store(spark, str(tmp_path / "stream"))
-    source = FolderSource(folder=str(events), batch_files=3)
+    """Not everything once more, and nothing where nothing is new; a run over the same directory is refused."""
+    asked: list[bool] = []
+
+    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None) -> None:
+        asked.append(extent is None)
+        derive(store, last_batch, say, extent)
+
+    monkeypatch.setattr(job_stream, "derive", noted)
+    store, source = Store(spark, str(tmp_path / "stream")), FolderSource(folder=str(events), batch_files=3)
+    late = sorted(events.iterdir())[3:]
+    for file in late:
+        file.rename(tmp_path / file.name)
     drain(store, source)
-    drain(store, source)
+    for file in late:
+        (tmp_path / file.name).rename(file)
+    for _ in range(2):
+        drain(store, source)
+    assert asked == [True, False]
     assert contents(store) == contents(expected)
     assert store.has_stream()
 

@@ -73,6 +73,11 @@ class Store:
         for found in self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
             self.files.delete(found)
 
+    def last_batch(self, table: Table) -> int:
+        """The last batch that has brought rows to a table, -1 if none has."""
+        found = self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}=*"))
+        return max((int(path.rpartition("=")[2]) for path in found), default=-1)
+
     def take_out_undated(self, table: Table, batch: int) -> int:
         """Remove the rows of a batch that have no date; how many there were."""
         path = self.path(table.name, f"{DATE}={NO_DATE}", f"{BATCH}={batch}")

@@ -13,7 +13,9 @@ from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of, tell_gaps
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.batch_history import NOTHING_YET
+from bridge.analytics.tables.batch_history import NOTHING_YET, History
+from bridge.analytics.tables.definitions import DERIVED
+from bridge.analytics.tables.kept_history import keep, kept
 from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
@@ -98,6 +100,16 @@ def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     assert stream.last_batch == NOTHING_YET
     stream.take(Delivery(lines_of(store.spark, ["hello"])), 3)
     assert stream.last_batch == 3
+
+
+@pytest.mark.parametrize(("batch", "is_known"), [(3, False), (4, True)])
+def test_batch_that_is_taken_once_more_makes_everything_anew(store: Store, batch: int, is_known: bool) -> None:
+    """A kill came after its refresh and before Spark noted it as done; what a topic lost meanwhile is not in it."""
+    for table in DERIVED:
+        Path(store.path(table.name)).mkdir(parents=True)
+    keep(store, History(store, 3, {"g": 0}, {"b1": (1, 100)}))
+    Stream(store).take(Delivery(lines_of(store.spark, ["hello"])), batch)
+    assert (kept(store).last_batch == 3) is is_known
 
 
 def test_interruption_is_noted_and_not_thrown() -> None:

@@ -35,8 +35,9 @@ def test_batch_is_replaced_not_added_to(store: Store) -> None:
     store.append(EVENTS, events(store, "a", batch=0))
     store.append(EVENTS, events(store, "b", batch=1))
     store.append(EVENTS, events(store, "c", batch=1, day="2025-11-22"))
+    assert store.last_batch(EVENTS) == 1
     store.clear_batch(EVENTS, 1)
-    assert ids(store) == ["a"]
+    assert (ids(store), store.last_batch(EVENTS), store.last_batch(FLAPS)) == (["a"], 0, -1)
 
 
 def test_rows_without_a_date_are_taken_out_and_counted(store: Store) -> None:
