@@ -1,8 +1,12 @@
 """Live groups are moved at every step of a story, by the real bridge in front of a broker that coordinates."""
 
+from bridge.migration.route import Road
 from tests.support.moves_simulation.campaign import run_seeds
+from tests.support.moves_simulation.schedule import Act, Action, Phase, draw_schedule
+from tests.support.moves_simulation.story import run_story
 
 BATCH = range(40)
+TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),))
 ONCE_BROKEN = (2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 500_423, 470_134, 472_296)
 """Seeds that found a defect of the bridge when they were first told.
 
@@ -26,6 +30,14 @@ def test_batch_of_moves_breaks_no_law() -> None:
     assert sum(outcome.orders for outcome in outcomes) > 80
     assert sum(outcome.moved for outcome in outcomes) > 20
     assert sum(outcome.commits for outcome in outcomes) > 1_000
+
+
+def test_some_groups_are_to_be_adopted_beside_strangers() -> None:
+    """Left to chance the law that nobody has a partition twice would hardly be asked of them."""
+    strange = [schedule for seed in BATCH if (schedule := draw_schedule(seed)).phases[1:2] == (TO_THE_BRIDGE,)]
+    assert len(strange) >= len(BATCH) // 10
+    assert all(schedule.conditions.direct_places for schedule in strange)
+    assert run_story(strange[0]).broken is None
 
 
 def test_moves_that_once_broke_a_law_break_none() -> None:
