@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from contextvars import ContextVar
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
@@ -11,10 +13,24 @@ TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 SURVEY_TIMEOUT_S = 60.0
 """For what asks brokers: each may take its time, and one that is gone has to be waited for."""
 PORT_MAX = 65_535
+TOKEN: ContextVar[str] = ContextVar("token of the admin API", default="")
+"""What the command was given to show; empty: nothing."""
 
 
 class NoAnswer(Exception):
     """There is no answer to show; the text has a code, what happened, the likely cause and the next step."""
+
+
+def bring_token(path: str) -> None:
+    """Ask with the token of a file from now on, in this command; raises NoAnswer where it can't be read."""
+    try:
+        TOKEN.set(Path(path).read_text(encoding="ascii").strip() if path else "")
+    except (OSError, UnicodeDecodeError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "it is no ASCII"
+        raise NoAnswer(
+            f"EB-ADMIN-019: the token for the admin API can't be read from {path}: {why}; name the file that "
+            "admin.token.path or admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
+        ) from None
 
 
 def ask_groups(admin: str) -> bytes:
@@ -108,6 +124,9 @@ def _ask(admin: str, path: str) -> bytes:
 def _call(method: str, admin: str, path: str, order: bytes | None = None, timeout_s: float | None = None) -> bytes:
     url = base_url(admin) + path
     headers = {} if order is None else {"content-type": "application/json"}
+    token = TOKEN.get()
+    if token:
+        headers["authorization"] = f"Bearer {token}"
     patience_s = timeout_s or (TIMEOUT_S if order is None else ORDER_TIMEOUT_S)
     try:
         # The environment's proxies are not for loopback.

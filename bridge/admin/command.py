@@ -1,16 +1,25 @@
 """The commands `groups` and `describe`: what a running bridge says of its groups, as tables or as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ParamSpec, TypeVar
 
 import click
 
-from bridge.admin.client import NoAnswer, ask_group, ask_groups, parse
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, bring_token, parse
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, MEMBER_COLUMNS, NONE, group_lines, group_rows, member_rows
 
 ADMIN_DEFAULT = "http://127.0.0.1:9190"
 
-admin_option = click.option(
+
+def _bring_token(_context: click.Context, _parameter: click.Parameter, path: str) -> None:
+    try:
+        bring_token(path)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+_address_option = click.option(
     "--admin",
     metavar="URL",
     default=ADMIN_DEFAULT,
@@ -18,6 +27,24 @@ admin_option = click.option(
     envvar="EPOCHBRIDGE_ADMIN",
     help="Admin API of the bridge, as URL or HOST:PORT.",
 )
+token_option = click.option(
+    "--admin-token-path",
+    metavar="FILE",
+    default="",
+    expose_value=False,
+    callback=_bring_token,
+    envvar="EPOCHBRIDGE_ADMIN_TOKEN_PATH",
+    help="File that holds the token for it, where it is asked from elsewhere.",
+)
+Given = ParamSpec("Given")
+Outcome = TypeVar("Outcome")
+
+
+def admin_option(command: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
+    """Which bridge is asked, and with which token."""
+    return _address_option(token_option(command))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as it came.")
 
 

@@ -1,9 +1,10 @@
 """What the admin API shows, as frozen values, and what it asks of those who know."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from bridge.admin.tokens import Tokens
 from bridge.migration.census import Census
 from bridge.migration.diagnosis import Examined
 from bridge.migration.orders import MoveOrder, MoveProgress
@@ -261,7 +262,7 @@ class Metrics(Protocol):
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
     none; `moves` and `plans` are None where groups can't be moved, `surveys` where nobody looks at the cluster,
-    `reloading` where the configuration can't be read again.
+    `reloading` where the configuration can't be read again. `tokens` are empty where none were given.
     """
 
     snapshots: Snapshots
@@ -272,6 +273,7 @@ class AdminSources:
     plans: Plans | None = None
     reloading: Reloading | None = None
     surveys: Surveys | None = None
+    tokens: Tokens = field(default_factory=Tokens)
 
 
 class Screen(Protocol):

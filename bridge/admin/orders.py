@@ -9,16 +9,28 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bridge.admin.addresses import is_loopback
 from bridge.admin.contracts import Commands, Conversion, Reloading, Removal
-from bridge.admin.documents import conversion_document, error_document, removal_document, show, unknown_group
+from bridge.admin.documents import (
+    NAME_CHARS_SHOWN,
+    conversion_document,
+    error_document,
+    removal_document,
+    show,
+    unknown_group,
+)
+from bridge.admin.strangers import is_local, refuse_stranger
+from bridge.admin.tokens import Role, Tokens
 
 JSON = "application/json"
 KINDS = ("consumer", "classic")
 ORDER_BYTES_MAX = 1_048_576
 NAME_BYTES_MAX = 32_767
 """The most that a string of Kafka's protocol holds."""
-_STRANGER = "orders are taken from this machine only, by a loopback address; run the command where the bridge runs"
+_STRANGER = (
+    "orders are taken from this machine, by a loopback address, or with a token; run the command where the bridge "
+    "runs, or give the token of admin.token.path with --admin-token-path FILE"
+)
+_READER = "the token that came is to read with; orders need that of admin.token.path"
 
 Page = Callable[[Request], Awaitable[Response]]
 Order = Mapping[str, object]
@@ -28,27 +40,45 @@ class OrderRefused(Exception):
     """An order that can't be read; the text says what was seen and what is wanted."""
 
 
-class LocalOrders:
-    """A page for programs on this machine that mean it.
+class Orders:
+    """A page for programs that mean it.
 
-    Only a loopback peer that names a loopback host may give orders, also where the listener can be reached from
-    elsewhere; and only with a body that says it is JSON, which a web page of a stranger can't send (CORS).
+    Who brings a token needs one for orders. Without one only a loopback peer that names a loopback host may give
+    orders, also where the listener can be reached from elsewhere, and no web page of another place (Origin). All need
+    a body that says it is JSON, which a web page of a stranger can't send (CORS).
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, tokens: Tokens) -> None:
         self._page = page
+        self._tokens = tokens
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request."""
-        peer = "" if request.client is None else request.client.host
-        if not is_loopback(peer) or not is_loopback(request.url.hostname or ""):
-            return await show(error_document("EB-ADMIN-007", _STRANGER), 403)
+        refusal = await self._refusal(request)
+        if refusal is not None:
+            return refusal
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             return await show(error_document("EB-ADMIN-008", f"orders are {JSON}; say so in content-type"), 415)
         try:
             return await self._page(request)
         except OrderRefused as problem:
             return await show(error_document("EB-ADMIN-009", str(problem)), 400)
+
+    async def _refusal(self, request: Request) -> Response | None:
+        """What somebody is told who may not give orders."""
+        authorization = request.headers.get("authorization", "")
+        if authorization and self._tokens.has_any():
+            role = self._tokens.role(authorization)
+            if role is None:
+                return await refuse_stranger(request, self._tokens)
+            return None if role is Role.ORDER else await show(error_document("EB-ADMIN-017", _READER), 403)
+        if not is_local(request):
+            return await show(error_document("EB-ADMIN-007", _STRANGER), 403)
+        origin = request.headers.get("origin")
+        if origin is not None and origin.lower() != f"http://{request.url.netloc}".lower():
+            sentence = f"a browser sent this for a page of {origin[:NAME_CHARS_SHOWN]!r}; orders are given by commands"
+            return await show(error_document("EB-ADMIN-018", sentence), 403)
+        return None
 
 
 class RemovalPage:

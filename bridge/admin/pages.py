@@ -33,8 +33,9 @@ from bridge.admin.documents import (
     unknown_group,
 )
 from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
-from bridge.admin.orders import ConversionPage, LocalOrders, ReloadPage, RemovalPage
+from bridge.admin.orders import ConversionPage, Orders, ReloadPage, RemovalPage
 from bridge.admin.plan_pages import PlanPage, PlansPage, PlanStartPage, PlanWordPage
+from bridge.admin.strangers import TokenOnly
 
 PAGES = (
     "/livez, /readyz, /groups, /groups/NAME, /moves, /plans, /plans/NAME, /census, /doctor, /events and /metrics; by "
@@ -44,7 +45,8 @@ Page = Callable[[Request], Awaitable[Response]]
 
 
 def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
-    """The ASGI application; with `only_local` it answers only requests that name a loopback host.
+    """The ASGI application; with `only_local` it answers only requests that name a loopback host, else only
+    those with a token, but for what probes and collectors ask.
 
     A web page that a browser on this machine shows may resolve its own name to loopback (DNS rebinding); its requests
     still carry that name.
@@ -62,7 +64,7 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/events": EventsPage(sources),
         "/metrics": MetricsPage(sources),
     }
-    guarded = {path: LocalOnly(page) if only_local else page for path, page in pages.items()}
+    guarded = {path: _guard(path, page, sources, only_local=only_local) for path, page in pages.items()}
     orders: dict[str, Page] = {
         "/remove-members": RemovalPage(sources.commands),
         "/convert": ConversionPage(sources.commands),
@@ -73,12 +75,26 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
     }
     ends: dict[str, Page] = {"/groups/{name:path}/move": MoveEndPage(sources.moves)}
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]
-    routes += [Route(path, _as_function(LocalOrders(page)), methods=["POST"]) for path, page in orders.items()]
-    routes += [Route(path, _as_function(LocalOrders(page)), methods=["DELETE"]) for path, page in ends.items()]
+    routes += [
+        Route(path, _as_function(Orders(page, sources.tokens)), methods=["POST"]) for path, page in orders.items()
+    ]
+    routes += [
+        Route(path, _as_function(Orders(page, sources.tokens)), methods=["DELETE"]) for path, page in ends.items()
+    ]
     return Starlette(
         routes=routes,
         exception_handlers={HTTPException: _refuse},
     )
+
+
+OPEN_TO_ALL = frozenset({"/livez", "/readyz", "/metrics"})
+"""What probes and collectors ask without a token, as of other proxies."""
+
+
+def _guard(path: str, page: Page, sources: AdminSources, *, only_local: bool) -> Page:
+    if only_local:
+        return LocalOnly(page)
+    return page if path in OPEN_TO_ALL else TokenOnly(page, sources.tokens)
 
 
 async def show_life(_request: Request) -> Response:

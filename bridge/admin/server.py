@@ -47,8 +47,8 @@ async def serve_admin(
         only_local = is_loopback(host)
         if not only_local:
             LOG.warning(
-                "EB-ADMIN-003: the admin API listens at %s, beyond this machine, and asks nobody who they are; "
-                "set admin.listen to a loopback address or keep the port behind a firewall",
+                "EB-ADMIN-003: the admin API listens at %s, beyond this machine, without TLS: whoever reads along sees "
+                "tokens; set admin.listen to a loopback address or keep the port behind a firewall",
                 bound,
             )
         LOG.info("the admin API listens at %s", bound)

@@ -18,6 +18,7 @@ import trio
 
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
+from bridge.app.admin_tokens import read_admin_tokens
 from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
@@ -226,11 +227,14 @@ def _services(between: Between, moving: Moving, counters: Counters) -> Services:
 def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> AdminSources:
     groups = between.embedded
     snapshots = AppSnapshots(groups, proxy, between.stays, UpstreamViews(between.upstream))
+    tokens = read_admin_tokens(config.settings)
+    readings = _readings(config, groups, proxy, watch, snapshots)
     return AdminSources(
         snapshots=snapshots,
-        metrics=PrometheusMetrics(_readings(config, groups, proxy, watch, snapshots)),
+        metrics=PrometheusMetrics(replace(readings, admin_refusals=lambda: tokens.refused)),
         commands=watch.over_commands(AppCommands(Operators(groups))),
         events_path=events_folder(config),
+        tokens=tokens,
     )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import trio
 
-from bridge.admin.client import NoAnswer, ask_doctor, parse
+from bridge.admin.client import NoAnswer, ask_doctor, bring_token, parse
 from bridge.admin.doctor_page import examination_document
 from bridge.app.composition import AppError, fresh_member_id
 from bridge.app.examination import ClusterAccess, bridge_facts, examine_cluster
@@ -23,9 +23,10 @@ from bridge.session.broker_addresses import Address, Advertised, Directory
 EXAMINATION_TIMEOUT_S = 120.0
 
 
-def ask_bridge(admin: str) -> Mapping[str, object]:
-    """What a running bridge finds; raises AppError where none answers."""
+def ask_bridge(admin: str, token_path: str = "") -> Mapping[str, object]:
+    """What a running bridge finds, asked with the token of that file; raises AppError where none answers."""
     try:
+        bring_token(token_path)
         return parse(ask_doctor(admin), admin)
     except NoAnswer as problem:
         raise AppError(str(problem)) from None

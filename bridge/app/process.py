@@ -10,6 +10,7 @@ from functools import partial
 import trio
 
 from bridge.admin.contracts import AdminError
+from bridge.app.admin_tokens import read_admin_tokens
 from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.places import judge_folders, place_judges
 from bridge.app.rules import tell_findings
@@ -136,7 +137,7 @@ def _address_judges(config: Config) -> list[Judge]:
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
     judges: list[Judge] = [partial(parse_address, key, text) for key, text in addresses]
-    return [*judges, *place_judges(config), partial(proxy_settings, config)]
+    return [*judges, *place_judges(config), partial(read_admin_tokens, settings), partial(proxy_settings, config)]
 
 
 def _faults_of(judges: Iterable[Judge]) -> list[Fault]:

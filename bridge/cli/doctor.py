@@ -40,6 +40,13 @@ Findings = Sequence[Mapping[str, object]]
     envvar="EPOCHBRIDGE_ADMIN",
     help="Admin API of the bridge that is asked otherwise, as URL or HOST:PORT.",
 )
+@click.option(
+    "--admin-token-path",
+    metavar="FILE",
+    default="",
+    envvar="EPOCHBRIDGE_ADMIN_TOKEN_PATH",
+    help="File that holds the token for it, where it is asked from elsewhere.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin: str, **chosen: Chosen) -> None:
@@ -50,7 +57,11 @@ def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin
     --bootstrap or --config, the cluster itself. Status 1 if something stands in the way, 0 if nothing does.
     """
     try:
-        found = _examine(path, chosen) if path is not None or chosen.get("bootstrap") else ask_bridge(admin)
+        found = (
+            _examine(path, chosen)
+            if path is not None or chosen.get("bootstrap")
+            else ask_bridge(admin, str(chosen.get("admin_token_path") or ""))
+        )
     except ConfigError as problem:
         raise WrongConfiguration(problem) from None
     except AppError as problem:

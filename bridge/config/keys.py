@@ -63,6 +63,15 @@ class Settings(KafkaSettings):
         "listen.tls.version.min", "TLSv1.2", "Least version of TLS with clients.", Bounds(choices=TLS_VERSIONS)
     )
     admin_listen: str = key("admin.listen", "127.0.0.1:9190", "HOST:PORT of the admin API; `off` for none.")
+    admin_token_path: str = key(
+        "admin.token.path",
+        "",
+        "File that holds the token with which the admin API may be read and given orders from elsewhere, at least 16 "
+        "characters; empty: nobody may.",
+    )
+    admin_token_read_path: str = key(
+        "admin.token.read.path", "", "The same for a token with which it may be read only, and given no orders."
+    )
 
     # ------------------------------------------------------------------ the wire
     wire_node_endpoints: str = key(

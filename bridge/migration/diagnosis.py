@@ -268,7 +268,7 @@ def _check_bridge(seen: Examined) -> Iterator[Diagnosis]:
     elif bridge.is_admin_beyond_loopback:
         yield Diagnosis(
             "EB-DOCTOR-164",
-            f"the admin API listens at {bridge.admin}, beyond this machine, and asks nobody who they are",
+            f"the admin API listens at {bridge.admin}, beyond this machine, without TLS: tokens can be read along",
             "set admin.listen to a loopback address, or keep the port behind a firewall",
             Severity.WARNS,
         )

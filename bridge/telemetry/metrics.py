@@ -67,6 +67,7 @@ class Readings:
     events: Callable[[], Mapping[str, int]] = dict
     missed: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
+    admin_refusals: Callable[[], int] = int
     offsets_changed: Callable[[], int] = int
     build: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, float] = field(default_factory=dict)
@@ -148,6 +149,7 @@ class BridgeCollector(Collector):
         endings = statistics.endings.items()
         yield names.ENDINGS, {(road.value, api_name(api), code.name): count for (road, api, code), count in endings}
         yield names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()}
+        yield names.ADMIN_REFUSALS, {(): readings.admin_refusals()}
         yield names.OFFSETS_CHANGED, {(): readings.offsets_changed()}
         yield names.CONVERSIONS, _every_conversion(readings.conversions())
         yield names.PASSED, _by_group(readings.passing)

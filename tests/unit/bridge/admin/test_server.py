@@ -57,7 +57,7 @@ async def test_address_of_another_machine_is_not_called_taken() -> None:
 
 
 async def test_listening_beyond_loopback_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    """There are no rights to check, so the log says it."""
+    """Tokens go without TLS, so the log says it."""
     with caplog.at_level(logging.WARNING, "epochbridge.admin"):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve_admin, "0.0.0.0:0", still_sources()))

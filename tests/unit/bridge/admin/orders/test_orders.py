@@ -79,6 +79,22 @@ async def test_strangers_and_web_pages_give_no_orders(
     assert (answer.status_code, answer.json()["code"], commands.orders) == (status, code, [])
 
 
+ORIGIN = "http://127.0.0.1:9190"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:8080", "https://127.0.0.1:9190"])
+async def test_pages_of_other_places_give_no_orders(origin: str) -> None:
+    """A browser on this machine says whose page it is that asks."""
+    commands = ObedientCommands()
+    answer = await order(caller=Caller(headers={**JSON, "origin": origin}), commands=commands)
+    assert (answer.status_code, answer.json()["code"], commands.orders) == (403, "EB-ADMIN-018", [])
+
+
+async def test_pages_of_the_bridge_itself_give_orders() -> None:
+    """Its own origin is its own address."""
+    assert (await order(caller=Caller(headers={**JSON, "origin": ORIGIN}))).status_code == 200
+
+
 async def test_unknown_group_is_404() -> None:
     """As for the page that shows it."""
     answer = await order(b'{"group": "x", "all": true}')

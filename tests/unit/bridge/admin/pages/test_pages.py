@@ -1,6 +1,7 @@
 """The pages without a socket: requests go straight into the application."""
 
 import json
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ from starlette.applications import Starlette
 
 from bridge.admin.documents import encode, group_document, groups_document
 from bridge.admin.pages import make_application
+from bridge.admin.tokens import Tokens
 from tests.support.admin_views import ORDERS, StillMetrics, StillSnapshots, still_sources
 
 
@@ -100,10 +102,32 @@ async def test_foreign_host_name_is_refused_on_loopback() -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "EB-ADMIN-006")
 
 
-async def test_any_host_name_is_answered_beyond_loopback() -> None:
-    """Who opens the listener gives it a name."""
-    answer = await ask_host("http://bridge.example:9190", "/groups", "GET", application(only_local=False))
-    assert json.loads(answer.content)["groups"][0]["group_id"] == "orders-billing"
+async def test_any_host_name_is_answered_beyond_loopback_with_a_token() -> None:
+    """Who opens the listener gives it a name; which token it is does not matter to read."""
+    asked = make_application(replace(still_sources(), tokens=Tokens(b"o" * 16, b"r" * 16)), only_local=False)
+    for token in ("o" * 16, "r" * 16):
+        transport = httpx.ASGITransport(asked)
+        headers = {"authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://bridge.example:9190") as client:
+            answer = await client.get("/groups", headers=headers)
+        assert json.loads(answer.content)["groups"][0]["group_id"] == "orders-billing"
+
+
+@pytest.mark.parametrize(
+    "path", ["/groups", "/groups/orders-billing", "/moves", "/plans", "/census", "/doctor", "/events"]
+)
+async def test_nothing_is_shown_beyond_loopback_without_a_token(path: str) -> None:
+    """Where there is none as well."""
+    answer = await ask_host("http://bridge.example:9190", path, "GET", application(only_local=False))
+    assert (answer.status_code, answer.json()["code"]) == (401, "EB-ADMIN-016")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "this bridge has none: set admin.token.path" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+async def test_probes_and_collectors_need_no_token(path: str) -> None:
+    """As of other proxies."""
+    assert (await ask_host("http://bridge.example:9190", path, "GET", application(only_local=False))).status_code == 200
 
 
 async def test_events_page_names_the_folder() -> None:

@@ -1,0 +1,54 @@
+"""What a request to the admin API without the right token is told; refusals are counted, tokens never shown."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bridge.admin.addresses import is_loopback
+from bridge.admin.documents import error_document, show
+from bridge.admin.tokens import Tokens
+
+LOG = logging.getLogger("epochbridge.admin")
+Page = Callable[[Request], Awaitable[Response]]
+
+
+def is_local(request: Request) -> bool:
+    """Whether a program on this machine asks by a loopback name: the name of a foreign page would stay in it."""
+    peer = "" if request.client is None else request.client.host
+    return is_loopback(peer) and is_loopback(request.url.hostname or "")
+
+
+class TokenOnly:
+    """A page for those who bring a token, whichever role it is for, and for this machine's own programs."""
+
+    def __init__(self, page: Page, tokens: Tokens) -> None:
+        self._page = page
+        self._tokens = tokens
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        if is_local(request) or self._tokens.role(request.headers.get("authorization", "")) is not None:
+            return await self._page(request)
+        return await refuse_stranger(request, self._tokens)
+
+
+async def refuse_stranger(request: Request, tokens: Tokens) -> Response:
+    """401, counted, and told to the log less and less often."""
+    tokens.refused += 1
+    if tokens.refused & (tokens.refused - 1) == 0:
+        peer = "" if request.client is None else request.client.host
+        told = "EB-ADMIN-016: %d requests without a right token so far, the last one from %s"
+        LOG.warning(told, tokens.refused, peer, extra={"code": "EB-ADMIN-016"})
+    wanted = (
+        "give the one of admin.token.path, or of admin.token.read.path to read, with --admin-token-path FILE or as "
+        "`authorization: Bearer TOKEN`"
+        if tokens.has_any()
+        else "this bridge has none: set admin.token.path, or ask from its own machine with admin.listen on loopback"
+    )
+    refusal = await show(
+        error_document("EB-ADMIN-016", f"this needs a token, and none or a wrong one came; {wanted}"), 401
+    )
+    refusal.headers["www-authenticate"] = "Bearer"
+    return refusal

@@ -1,0 +1,40 @@
+"""The tokens of the admin API as files hold them; they go nowhere else, and no fault shows one."""
+
+from pathlib import Path
+
+from bridge.admin.tokens import Tokens
+from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import Settings
+
+ORDER_KEY, READ_KEY = "admin.token.path", "admin.token.read.path"
+CHARACTERS_MIN = 16
+ALLOWED = "a file that holds one token"
+
+
+def read_admin_tokens(settings: Settings) -> Tokens:
+    """Both tokens, empty where none is given; raises ConfigError for a file that can't be read or is no good token."""
+    order, read = _read(ORDER_KEY, settings.admin_token_path), _read(READ_KEY, settings.admin_token_read_path)
+    if order and order == read:
+        hint = "whoever may read could give orders: write another token into one of the files"
+        raise _refuse(READ_KEY, f"{settings.admin_token_read_path} holds the token of {ORDER_KEY}", hint)
+    return Tokens(order=order, read=read)
+
+
+def _read(key: str, path: str) -> bytes:
+    if not path:
+        return b""
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as problem:
+        # A decoding error would quote the token.
+        why = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8"
+        raise _refuse(key, f"{path} can't be read: {why}", "check the path, and that this user may read it") from None
+    if len(token) < CHARACTERS_MIN or not token.isascii() or not token.isprintable() or " " in token:
+        seen = f"what {path} holds is too short for a token, or more than one word of ASCII"
+        raise _refuse(key, seen, f"write {CHARACTERS_MIN} characters or more: openssl rand -hex 32 > {path}")
+    return token.encode()
+
+
+def _refuse(key: str, seen: str, hint: str) -> ConfigError:
+    fault = Fault(code=FaultCode.WRONG_KIND, source="configuration", key=key, seen=seen, allowed=ALLOWED, hint=hint)
+    return ConfigError([fault])
