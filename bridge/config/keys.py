@@ -124,6 +124,14 @@ class Settings(KafkaSettings):
         "Client connections at once, as far as file descriptors go (2 each, 128 are kept); others are closed at once.",
         within(),
     )
+    limits_connections_address_rate_max: int = key(
+        "limits.connections.address.rate.max",
+        INT_MAX,
+        "Connections that one address may open within a second, before anything is read from them; further ones are "
+        "closed at once. Without limit unless set, as Kafka's connection_creation_rate: many clients may share one "
+        "address.",
+        within(),
+    )
     limits_requests_in_flight_max: int = key(
         "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", within()
     )

@@ -42,6 +42,7 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
 from bridge.session.limits import Limits
+from bridge.session.new_connections import NewConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,
@@ -163,6 +164,7 @@ class Proxy:
         self._accepting: list[trio.CancelScope] = []
         self._admitted = 0
         self._spare = Spare()
+        self._new_connections = NewConnections(settings.limits.new_connections_max)
         self._clients_max = clients_max(settings.limits.connections_max)
         if self._clients_max < settings.limits.connections_max:
             LOG.info(
@@ -268,6 +270,10 @@ class Proxy:
 
     def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
         self._shared.counters.connections_accepted += 1
+        if not self._new_connections.admits(host, now_ms()):
+            client.close()
+            self._refused(CloseReason.TOO_MANY_NEW_CONNECTIONS)
+            return
         if self._admitted >= self._clients_max:
             client.close()
             wanted = self._settings.limits.connections_max

@@ -101,6 +101,10 @@ class CloseReason(Enum):
         "EB-NET-066",
         "limits.handshakes.max clients have not got their TLS yet; raise it if they are genuine",
     )
+    TOO_MANY_NEW_CONNECTIONS = (
+        "EB-NET-027",
+        "its address opens connections over and over (limits.connections.address.rate.max); raise that if it is shared",
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

@@ -16,6 +16,7 @@ from translators.dialects.offsets import (
 )
 
 MIB = 1024 * 1024
+UNLIMITED = 2**31 - 1
 ELEMENTS_MAX = 25_000
 """A commit of so many partitions is judged in two pieces of work of 0.1 to 0.2 s, in which nobody else is served: a
 consumer of 20,000 partitions, which Java commits in one request, fits with its topics.
@@ -33,6 +34,8 @@ class Limits:
 
     connections_max: int = 10_000
     """Client connections at once; one more is accepted and closed."""
+    new_connections_max: int = UNLIMITED
+    """Connections that one address opens within a second; one more is accepted and closed."""
     frame_bytes_max: int = 100 * MIB
     """Largest request, as Kafka's `socket.request.max.bytes`; larger ones close the connection."""
     group_frame_bytes_max: int = MIB

@@ -135,6 +135,19 @@ async def test_one_connection_too_many_is_closed_at_once() -> None:
         assert front.closed(CloseReason.TOO_MANY_CONNECTIONS) == 1
 
 
+async def test_one_address_opens_so_many_connections_a_second(mock_clock: trio.testing.MockClock) -> None:
+    """One more is closed and counted; those that are open stay, and in the next second others may come."""
+    async with front_of(ScriptedBroker(), Limits(new_connections_max=1)) as front:
+        first, second = await front.dial(), await front.dial()
+        assert await second.is_closed()
+        assert front.closed(CloseReason.TOO_MANY_NEW_CONNECTIONS) == 1
+        mock_clock.jump(1)
+        third = await front.dial()
+        for client in (first, third):
+            await client.send(ASK_METADATA)
+            assert await client.ids(1) == [1]
+
+
 async def test_two_thousand_connections_at_once() -> None:
     """2,000 connections opened at once are all served (issue 3, speed and memory)."""
     async with front_of(ScriptedBroker()) as front:
