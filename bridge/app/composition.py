@@ -144,11 +144,8 @@ async def _run(config: Config, ready: Callable[[str], None], read_again: ReadAga
 async def _serve_groups(
     config: Config, ready: Callable[[str], None], read_again: ReadAgain, owner: EmbeddedOwner, watch: Watch
 ) -> None:
-    settings = proxy_settings(config)
-    clock = TrioClock()
-    counters = Counters()
+    settings, clock, counters, questions = proxy_settings(config), TrioClock(), Counters(), BridgeQuestions()
     reply_routes = ReplyRoutes(counters)
-    questions = BridgeQuestions()
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
     upstream = _watched_upstream(config, questions, reply_routes, groups.supervised, watch)

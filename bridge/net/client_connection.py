@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple
 
 import trio
 
@@ -32,6 +31,7 @@ from bridge.session.contracts import OnAnswer
 from bridge.session.fatal_answers import REMEDIES, Ended
 from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
+from bridge.session.left_over import LeftOver, Waiting, left_over_of
 from bridge.session.limits import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
@@ -44,39 +44,6 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
 from translators.dialects.errors import quote
 from translators.dialects.ids import RequestRef, via_of
-
-
-class Waiting(NamedTuple):
-    """A piece that can't be dealt with before something changes; `decision` is None until it is made, `came_ns` is when
-    a request came.
-    """
-
-    cut: Cut
-    decision: Decision | None
-    came_ns: int = 0
-
-
-class LeftOver(NamedTuple):
-    """A piece that must wait, None where only others are to have a turn, and the bytes behind it, which are nobody
-    else's.
-    """
-
-    waiting: Waiting | None
-    rest: memoryview
-
-
-def left_over_of(waiting: Waiting | None, rest: memoryview, *, is_shared: bool) -> LeftOver:
-    """What is left of received bytes; a shared view is copied."""
-    if not is_shared:
-        return LeftOver(waiting, rest)
-    kept = None if waiting is None else waiting._replace(cut=_kept(waiting.cut))
-    return LeftOver(kept, memoryview(bytes(rest)))
-
-
-def _kept(cut: Cut) -> Cut:
-    """The same piece with bytes of its own."""
-    return cut if isinstance(cut, Rejected) else cut._replace(data=memoryview(bytes(cut.data)))
-
 
 PIECES_WITHOUT_CHECKPOINT = 200
 """How much of what came at once is dealt with before others have a turn: some 10 ms of requests that are answered here.

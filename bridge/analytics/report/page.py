@@ -36,6 +36,8 @@ th { color: var(--soft); font-weight: 600; }
 )
 
 Rows = Sequence[Sequence[str]]
+Section = tuple[str, str, Rows]
+"""Its heading, what stands below it, and its table with the heads of the columns."""
 
 
 def page(facts: ReportFacts) -> str:
@@ -93,7 +95,7 @@ def _stood(stall: Spread) -> str:
     )
 
 
-def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
+def _sections(facts: ReportFacts) -> Iterator[Section]:
     yield (
         "Latency by phase",
         "How long members were in each phase. Bar: median, whisker: 95th percentile.",
@@ -102,23 +104,7 @@ def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
             *((one.phase, one.protocol, *_spread_cells(one.spread)) for one in facts.phases),
         ],
     )
-    yield (
-        "Before and after a protocol change",
-        "Groups whose members came to speak another protocol. Bar: median stall of a partition, whisker: 95 %.",
-        [
-            (
-                "group",
-                "protocol",
-                "rebalances",
-                "disturbed",
-                "rebalance p50",
-                "rebalance p95",
-                "stall p50",
-                "stall p95",
-            ),
-            *(_change_cells(one) for one in facts.changes),
-        ],
-    )
+    yield _changes(facts)
     yield (
         "Slowest members",
         "By their time in all phases; the phase that took most of it. Bar: its median, whisker: 95th percentile.",
@@ -130,25 +116,7 @@ def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
             ),
         ],
     )
-    yield (
-        "Who was waited for",
-        "Members that others waited for, and those that were put out (frozen, killed, late) with partitions of theirs.",
-        [
-            (
-                "group",
-                "member",
-                "client",
-                "library",
-                "rebalances",
-                "waited for",
-                "longest",
-                "phase",
-                "went",
-                "stood still",
-            ),
-            *(_culprit_cells(one) for one in facts.culprits),
-        ],
-    )
+    yield _culprits(facts)
     yield (
         "Causes",
         "What made groups rebalance. Bar: how often.",
@@ -167,6 +135,48 @@ def _sections(facts: ReportFacts) -> Iterator[tuple[str, str, Rows]]:
         "Stalls by group and hour",
         "Sum of the time that partitions stood still, UTC; the worst groups first.",
         _heat_rows(facts.heat),
+    )
+
+
+def _changes(facts: ReportFacts) -> Section:
+    return (
+        "Before and after a protocol change",
+        "Groups whose members came to speak another protocol. Bar: median stall of a partition, whisker: 95 %.",
+        [
+            (
+                "group",
+                "protocol",
+                "rebalances",
+                "disturbed",
+                "rebalance p50",
+                "rebalance p95",
+                "stall p50",
+                "stall p95",
+            ),
+            *(_change_cells(one) for one in facts.changes),
+        ],
+    )
+
+
+def _culprits(facts: ReportFacts) -> Section:
+    return (
+        "Who was waited for",
+        "Members that others waited for, and those that were put out (frozen, killed, late) with partitions of theirs.",
+        [
+            (
+                "group",
+                "member",
+                "client",
+                "library",
+                "rebalances",
+                "waited for",
+                "longest",
+                "phase",
+                "went",
+                "stood still",
+            ),
+            *(_culprit_cells(one) for one in facts.culprits),
+        ],
     )
 
 

@@ -1,7 +1,7 @@
 """Pieces that wait."""
 
-from bridge.net.client_connection import LeftOver, Waiting, left_over_of
 from bridge.session.close_reasons import CloseReason
+from bridge.session.left_over import LeftOver, Waiting, left_over_of
 from bridge.session.requests import Rejected, Rest
 
 
