@@ -23,14 +23,21 @@ class NoAnswer(Exception):
 
 def bring_token(path: str) -> None:
     """Ask with the token of a file from now on, in this command; raises NoAnswer where it can't be read."""
+    why: str | None = None
+    token = ""
     try:
-        TOKEN.set(Path(path).read_text(encoding="ascii").strip() if path else "")
+        token = Path(path).read_text(encoding="ascii").strip() if path else ""
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is no ASCII"
+    # What can't be in a header would be quoted by who refuses it: a key, where the wrong file was named.
+    if not token.isprintable() or " " in token:
+        why = "it holds more than one word"
+    if why is not None:
         raise NoAnswer(
             f"EB-ADMIN-019: the token for the admin API can't be read from {path}: {why}; name the file that "
             "admin.token.path or admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
-        ) from None
+        )
+    TOKEN.set(token)
 
 
 def ask_groups(admin: str) -> bytes:

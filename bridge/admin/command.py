@@ -33,7 +33,7 @@ token_option = click.option(
     default="",
     expose_value=False,
     callback=_bring_token,
-    envvar="EPOCHBRIDGE_ADMIN_TOKEN_PATH",
+    envvar="EPOCHBRIDGE_ADMIN_TOKEN_FILE",
     help="File that holds the token for it, where it is asked from elsewhere.",
 )
 Given = ParamSpec("Given")

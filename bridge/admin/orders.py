@@ -71,8 +71,12 @@ class Orders:
             role = self._tokens.role(authorization)
             if role is None:
                 return await refuse_stranger(request, self._tokens)
-            return None if role is Role.ORDER else await show(error_document("EB-ADMIN-017", _READER), 403)
+            if role is Role.ORDER:
+                return None
+            self._tokens.refused += 1
+            return await show(error_document("EB-ADMIN-017", _READER), 403)
         if not is_local(request):
+            self._tokens.refused += 1
             return await show(error_document("EB-ADMIN-007", _STRANGER), 403)
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() != f"http://{request.url.netloc}".lower():

@@ -35,7 +35,7 @@ from bridge.admin.documents import (
 from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, Orders, ReloadPage, RemovalPage
 from bridge.admin.plan_pages import PlanPage, PlansPage, PlanStartPage, PlanWordPage
-from bridge.admin.strangers import TokenOnly
+from bridge.admin.strangers import TokenOnly, named_host
 
 PAGES = (
     "/livez, /readyz, /groups, /groups/NAME, /moves, /plans, /plans/NAME, /census, /doctor, /events and /metrics; by "
@@ -92,9 +92,8 @@ OPEN_TO_ALL = frozenset({"/livez", "/readyz", "/metrics"})
 
 
 def _guard(path: str, page: Page, sources: AdminSources, *, only_local: bool) -> Page:
-    if only_local:
-        return LocalOnly(page)
-    return page if path in OPEN_TO_ALL else TokenOnly(page, sources.tokens)
+    guarded = page if path in OPEN_TO_ALL else TokenOnly(page, sources.tokens)
+    return LocalOnly(guarded) if only_local else guarded
 
 
 async def show_life(_request: Request) -> Response:
@@ -172,7 +171,7 @@ class LocalOnly:
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request."""
-        host = request.url.hostname or ""
+        host = named_host(request)
         if is_loopback(host):
             return await self._page(request)
         sentence = f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only"

@@ -14,10 +14,20 @@ LOG = logging.getLogger("epochbridge.admin")
 Page = Callable[[Request], Awaitable[Response]]
 
 
+PASSED_ON = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"})
+"""What proxies and sidecars on this machine add: they ask by loopback for whoever asked them."""
+
+
+def named_host(request: Request) -> str:
+    """The host that a request names; empty where Starlette can't read it, which takes the listener's own instead."""
+    return (request.url.hostname or "") if request.url.netloc == request.headers.get("host", "") else ""
+
+
 def is_local(request: Request) -> bool:
     """Whether a program on this machine asks by a loopback name: the name of a foreign page would stay in it."""
     peer = "" if request.client is None else request.client.host
-    return is_loopback(peer) and is_loopback(request.url.hostname or "")
+    is_passed_on = not PASSED_ON.isdisjoint(request.headers.keys())
+    return is_loopback(peer) and is_loopback(named_host(request)) and not is_passed_on
 
 
 class TokenOnly:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 import click
+from pyspark import StorageLevel
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -87,11 +88,15 @@ class Stream:
         """Spark hands on the text of what is raised here, not what it was."""
         try:
             if isinstance(source, TopicSource) and source.goes_on_at_gaps:
+                # Read once: retention may remove more before a second time, and nobody would note that.
+                rows = rows.persist(StorageLevel.DISK_ONLY)
                 tell_gaps(note_gaps(self._store, rows, batch))
             self.take(source.delivery(rows), batch)
         except Exception as fault:
             self.fault = fault
             raise
+        finally:
+            rows.unpersist()
 
     def refresh(self, last_batch: int) -> None:
         """Bring all tables up to this batch; what came since the last time, be it that of a process before this one,
@@ -125,23 +130,25 @@ def drain(store: Store, source: Source) -> None:
 def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
     """Take what comes until somebody interrupts; it comes into the tables every `refresh_s` seconds, and at the end."""
     stream = Stream(store)
+    # A process before this one may have died between a batch and its tables, and nothing more need come.
+    done = store.last_done()
+    refreshed, waited_s = min(kept(store).last_batch, done), 0
     query = stream.start(source, is_once=False)
-    refreshed, waited_s = NOTHING_YET, 0
     try:
         with interruptible() as is_over:
             while not (is_over() or query.awaitTermination(FEED_S)):
                 tend()
                 waited_s += FEED_S
-                if waited_s >= refresh_s and stream.last_batch > refreshed:
-                    refreshed, waited_s = stream.last_batch, 0
+                if waited_s >= refresh_s and max(stream.last_batch, done) > refreshed:
+                    refreshed, waited_s = max(stream.last_batch, done), 0
                     stream.refresh(refreshed)
     except StreamingQueryException as problem:
         raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
         query.stop()
         stream.close()
-    if stream.last_batch > refreshed:
-        stream.refresh(stream.last_batch)
+    if max(stream.last_batch, done) > refreshed:
+        stream.refresh(max(stream.last_batch, done))
 
 
 @contextmanager

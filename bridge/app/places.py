@@ -2,6 +2,8 @@
 
 import ipaddress
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -72,7 +74,11 @@ def judge_collector(settings: Settings) -> None:
 def judge_folders(config: Config) -> None:
     """Raises ConfigError where what has to be written can't be: the journal's folder, and that of events."""
     settings = config.settings
-    faults = [*_journal_faults(config), *_event_faults(settings)]
+    faults: list[Fault] = []
+    for find in (partial(_journal_faults, config), partial(_event_faults, settings)):
+        # Who checks a file need not be whom the bridge runs as, who alone may look into its folders.
+        with suppress(PermissionError):
+            faults += find()
     if faults:
         raise ConfigError(faults)
 

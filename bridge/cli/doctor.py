@@ -44,7 +44,7 @@ Findings = Sequence[Mapping[str, object]]
     "--admin-token-path",
     metavar="FILE",
     default="",
-    envvar="EPOCHBRIDGE_ADMIN_TOKEN_PATH",
+    envvar="EPOCHBRIDGE_ADMIN_TOKEN_FILE",
     help="File that holds the token for it, where it is asked from elsewhere.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")

@@ -88,7 +88,9 @@ def _read(path: Path) -> WrittenFile:
     return read_file(path)
 
 
-OTHER_VARIABLES = frozenset(f"{ENVIRONMENT_PREFIX}{name}" for name in ("ADMIN", "LOG_FORMAT", "LOG_LEVEL"))
+OTHER_VARIABLES = frozenset(
+    f"{ENVIRONMENT_PREFIX}{name}" for name in ("ADMIN", "ADMIN_TOKEN_FILE", "LOG_FORMAT", "LOG_LEVEL")
+)
 """Variables that commands read as the value of an option."""
 TESTS_PREFIX = f"{ENVIRONMENT_PREFIX}TEST_"
 """Variables of the project's own tests begin so."""

@@ -272,7 +272,8 @@ class Proxy:
         self._shared.counters.connections_accepted += 1
         if not self._new_connections.admits(host, now_ms()):
             client.close()
-            self._refused(CloseReason.TOO_MANY_NEW_CONNECTIONS)
+            self._shared.counters.count_close(CloseReason.TOO_MANY_NEW_CONNECTIONS)
+            _tell_refusal(self._shared.log, Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), host)
             return
         if self._admitted >= self._clients_max:
             client.close()
@@ -427,7 +428,7 @@ async def serve_proxy(
 
 
 def _tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
-    """One line about why there is no TLS with a client; one a minute for each reason and host."""
+    """One line about why a client is not served; one a minute for each reason and host."""
     reason = rejected.reason
     if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
         return

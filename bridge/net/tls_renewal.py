@@ -13,9 +13,9 @@ import trio
 from bridge.net.shared import LOG
 from bridge.net.tls import TlsUnusable
 
-Stamp = tuple[int, int, int]
-"""When a file was written, its size and which one it is; zeros where there is none."""
-NOT_THERE: Stamp = (0, 0, 0)
+Stamp = tuple[int, int, int, int]
+"""When a file and its rights were changed, its size and which one it is; zeros where there is none."""
+NOT_THERE: Stamp = (0, 0, 0, 0)
 
 
 @dataclass(slots=True)
@@ -30,6 +30,7 @@ class CertificateFiles:
     """Takes what they come to."""
     _read: Mapping[Path, Stamp] = field(init=False)
     _seen: Mapping[Path, Stamp] = field(init=False)
+    _is_refused: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._read = self._seen = self._stamps()
@@ -38,18 +39,21 @@ class CertificateFiles:
         """Read them if they changed, and are what they were at the last look: who puts a certificate and its key in
         place has a moment for both. `is_ready`: somebody says that they are. Gives a sentence where anything was read.
         """
-        found = await trio.to_thread.run_sync(self._stamps)
+        # A disk may never answer, and who stops the bridge does not wait for it.
+        found = await trio.to_thread.run_sync(self._stamps, abandon_on_cancel=True)
         was_seen, self._seen = self._seen, found
-        if found == self._read or (found != was_seen and not is_ready):
+        is_read = found == self._read and not (is_ready and self._is_refused)
+        if is_read or (found != was_seen and not is_ready):
             return ""
         # Also where they can't be used: that is said once, and again when they have changed again.
-        self._read = found
+        self._read, self._is_refused = found, True
         try:
-            context = await trio.to_thread.run_sync(self.make)
+            context = await trio.to_thread.run_sync(self.make, abandon_on_cancel=True)
         except TlsUnusable as problem:
             sentence = f"{self.name}.{problem.file.value}: {problem}"
             LOG.error("EB-NET-068: files have changed and can't be used, what was read before counts on: %s", sentence)
             return sentence
+        self._is_refused = False
         self.put(context)
         LOG.info("EB-NET-067: the files of %s have changed and were read again, for new connections", self.name)
         return f"{self.name}: its files have changed and count for new connections"
@@ -64,7 +68,7 @@ def _stamp(path: Path) -> Stamp:
         status = path.stat()
     except OSError:
         return NOT_THERE
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 class Certificates:

@@ -1,6 +1,7 @@
 """Streams that are killed and started again give the tables of a run over the same input."""
 
 import random
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from bridge.analytics import job_stream
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import derive, event_lines, make_tables
-from bridge.analytics.job_stream import Stream, drain
+from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import Table
@@ -123,6 +124,23 @@ def test_stream_that_is_started_again_makes_what_is_new(
     assert asked == [True, False]
     assert contents(store) == contents(expected)
     assert store.has_stream()
+
+
+def test_stream_that_goes_on_makes_the_tables_of_who_died_before_them(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing more comes."""
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    store, source = Store(spark, str(tmp_path / "stream")), FolderSource(folder=str(events), batch_files=3)
+    with monkeypatch.context() as patched:
+        patched.setattr(job_stream, "derive", die)
+        with pytest.raises(Killed):
+            drain(store, source)
+    follow(store, source, 1_000, lambda: signal.raise_signal(signal.SIGINT))
+    assert contents(store) == contents(expected)
 
 
 def test_tables_brought_up_batch_by_batch_are_those_of_a_run(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from bridge.demo.kafka_jars import cache_directory, keep, locked
 
-BUILD_S = 1_500.0
-"""Helm's 120 modules take two minutes of CPU, and a shared machine may give a third of its cores."""
+BUILD_S = 480.0
+"""Helm's 120 modules take two minutes of CPU, and a shared machine may give a third of its cores. Twice this, for
+whoever waited for one that failed, is within what a fixture may take (`time_limits.SETUP_S`).
+"""
 
 
 def go_program(package: str, version: str) -> str | None:

@@ -78,6 +78,11 @@ class Store:
         found = self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}=*"))
         return max((int(path.rpartition("=")[2]) for path in found), default=-1)
 
+    def last_done(self) -> int:
+        """The last batch that a stream has noted as done, -1 if none: one that was begun may be there in part."""
+        found = self.files.find(self.path(CHECKPOINT, "commits", "[0-9]*"))
+        return max((int(path.rpartition("/")[2]) for path in found), default=-1)
+
     def take_out_undated(self, table: Table, batch: int) -> int:
         """Remove the rows of a batch that have no date; how many there were."""
         path = self.path(table.name, f"{DATE}={NO_DATE}", f"{BATCH}={batch}")

@@ -30,7 +30,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "epochbridge.configuration" -}}
 {{- $host := default (printf "%s.%s.svc" (include "epochbridge.fullname" .) .Release.Namespace) .Values.advertisedHost -}}
 {{- $ports := list -}}
+{{- $taken := list (int .Values.port) (int .Values.admin.port) -}}
 {{- range .Values.brokers -}}
+{{- if has (int .port) $taken -}}
+{{- fail (printf "brokers: port %d is taken by another broker, by `port` or by `admin.port`" (int .port)) -}}
+{{- end -}}
+{{- $taken = append $taken (int .port) -}}
 {{- $ports = append $ports (printf "%d=%d" (int .id) (int .port)) -}}
 {{- end -}}
 {{- if not .Values.bootstrap -}}

@@ -90,6 +90,10 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
         "upstreamSasl.secretName",
     ),
     "TLS to clients without a Secret": ({**LEAST, "tls": {"enabled": True}}, "tls.secretName"),
+    "a port taken twice": (
+        {**LEAST, "port": 9192, "brokers": [{"id": 0, "port": 9192}]},
+        "brokers: port 9192 is taken",
+    ),
     "TLS without a Secret": ({**LEAST, "upstreamTls": {"enabled": True}}, "upstreamTls.secretName"),
 }
 
@@ -99,7 +103,7 @@ def _helm() -> str:
     """From the path, or built by this machine's Go."""
     program = shutil.which("helm") or go_program(HELM, HELM_VERSION)
     if program is None:
-        pytest.skip("no helm on the path, and no Go to build it; the chart is only read")
+        pytest.skip("no helm on the path, and no Go that could build it; the chart is only read")
     return program
 
 
@@ -249,6 +253,11 @@ def test_pod_runs_what_the_command_line_takes(rendered: Rendered) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert str(rendered.container["image"]).endswith(f":{version}")
     assert plain(owner["spec"]["replicas"]) == 1
+    # By default a pod that never became ready is waited for, also when the values that kept it from that are mended.
+    assert plain(owner["spec"]["podManagementPolicy"]) == "Parallel"
+    ports = {str(port["name"]): plain(port["containerPort"]) for port in items(rendered.container["ports"])}
+    variables = {str(one["name"]): str(one["value"]) for one in items(rendered.container["env"])}
+    assert variables == {"EPOCHBRIDGE_ADMIN": f"127.0.0.1:{ports['admin']}"}
 
 
 def test_pod_has_no_rights(rendered: Rendered) -> None:

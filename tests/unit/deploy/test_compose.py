@@ -35,7 +35,7 @@ def _reader() -> str:
     """Built by this machine's Go."""
     program = go_program(READER, READER_VERSION)
     if program is None:
-        pytest.skip("no Go to build compose-go; the file is only read as YAML")
+        pytest.skip("no Go that could build compose-go; the file is only read as YAML")
     return program
 
 

@@ -76,3 +76,15 @@ def test_places_that_are_right_are_passed_over() -> None:
     """With nothing but a broker given."""
     for judge in place_judges(load(None, {}, [BROKER])):
         judge()
+
+
+def test_who_may_not_look_into_a_folder_is_told_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configuration is checked by whom it is written by, whom /var/lib/private lets in no more than anybody else."""
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    places = [f"journal.path={tmp_path}/private/j.db", f"events.path={tmp_path}/private/events"]
+    config = load(None, {}, [BROKER, *places], quick_rules(["a"], ()))
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    judge_folders(config)

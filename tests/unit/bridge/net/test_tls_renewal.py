@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from bridge.net.tls import BrokerTls, ClientTls, TlsIdentity, TlsTrust, client_context
+from bridge.net.tls import BrokerTls, ClientTls, TlsFile, TlsIdentity, TlsTrust, TlsUnusable, client_context
 from bridge.net.tls_renewal import CertificateFiles
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
@@ -87,6 +87,26 @@ async def test_wrong_file_changes_nothing_and_is_told_once(side: Side, caplog: p
     side.path.write_bytes(good)
     assert await files.look(is_ready=True)
     assert len(side.put) == 1
+
+
+async def test_file_that_could_not_be_read_is_tried_again(side: Side, caplog: pytest.LogCaptureFixture) -> None:
+    """When its rights were mended, or somebody says so: what it holds has not changed meanwhile."""
+    may_read = [False]
+
+    def make() -> ssl.SSLContext:
+        if not may_read[0]:
+            raise TlsUnusable(TlsFile.CERTIFICATE, "permission denied", "a file that the bridge may read")
+        return client_context(side.tls())
+
+    files = CertificateFiles("listen.tls", frozenset({side.path}), make, side.put.append)
+    side.path.write_bytes(side.path.read_bytes() + b"\n")
+    assert "permission denied" in await files.look(is_ready=True)
+    assert await files.look() == ""
+    may_read[0] = True
+    assert "new connections" in await files.look(is_ready=True)
+    assert len(side.put) == 1
+    side.path.chmod(0o640)
+    assert [await files.look(), bool(await files.look())] == ["", True]
 
 
 async def is_served(client: RawClient) -> bool:

@@ -9,8 +9,8 @@ from bridge.analytics.tables.file_system import FileSystem
 from bridge.analytics.tables.placing import Move, finish, put_in_place
 
 MOVES = [Move("_next/a", "a"), Move(None, "b/date=1"), Move("_next/c", "c")]
-EFFECTS = 7
-"""The note is made and moved, then removed and moved or removed for each move, and the note goes."""
+EFFECTS = 9
+"""An old note goes, the note is made and moved, each place is cleared and filled or cleared, and the note goes."""
 
 
 class Killed(Exception):

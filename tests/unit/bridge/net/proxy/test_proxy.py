@@ -135,12 +135,18 @@ async def test_one_connection_too_many_is_closed_at_once() -> None:
         assert front.closed(CloseReason.TOO_MANY_CONNECTIONS) == 1
 
 
-async def test_one_address_opens_so_many_connections_a_second(mock_clock: trio.testing.MockClock) -> None:
-    """One more is closed and counted; those that are open stay, and in the next second others may come."""
+async def test_one_address_opens_so_many_connections_a_second(
+    mock_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One more is closed, counted and told with its address; those that are open stay, and in the next second others
+    may come.
+    """
     async with front_of(ScriptedBroker(), Limits(new_connections_max=1)) as front:
         first, second = await front.dial(), await front.dial()
         assert await second.is_closed()
         assert front.closed(CloseReason.TOO_MANY_NEW_CONNECTIONS) == 1
+        (line,) = [record for record in caplog.records if "EB-NET-027" in record.getMessage()]
+        assert LOOPBACK in line.getMessage()
         mock_clock.jump(1)
         third = await front.dial()
         for client in (first, third):
