@@ -195,16 +195,17 @@ class Router:
 
     def move_member(self, group_id: GroupId, member_id: MemberId, road: Road) -> bool:
         """From now on a member takes a road of its own; False if too many do already."""
-        moved = self.moved.get(group_id, {})
-        if member_id not in moved:
+        if member_id not in self.moved.get(group_id, {}):
             if self._moved_count >= MOVED_MEMBERS_MAX:
                 return False
             self._moved_count += 1
-        self.moved[group_id] = {**moved, member_id: road}
+        self.moved.setdefault(group_id, {})[member_id] = road
         return True
 
     def return_member(self, group_id: GroupId, member_id: MemberId) -> None:
         """A member takes its group's road again, or is gone."""
+        # What is forgotten here would be taken for the oldest that passes later, when the member has another road.
+        self._untranslated.pop((group_id, member_id), None)
         moved = self.moved.get(group_id, {})
         if moved.pop(member_id, None) is not None:
             self._moved_count -= 1

@@ -1,13 +1,15 @@
 """Live groups are moved at every step of a story, by the real bridge in front of a broker that coordinates."""
 
+import pytest
+
 from bridge.migration.route import Road
 from tests.support.moves_simulation.campaign import run_seeds
-from tests.support.moves_simulation.schedule import Act, Action, Phase, draw_schedule
+from tests.support.moves_simulation.schedule import Act, Action, Conditions, Phase, Schedule, draw_schedule
 from tests.support.moves_simulation.story import run_story
 
 BATCH = range(40)
 TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),))
-ONCE_BROKEN = (2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 500_423, 470_134, 472_296)
+ONCE_BROKEN = (2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 474_389, 500_423, 470_134, 472_296)
 """Seeds that found a defect of the bridge when they were first told.
 
 2: the engine had not seen the topics of a group that it adopted; 35 and 65: what a broker took back before its client
@@ -16,10 +18,10 @@ of a member that was no part of a move waited for its end; 137: a group with con
 member that was given back by itself took its group's road again as it joined; 883: the generation of a member that
 joined by its mapping was not heard; 435: members that nobody had heard since a restart were held as newcomers, and
 their coordinator ended them; 1244: an assignor was invented for such a member of a consumer group; 1328: members that a
-release had seated under other ids were taken over with what they had before a rebalance; 500423: what passed to the
-broker during a move was not heard; 470134: a member was told to join anew that committed after a restart before its
-epoch was asked for; 472296: classic members of a consumer group that passed were called after a restart, as their
-group's rule said upstream.
+release had seated under other ids were taken over with what they had before a rebalance; 474389: a way back that was
+cut off was gone on with as a reseat; 500423: what passed to the broker during a move was not heard; 470134: a member
+was told to join anew that committed after a restart before its epoch was asked for; 472296: classic members of a
+consumer group that passed were called after a restart, as their group's rule said upstream.
 """
 
 
@@ -44,3 +46,20 @@ def test_moves_that_once_broke_a_law_break_none() -> None:
     """What was found stays fixed."""
     _, failures = run_seeds(ONCE_BROKEN)
     assert "\n\n".join(failure.report() for failure in failures) == ""
+
+
+def _moves(*acts: Act) -> Phase:
+    return Phase(is_calm=True, acts=acts)
+
+
+@pytest.mark.parametrize("places", [(0,), ()], ids=["the canary", "the group"])
+def test_way_back_of_a_canary_may_be_cut_off_at_any_time(places: tuple[int, ...]) -> None:
+    """The group's own place is `pass` all the time, and the next life of the bridge has to know what was on its way."""
+    starts = tuple(Act(at_ms=0, action=Action.START, place=place, name="aiokafka") for place in range(3))
+    there = Act(at_ms=0, action=Action.MOVE, name=Road.UPSTREAM.value, places=(0,))
+    back = Act(at_ms=0, action=Action.MOVE, name=Road.PASS.value, places=places)
+    for dies_ms in range(1, 60, 3):
+        dies = Act(at_ms=dies_ms, action=Action.KILL_BRIDGE, amount=200)
+        story = Schedule(dies_ms, Conditions(), (Phase(is_calm=False, acts=starts), _moves(there), _moves(back, dies)))
+        outcome = run_story(story)
+        assert outcome.broken is None, (dies_ms, outcome.broken)

@@ -324,7 +324,9 @@ class LiveMoves:
     def _go_on(self, unfinished: UnfinishedMove) -> None:
         group_id = unfinished.group_id
         order = MoveOrder(group_id, unfinished.destination, unfinished.only)
-        running = self._running[group_id] = _Running(self._progress(order, unfinished.origin))
+        is_reseat = unfinished.origin is Road.MAPPED
+        origin = Road.PASS if is_reseat else unfinished.origin
+        running = self._running[group_id] = _Running(self._progress(order, origin))
         known = {one.member_id: one for one in unfinished.members}
         if order.destination is Road.EMBEDDED or self._parts.whole.embedded.holds(group_id):
             move = self._begin_whole(order, running, known)
@@ -336,7 +338,7 @@ class LiveMoves:
             self._take_over(order, running, away, is_resumed=True)
             return
         seats = self._around.mapped.seats_of(group_id)
-        if order.destination is Road.PASS and unfinished.origin is Road.PASS and known:
+        if is_reseat and known:
             # It was given back before that, and a scout may have been sent.
             self._start_reseat(order, running, known, is_resumed=True)
             return
@@ -354,7 +356,9 @@ class LiveMoves:
         running = self._running[order.group_id]
         move = running.move
         assert isinstance(move, TakeOverMove), move
-        here = {one for one in move.state.members if self._around.upstream.translates(order.group_id, one)}
+        # Those that an earlier life of the bridge took over are there as well.
+        asked = {*move.state.members, *running.begun}
+        here = {one for one in asked if self._around.upstream.translates(order.group_id, one)}
         is_refused = move.state.refusal is not None and not here
         self._conclude(running, move.state.refusal, len(here))
         stays = frozenset(one.member_id for one in running.progress.now.members if one.stage is MemberStage.STAYS)

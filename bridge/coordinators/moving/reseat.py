@@ -64,6 +64,10 @@ ROUNDS_MAX = 3
 """How often a round is played again for which there was no time, as while a broker is started again."""
 AGAIN_S = 0.25
 """How soon a scout says again what was not answered."""
+SCOUT_HOLDS = 2
+"""For so many holds, two thirds of the shortest session, a scout says again what was not answered: later the broker
+ends whoever waits here, and others get what they have.
+"""
 AT_REST = "Stable"
 CLASSIC_MEMBER = 0
 _COME_AGAIN = frozenset(
@@ -117,6 +121,7 @@ class ReseatMove(Generic[HeldT]):
         self._waiting = HeldRequests(around.excuse)
         self._holds = False
         self._was_made = False
+        self._scout_by_ms: int | None = None
         self.state: ReseatState = begin().state
 
     # ------------------------------------------------------------------ what comes meanwhile
@@ -277,7 +282,10 @@ class ReseatMove(Generic[HeldT]):
 
     async def _ask_scout(self, epoch: int) -> ErrorCode | None:
         """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
-        coordinators = self._around.coordinators
+        now_ms, coordinators = self._around.clock.now_ms(), self._around.coordinators
+        if self._scout_by_ms is None:
+            self._scout_by_ms = now_ms + SCOUT_HOLDS * self._hold_ms
+        unanswered = None if now_ms < self._scout_by_ms else ErrorCode.NETWORK_EXCEPTION
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
             member_id=SCOUT_ID,
@@ -294,11 +302,11 @@ class ReseatMove(Generic[HeldT]):
                 line.close()
         except BrokerUnreachable:
             await trio.sleep(AGAIN_S)
-            return None
+            return unanswered
         assert isinstance(reply, ConsumerGroupHeartbeatReply), reply
         if reply.error in _COME_AGAIN:
             await trio.sleep(AGAIN_S)
-            return None
+            return unanswered
         return reply.error
 
     # ------------------------------------------------------------------ the round

@@ -84,7 +84,8 @@ class WholeGroups:
             excuse=ways.excuse,
             note=progress.note,
             write=self.places.write,
-            begin=partial(self.places.begin_move, order, Road.PASS, members.values()),
+            # An origin that no order has: what goes on after a restart is a reseat then, and no give-back of members.
+            begin=partial(self.places.begin_move, order, Road.MAPPED, members.values()),
             reconverts=reconverts,
             access=ways.access,
             mapped=self.around.mapped,

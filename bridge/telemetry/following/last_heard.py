@@ -91,12 +91,12 @@ class LastHeard:
     def has_stopped_polling(self, member: MemberTrack, at_us: int) -> bool:
         """Whether a client that leaves does so because its application did not poll for `max.poll.interval.ms`.
 
-        It says so, or it has not fetched for that long while its heartbeats went on: Java's client and kafka-python
-        fetch only as they are polled, and give that interval for their rebalance timeout. librdkafka fetches by itself
-        until it leaves, and says nothing.
+        It says so, or it says nothing and has not fetched for that long while its heartbeats went on: Java's client and
+        kafka-python fetch only as they are polled, and give that interval for their rebalance timeout. librdkafka
+        fetches by itself until it leaves, and says nothing. Who says another reason had perhaps paused all partitions.
         """
-        if POLL_WORDS in member.parting_words.lower():
-            return True
+        if member.parting_words:
+            return POLL_WORDS in member.parting_words.lower()
         fetched_us, interval_us = self.fetched_us(member.inputs), member.inputs.rebalance_timeout_ms * US_PER_MS
         # A poll may take a while until it fetches.
         is_timed = fetched_us is not None and interval_us > 0 and bool(member.assigned - member.unfetched)

@@ -148,6 +148,13 @@ class KafkaGroup:
 
     # ------------------------------------------------------------------ time, and the end of it
 
+    def load(self, now_ms: int) -> None:
+        """The coordinator is there again: sessions begin anew, as they do at Kafka's behind every load."""
+        self.busy, self._now_ms = None, now_ms
+        self._records += resume(self.shard, now_ms)
+        for session in self.sessions.values():
+            session.due_ms = now_ms + session.session_timeout_ms
+
     def next_due_ms(self) -> int | None:
         """When `pass_time` has something to do."""
         due = [one.due_ms for one in self.sessions.values()]

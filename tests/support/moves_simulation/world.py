@@ -175,7 +175,8 @@ class MovesWorld:
         self.timeline.after(for_ms, self._unbusy)
 
     def _unbusy(self) -> None:
-        self.broker.group.busy = None
+        if self.broker.group.busy is not None:
+            self.broker.group.load(self.timeline.now_ms)
 
     def kill_broker(self) -> None:
         """The broker dies and is there again; all connections through the bridge and beside it are gone."""
@@ -186,7 +187,8 @@ class MovesWorld:
 
     def heal(self) -> None:
         """Faults stop."""
-        self.broker.group.busy, self.broker.loses = None, 0
+        self._unbusy()
+        self.broker.loses = 0
         for actor in self.living():
             actor.outside.network.lag(actor.role.number, 0, 0)
 

@@ -88,10 +88,11 @@ def test_members_without_a_told_session_beat_as_often_as_the_longest_default() -
     [
         ("consumer poll timeout has expired.", None, Departure.POLL_TIMED_OUT),
         ("the consumer is being closed", None, Departure.LEFT),
+        ("the consumer is being closed", 5_000, Departure.LEFT),
         ("", 5_000, Departure.POLL_TIMED_OUT),
         ("", 30_000, Departure.LEFT),
     ],
-    ids=["it says so", "it says something else", "it fetched a poll interval ago", "it fetched since"],
+    ids=["says so", "says something else", "had paused", "fetched a poll interval ago", "fetched since"],
 )
 def test_poll_timeout_is_told_from_a_leave(words: str, fetched_ms: int | None, departure: Departure) -> None:
     """Its heartbeats went on; max.poll.interval.ms (60 s) is what it gave for its rebalance timeout."""
