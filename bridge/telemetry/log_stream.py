@@ -1,5 +1,6 @@
 """Where log lines are written: a traceback that comes again and again is written once a minute, wherever it is logged.
 
+Others whom it meets meanwhile are named, so many as `NAMED_MAX` says: which group to look at stands in the words.
 Whoever reaches a bug may reach it as often as it likes, and each traceback is some kilobytes. What `RateLimitedLog` has
 counted is written as it comes.
 """
@@ -7,13 +8,15 @@ counted is written as it comes.
 import logging
 from collections import OrderedDict
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
 
 Cause = tuple[str, str, tuple[str, str, int]]
 """The logger, the message without what is put into it, and the place that raised."""
+NAMED_MAX = 20
+"""So many of those whom one cause meets within a minute are named, each by a line without its traceback."""
 
 
 @dataclass(slots=True)
@@ -22,6 +25,7 @@ class _Written:
     line: logging.LogRecord
     """Without its traceback, whose frames would keep alive what they work on."""
     repeats: int = 0
+    named: set[str] = field(default_factory=set)
 
 
 class LogStream(logging.StreamHandler[TextIO]):
@@ -43,13 +47,11 @@ class LogStream(logging.StreamHandler[TextIO]):
         written = self._written.get(cause)
         # A clock that was put back is no reason to be silent for longer.
         if written is not None and 0 <= now_ms - written.at_ms < REPEAT_MS:
-            written.repeats += 1
+            self._name_or_count(record, written)
             return
         self._tell_older(now_ms - REPEAT_MS)
         super().emit(record)
-        line = copy(record)
-        line.msg, line.args, line.exc_info, line.exc_text = record.getMessage(), (), None, None
-        self._written[cause] = _Written(now_ms, line)
+        self._written[cause] = _Written(now_ms, _without_traceback(record))
         if len(self._written) > REMEMBERED_MAX:
             self._tell_count(self._written.popitem(last=False)[1])
 
@@ -58,6 +60,14 @@ class LogStream(logging.StreamHandler[TextIO]):
         while self._written:
             self._tell_count(self._written.popitem(last=False)[1])
         super().close()
+
+    def _name_or_count(self, record: logging.LogRecord, written: _Written) -> None:
+        words = record.getMessage()
+        if words == written.line.msg or words in written.named or len(written.named) >= NAMED_MAX:
+            written.repeats += 1
+            return
+        written.named.add(words)
+        super().emit(_without_traceback(record))
 
     def _tell_older(self, than_ms: int) -> None:
         """Forget and tell what was written before that; the oldest come first."""
@@ -68,3 +78,9 @@ class LogStream(logging.StreamHandler[TextIO]):
         if written.repeats:
             written.line.msg, written.line.args = "%s" + MORE, (written.line.msg, written.repeats)
             super().emit(written.line)
+
+
+def _without_traceback(record: logging.LogRecord) -> logging.LogRecord:
+    line = copy(record)
+    line.msg, line.args, line.exc_info, line.exc_text = record.getMessage(), (), None, None
+    return line

@@ -1,10 +1,11 @@
 """A group that its broker takes for a consumer group of classic members, until a scout has come and gone."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bridge.coordinators.moving.reseat import SCOUT_ID, Reseating, ReseatMove
+from bridge.migration.moves.members import ClassicMember
 from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable, CoordinatorConnection
 from tests.support.adopted_world import AdoptedWorld, Held, adopted_world
@@ -86,6 +87,8 @@ class ReseatedWorld:
     broker: "TypedBroker"
     reconverts: bool | None = True
     writes: bool = True
+    written: dict[MemberId, int] = field(default_factory=dict)
+    """The generations of the members for whom the scout was announced."""
 
     def move(self, hold_ms: int = HOLD_MS) -> ReseatMove[Held]:
         """A move of all members, who were heard by their connections before."""
@@ -111,7 +114,8 @@ class ReseatedWorld:
             move.know(member.member_id, beat.via, member.generation)
         return move
 
-    async def _begin(self) -> bool:
+    async def _begin(self, members: Iterable[ClassicMember]) -> bool:
+        self.written = {one.member_id: one.generation for one in members}
         return self.writes
 
     async def _reconverts(self) -> bool | None:

@@ -1,7 +1,7 @@
 """A reseat while it is made: Heartbeats in the members' place, a scout that comes and goes, and a round for all."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Generic, assert_never
 
 import trio
@@ -90,15 +90,15 @@ class Reseating(Generic[HeldT]):
 
     `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
     `note` hears how far a member has come, with what its client sees of it; `write` puts down where mapped members are,
-    `begin` that the scout is about to be sent, which is true once it is written. `reconverts` tells whether brokers
-    make a classic group of a consumer group, None where that is not known.
+    `begin` that the scout is about to be sent, with the members as they are then, which is true once it is written.
+    `reconverts` tells whether brokers make a classic group of a consumer group, None where that is not known.
     """
 
     pass_on: Callable[[HeldT], None]
     excuse: Callable[[HeldT], None]
     note: Callable[[MemberId, MemberStage, str], None]
     write: Callable[[GroupId], None]
-    begin: Callable[[], Awaitable[bool]]
+    begin: Callable[[Iterable[ClassicMember]], Awaitable[bool]]
     reconverts: Callable[[], Awaitable[bool | None]]
     access: Access
     mapped: MappedGroups
@@ -242,7 +242,9 @@ class ReseatMove(Generic[HeldT]):
                 f"{quote(self._group_id)} is no consumer group of these classic members alone, or not at rest",
                 "let all its clients use the bridge, and move to pass whoever is on upstream",
             )
-        if not await self._around.begin():
+        # As they are now: while all were waited for, some joined anew, and that is what their clients know.
+        now = [replace(one, generation=self._client_generation(name)) for name, one in self._members.items()]
+        if not await self._around.begin(now):
             return Obstacle("EB-MOVE-206", "that it is about to begin can't be written down", "see to the journal")
         return None
 

@@ -85,7 +85,7 @@ class WholeGroups:
             note=progress.note,
             write=self.places.write,
             # An origin that no order has: what goes on after a restart is a reseat then, and no give-back of members.
-            begin=partial(self.places.begin_move, order, Road.MAPPED, members.values()),
+            begin=partial(self.places.begin_move, order, Road.MAPPED),
             reconverts=reconverts,
             access=ways.access,
             mapped=self.around.mapped,

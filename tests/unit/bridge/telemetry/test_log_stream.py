@@ -57,7 +57,7 @@ def test_traceback_is_written_once_a_minute_with_its_count(written: Written) -> 
     """The next line after the minute tells how often it came, whatever line that is; it is not told again."""
     for number in range(1_000):
         written.now_ms = number
-        written.fail(f"client {number}")
+        written.fail("client 0")
     assert (written.tracebacks(), written.lines()) == (1, ["EB-X-001: client 0 failed"])
     written.now_ms = MINUTE_MS - 1
     written.log.warning("other")
@@ -76,10 +76,23 @@ def test_traceback_is_written_once_a_minute_with_its_count(written: Written) -> 
     assert written.tracebacks() == 3
 
 
+def test_whom_the_same_bug_meets_is_named_so_many_times(written: Written) -> None:
+    """The line says at which group to look; a thousand of them would be a flood again."""
+    for number in range(1_000):
+        for _ in range(2):
+            written.fail(f"group {number}")
+    named = [f"EB-X-001: group {number} failed" for number in range(log_stream.NAMED_MAX + 1)]
+    assert (written.tracebacks(), written.lines()) == (1, named)
+    written.now_ms = MINUTE_MS
+    written.log.warning("other")
+    count = 2_000 - len(named)
+    assert written.lines()[len(named)] == f"EB-X-001: group 0 failed (and {count} times more since this was last said)"
+
+
 def test_traceback_itself_tells_what_was_counted_before(written: Written) -> None:
     """A flood that goes on is a traceback and a count each minute."""
     written.fail("one")
-    written.fail("two")
+    written.fail("one")
     written.now_ms = MINUTE_MS
     written.fail("three")
     told = "EB-X-001: one failed (and 1 times more since this was last said)"
@@ -102,7 +115,7 @@ def test_another_place_or_message_is_another_cause(written: Written) -> None:
 def test_what_was_counted_is_told_at_the_end(written: Written) -> None:
     """A process that ends within the minute has told all it knew."""
     written.fail("one")
-    written.fail("two")
+    written.fail("one")
     written.handler.close()
     assert written.lines()[1:] == ["EB-X-001: one failed (and 1 times more since this was last said)"]
 

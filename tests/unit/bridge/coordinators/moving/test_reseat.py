@@ -1,5 +1,7 @@
 """Groups that were given back become classic ones at a broker, which is our own engine behind a scout's door."""
 
+from dataclasses import replace
+
 import pytest
 import trio
 import trio.lowlevel
@@ -8,7 +10,7 @@ from bridge.coordinators.moving.reseat import SCOUT_ID
 from bridge.engine.model import Phase
 from bridge.migration.moves.reseat import Called, Kept, Reseated
 from tests.support.engine_bench import GROUP
-from tests.support.reseated_world import ReseatedWorld, described, reseated_world
+from tests.support.reseated_world import HOLD_MS, ReseatedWorld, described, reseated_world
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId
@@ -67,6 +69,27 @@ async def test_requests_pass_until_everybody_was_heard(autojump_clock: trio.test
             move.take(beat)
         assert world.adopted.codes([beat]) == [ErrorCode.NONE]
         assert move.state == Reseated()
+
+
+async def test_scout_is_announced_with_the_members_as_they_are_then(autojump_clock: trio.testing.MockClock) -> None:
+    """One that joined while others were waited for knows another generation than it did when the move began."""
+    async with reseated_world() as world:
+        move = world.move()
+        now = {member_id: one.generation for member_id, one in move._members.items()}
+        move._members = {name: replace(one, generation=one.generation - 1) for name, one in move._members.items()}
+        await move.make()
+        assert world.written == now
+
+
+@pytest.mark.parametrize("answered", [0, 1], ids=["as it joins", "as it leaves"])
+async def test_scout_that_is_never_answered_ends_in_time(autojump_clock: trio.testing.MockClock, answered: int) -> None:
+    """While it is asked for, everybody waits, and the broker ends who is silent for a session."""
+    async with reseated_world() as world:
+        world.scouting.answers = [*[ErrorCode.NONE] * answered, *[None] * 10_000]
+        begun_s = trio.current_time()
+        state = await reseat(world)
+        assert isinstance(state, (Kept, Called))
+        assert trio.current_time() - begun_s < 3 * HOLD_MS / 1000
 
 
 async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:
