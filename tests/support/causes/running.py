@@ -109,7 +109,7 @@ class StoryRunner:
             await setting.fleet.stop_all()
         if told:
             (directory / PAGE).write_text(draw_page(told), encoding="utf-8")
-        return Told(rebalances=tuple(told), names=seats_of(case, history), silences=silences)
+        return Told(rebalances=tuple(told), names=seats_of(history), silences=silences)
 
 
 @contextmanager

@@ -166,7 +166,7 @@ class Setting:
         if not self.frozen_us:
             return {}
         releases = await trio.to_thread.run_sync(lambda: [*_releases(self.place.events, self.case.group)])
-        seats = seats_of(self.case, await self.history())
+        seats = seats_of(await self.history())
         found: dict[str, Silence] = {}
         for wall_us, member_id, idle_us in releases:
             seat = seats.get(member_id, member_id)
@@ -205,10 +205,12 @@ class Setting:
         await trio.to_thread.run_sync(self.place.move_coordinator, self.case.group)
 
 
-def seats_of(case: Case, rebalances: Iterable[Rebalance]) -> dict[str, str]:
-    """Members by their ids; clients are called as their seats, after the group."""
+def seats_of(rebalances: Iterable[Rebalance]) -> dict[str, str]:
+    """Members by their ids; clients are called as their seats, after a group, which is that of another kind of clients
+    where a story has two.
+    """
     members = (member for one in rebalances for member in one.members)
-    return {member.member_id: member.client_id.removeprefix(f"{case.group}-") for member in members}
+    return {member.member_id: member.client_id.rpartition("-")[2] for member in members}
 
 
 def _releases(folder: Path, group: str) -> Iterator[tuple[int, str, int]]:

@@ -67,7 +67,7 @@ def test_failures_and_losses_are_counted() -> None:
     figures.write([left(departure) for departure in Departure])
     figures.write([committed("ILLEGAL_GENERATION"), committed(""), told(News.FENCED), told(News.REJOIN)])
     counts = figures.of("g")
-    assert (counts.failed_commits, counts.lost, counts.errors) == (1, 6, 1)
+    assert (counts.failed_commits, counts.lost, counts.errors) == (1, 7, 1)
 
 
 def test_only_so_many_groups_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
