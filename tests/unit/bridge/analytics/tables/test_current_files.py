@@ -1,0 +1,20 @@
+"""The files of tables, as somebody finds them who has no Spark."""
+
+from pathlib import Path
+
+from pyarrow import parquet
+
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables.current_files import current_files
+from bridge.analytics.tables.definitions import FLAPS, STORMS
+from bridge.analytics.tables.store import Store
+
+
+def test_files_of_a_table_hold_its_rows(store: Store) -> None:
+    """All of them, by whole paths; a table that was never written has none."""
+    rows = store.spark.sql("select 'g' group_id, explode(array(date '2025-11-21', date '2025-11-22')) date")
+    store.replace(FLAPS, conform(FLAPS, rows))
+    files = current_files(store.root, FLAPS)
+    assert [Path(path).is_absolute() for path in files] == [True, True]
+    assert [parquet.read_table(path)["group_id"].to_pylist() for path in files] == [["g"], ["g"]]
+    assert current_files(store.root, STORMS) == ()
