@@ -14,7 +14,7 @@ from bridge.cli.main import cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
-from bridge.migration.moves import adopt, giveback, release, reseat, round_values, takeover
+from bridge.migration.moves import adopt, giveback, release, reseat, rest, round_values, takeover
 from bridge.supervision import TASKS
 from bridge.telemetry.metric_names import METRICS
 from bridge.telemetry.otel import names
@@ -111,7 +111,7 @@ GENERATED: dict[str, tuple[Path, Callable[[], str]]] = {
     "errors": (DOCS / "reference" / "errors.md", error_pages),
     "tasks": (DOCS / "explanation" / "failures.md", tasks_table),
     "move round": (MOVES / "round.md", partial(diagram, round_values.TRANSITIONS, round_values.AskingIds)),
-    "move adopt": (MOVES / "adopt.md", partial(diagram, adopt.TRANSITIONS, adopt.Gathering)),
+    "move adopt": (MOVES / "adopt.md", partial(diagram, adopt.TRANSITIONS, rest.Gathering)),
     "move take over": (MOVES / "take-over.md", take_over_diagram),
     "move give back": (MOVES / "give-back.md", give_back_diagram),
     "move reseat": (MOVES / "reseat.md", partial(diagram, reseat.TRANSITIONS, reseat.Looking)),

@@ -90,7 +90,7 @@ class ReseatedWorld:
     written: dict[MemberId, int] = field(default_factory=dict)
     """The generations of the members for whom the scout was announced."""
 
-    def move(self, hold_ms: int = HOLD_MS) -> ReseatMove[Held]:
+    def move(self) -> ReseatMove[Held]:
         """A move of all members, who were heard by their connections before."""
         world = self.adopted
         members = world.clients()
@@ -107,7 +107,7 @@ class ReseatedWorld:
             coordinators=self.scouting,
             clock=TrioClock(),
         )
-        move = ReseatMove(around, GROUP, members, hold_ms)
+        move = ReseatMove(around, GROUP, members)
         for beat in world.beats():
             assert not isinstance(beat.request, ConsumerGroupHeartbeat)
             member = members[list(members)[beat.via.connection]]

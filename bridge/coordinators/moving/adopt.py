@@ -9,8 +9,8 @@ import trio
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.held_requests import HeldRequests, HeldT, leave_seats
-from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.coordinators.moving.held_requests import HeldT, leave_seats
+from bridge.coordinators.moving.resting import RestingGroup
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -18,18 +18,11 @@ from bridge.migration.moves.adopt import (
     AdoptEvent,
     AdoptState,
     AdoptStep,
-    Compare,
-    Compared,
-    Gather,
-    Gathered,
     GivenUp,
     GiveUp,
-    Kept,
     LeaveSeats,
     LeavingRefused,
     LeavingUnanswered,
-    Prove,
-    Proved,
     SeatsLeft,
     TakeIn,
     TakenIn,
@@ -38,12 +31,11 @@ from bridge.migration.moves.adopt import (
     step,
 )
 from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.rest import Compare, Compared, Gather, Gathered, Kept, Prove, Proved
 from bridge.migration.orders import MemberStage, Obstacle
-from bridge.migration.roster import Roster
 from bridge.ports import Broker, BrokerUnreachable, Coordinators
 from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat, Refused
@@ -73,7 +65,7 @@ class Adopting(Generic[HeldT]):
     now_ms: Callable[[], int]
 
 
-class AdoptMove(Generic[HeldT]):
+class AdoptMove(RestingGroup[HeldT]):
     """A group on its way from its broker to the engine (`groups.Underway`).
 
     `seats` are the members that their broker knows by other words than their clients.
@@ -86,47 +78,14 @@ class AdoptMove(Generic[HeldT]):
         members: Mapping[MemberId, ClassicMember],
         seats: Mapping[MemberId, MappedSeat],
     ) -> None:
+        super().__init__(group_id, members, seats, around.access, around.pass_on, around.excuse)
         self._around = around
-        self._group_id = group_id
-        self._members = members
         self._seats = seats
-        self._hold_ms = min((one.session_timeout_ms for one in members.values()), default=0) // 3
-        self._proof = ProofOfRest(group_id, members, seats, around.access)
-        self._waiting = HeldRequests(around.excuse)
-        self._holds = False
         self.state: AdoptState = begin().state
 
-    # ------------------------------------------------------------------ what comes meanwhile
-
-    def meet(self, roster: Roster) -> None:
-        """Begin with what was heard of the members before."""
-        self._proof.meet(roster)
-
-    def take(self, held: HeldT) -> None:
-        """See `groups.Underway`."""
-        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
-            # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
-            self._waiting.keep(held)
-            return
-        self._proof.hear(held.via, held.request)
-        self._around.pass_on(held)
-
-    def disconnected(self, connection: int) -> None:
-        """See `groups.Underway`: its members are to be heard by another."""
-        self._waiting.forget(connection)
-        self._proof.disconnected(connection)
-
-    def excuse(self, before_ms: int) -> None:
-        """See `moves.Made`."""
-        self._waiting.excuse(before_ms)
-
     def stop(self, reason: Refused) -> None:
-        """See `moves.Made`: what the journal has of it already goes on to its end."""
+        """Stopped by an operator: a group that the engine has taken in goes on to its end."""
         self._proof.stop("EB-MOVE-222", reason)
-
-    def take_joins(self) -> list[HeldT]:
-        """See `moves.Made`: everything that waited."""
-        return self._waiting.take()
 
     # ------------------------------------------------------------------ its course
 
@@ -191,8 +150,7 @@ class AdoptMove(Generic[HeldT]):
         unseen = await self._look_at_topics()
         if unseen is not None:
             return unseen
-        self._holds = True
-        return await self._proof.prove(self._hold_ms, self._around.note)
+        return await self._prove_rest(self._around.note)
 
     async def _compare(self) -> Obstacle | None:
         try:

@@ -8,27 +8,17 @@ import trio
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
-from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.coordinators.moving.held_requests import HeldT
+from bridge.coordinators.moving.resting import RestingGroup
 from bridge.coordinators.rounds import OWN, play
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
     Called,
     CallScoutBack,
-    Compare,
-    Compared,
-    Comparing,
-    Gather,
-    Gathered,
-    Gathering,
-    Kept,
     Look,
     Looked,
     Looking,
     PlayRound,
-    Prove,
-    Proved,
-    Proving,
     Reseated,
     ReseatEffect,
     ReseatEvent,
@@ -43,13 +33,23 @@ from bridge.migration.moves.reseat import (
     resume,
     step,
 )
+from bridge.migration.moves.rest import (
+    Compare,
+    Compared,
+    Comparing,
+    Gather,
+    Gathered,
+    Gathering,
+    Kept,
+    Prove,
+    Proved,
+    Proving,
+)
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import MemberStage, Obstacle
-from bridge.migration.roster import Roster
 from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
 from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply, DescribedConsumerGroup
 from translators.dialects.consumer_protocol import encode_assignment, version_of
 from translators.dialects.coordinator import Refused
@@ -107,58 +107,24 @@ class Reseating(Generic[HeldT]):
     clock: Clock
 
 
-class ReseatMove(Generic[HeldT]):
+class ReseatMove(RestingGroup[HeldT]):
     """A group of classic members on its way from a broker's consumer group to a classic one (`groups.Underway`)."""
 
-    def __init__(
-        self, around: Reseating[HeldT], group_id: GroupId, members: Mapping[MemberId, ClassicMember], hold_ms: int
-    ) -> None:
+    def __init__(self, around: Reseating[HeldT], group_id: GroupId, members: Mapping[MemberId, ClassicMember]) -> None:
+        seats = around.mapped.seats_of(group_id)
+        super().__init__(group_id, members, seats, around.access, around.pass_on, around.excuse)
         self._around = around
-        self._group_id = group_id
-        self._members = dict(members)
-        self._hold_ms = hold_ms
-        self._proof = ProofOfRest(group_id, members, around.mapped.seats_of(group_id), around.access)
-        self._waiting = HeldRequests(around.excuse)
-        self._holds = False
         self._was_made = False
         self._scout_by_ms: int | None = None
         self.state: ReseatState = begin().state
 
-    # ------------------------------------------------------------------ what comes meanwhile
-
-    def meet(self, roster: Roster) -> None:
-        """Begin with what was heard of the members before."""
-        self._proof.meet(roster)
+    def stop(self, reason: Refused) -> None:
+        """Stopped by an operator: once the scout was sent the group goes on to its end."""
+        self._proof.stop("EB-MOVE-240", reason)
 
     def know(self, member_id: MemberId, via: Via, generation: int) -> None:
         """By which connection a member was heard last, and in which generation it is for its client."""
         self._proof.know(member_id, via, generation)
-
-    def take(self, held: HeldT) -> None:
-        """See `groups.Underway`."""
-        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
-            # A newcomer would move the group under everybody's feet.
-            self._waiting.keep(held)
-            return
-        self._proof.hear(held.via, held.request)
-        self._around.pass_on(held)
-
-    def disconnected(self, connection: int) -> None:
-        """See `groups.Underway`: its members are to be heard by another."""
-        self._waiting.forget(connection)
-        self._proof.disconnected(connection)
-
-    def excuse(self, before_ms: int) -> None:
-        """See `moves.Made`."""
-        self._waiting.excuse(before_ms)
-
-    def stop(self, reason: Refused) -> None:
-        """See `moves.Made`: once the scout was sent it goes on to its end."""
-        self._proof.stop("EB-MOVE-240", reason)
-
-    def take_joins(self) -> list[HeldT]:
-        """See `moves.Made`: everything that waited."""
-        return self._waiting.take()
 
     # ------------------------------------------------------------------ its course
 
@@ -205,7 +171,7 @@ class ReseatMove(Generic[HeldT]):
             case Gather():
                 return Gathered(await self._proof.gather())
             case Prove():
-                return Proved(self._proof.stopped or await self._prove())
+                return Proved(self._proof.stopped or await self._prove_rest(self._around.note))
             case Compare():
                 return Compared(self._proof.stopped or await self._compare())
             case SendScout():
@@ -216,10 +182,6 @@ class ReseatMove(Generic[HeldT]):
                 return RoundEnded(await self._play())
             case _:
                 assert_never(effect)
-
-    async def _prove(self) -> Obstacle | None:
-        self._holds = True
-        return await self._proof.prove(self._hold_ms, self._around.note)
 
     async def _look(self) -> Looked:
         described = await self._describe()

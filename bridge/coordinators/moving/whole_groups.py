@@ -18,11 +18,11 @@ from bridge.coordinators.moving.reseat import Reseating, ReseatMove
 from bridge.coordinators.moving.surroundings import Around
 from bridge.engine.outcome import NotConverted
 from bridge.migration.moves.adopt import Adopted
-from bridge.migration.moves.adopt import Kept as NotAdopted
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import Kept as NotReleased
 from bridge.migration.moves.reseat import Called
-from bridge.migration.moves.reseat import Kept as NotReseated
+from bridge.migration.moves.rest import Kept as NotAdopted
+from bridge.migration.moves.rest import Kept as NotReseated
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road
@@ -93,8 +93,7 @@ class WholeGroups:
             coordinators=self.coordinators,
             clock=self.clock,
         )
-        hold_ms = min(one.session_timeout_ms for one in members.values()) // 3
-        move = ReseatMove(around, group_id, members, hold_ms)
+        move = ReseatMove(around, group_id, members)
         move.meet(self.roster)
         return move
 

@@ -7,27 +7,22 @@ at the broker are given up in one request.
 from dataclasses import dataclass
 from typing import assert_never
 
+from bridge.migration.moves.rest import (
+    Compared,
+    Gathered,
+    Kept,
+    Proved,
+    RestEffect,
+    RestEvent,
+    RestState,
+    after_rest,
+    find_rest,
+    rest_transitions,
+)
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
 # ---------------------------------------------------------------------- states
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    """Requests pass on as ever, until every member was heard: by which connection, and in which generation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proving:
-    """Requests are held. A Heartbeat in each member's place tells that it is at rest, and that nothing is on its way:
-    its broker answers what came by one connection in order.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """The broker describes the group: it has these members, with what they have, and no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,37 +47,9 @@ class Adopted:
     """The group is the bridge's, and empty at the broker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The group is the broker's, as before."""
-
-    reason: Obstacle
-
-
-AdoptState = Gathering | Proving | Comparing | TakingIn | LeavingSeats | GivingUp | Adopted | Kept
+AdoptState = RestState | TakingIn | LeavingSeats | GivingUp | Adopted
 
 # ---------------------------------------------------------------------- events
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Every member was heard; or somebody was not in time, or the move was stopped."""
-
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """Every Heartbeat was answered as that of a member at rest; or one was not."""
-
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The broker's word is the bridge's; or they differ in something."""
-
-    obstacle: Obstacle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +81,9 @@ class GivenUp:
     """The engine has forgotten the group."""
 
 
-AdoptEvent = Gathered | Proved | Compared | TakenIn | SeatsLeft | LeavingUnanswered | LeavingRefused | GivenUp
+AdoptEvent = RestEvent | TakenIn | SeatsLeft | LeavingUnanswered | LeavingRefused | GivenUp
 
 # ---------------------------------------------------------------------- effects
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Wait until every member was heard."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prove:
-    """Hold requests, and send a Heartbeat in each member's place by the connection that it came by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """Ask the broker to describe the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +101,11 @@ class GiveUp:
     """Let the engine forget the group."""
 
 
-AdoptEffect = Gather | Prove | Compare | TakeIn | LeaveSeats | GiveUp
+AdoptEffect = RestEffect | TakeIn | LeaveSeats | GiveUp
 AdoptStep = Step[AdoptState, AdoptEffect]
 
 TRANSITIONS: Transitions = {
-    (Gathering, Gathered): frozenset({Proving, Kept}),
-    (Proving, Proved): frozenset({Comparing, Kept}),
-    (Comparing, Compared): frozenset({TakingIn, Kept}),
+    **rest_transitions(TakingIn),
     (TakingIn, TakenIn): frozenset({LeavingSeats, Kept}),
     (LeavingSeats, SeatsLeft): frozenset({Adopted}),
     (LeavingSeats, LeavingUnanswered): frozenset({LeavingSeats}),
@@ -167,7 +117,8 @@ TRANSITIONS: Transitions = {
 
 def begin() -> AdoptStep:
     """The first step."""
-    return Step(Gathering(), (Gather(),))
+    rest = find_rest()
+    return Step(rest.state, rest.effects)
 
 
 def resume(*, was_taken_in: bool) -> AdoptStep:
@@ -184,12 +135,9 @@ def resume(*, was_taken_in: bool) -> AdoptStep:
 
 def _react(state: AdoptState, event: AdoptEvent, _now_ms: int) -> AdoptStep:
     match event:
-        case Gathered(obstacle):
-            return Step(Proving(), (Prove(),)) if obstacle is None else Step(Kept(obstacle))
-        case Proved(obstacle):
-            return Step(Comparing(), (Compare(),)) if obstacle is None else Step(Kept(obstacle))
-        case Compared(obstacle):
-            return Step(TakingIn(), (TakeIn(),)) if obstacle is None else Step(Kept(obstacle))
+        case Gathered() | Proved() | Compared():
+            rest = after_rest(event)
+            return Step(TakingIn(), (TakeIn(),)) if rest is None else Step(rest.state, rest.effects)
         case TakenIn(obstacle):
             return Step(LeavingSeats(), (LeaveSeats(),)) if obstacle is None else Step(Kept(obstacle))
         case SeatsLeft():

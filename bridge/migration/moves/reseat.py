@@ -8,6 +8,19 @@ and has everybody join. That round the bridge plays. Measured on Apache Kafka 4.
 from dataclasses import dataclass
 from typing import assert_never
 
+from bridge.migration.moves.rest import (
+    Compared,
+    Gathered,
+    Gathering,
+    Kept,
+    Proved,
+    RestEffect,
+    RestEvent,
+    RestState,
+    after_rest,
+    find_rest,
+    rest_transitions,
+)
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
@@ -17,21 +30,6 @@ from translators.machine import Step, Transitions, checked_step
 @dataclass(frozen=True, slots=True)
 class Looking:
     """The broker says what the group is: behind static members it may be a classic group already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    """Requests pass on as ever, until every member was heard: by which connection, and in which generation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proving:
-    """Requests are held. A Heartbeat in each member's place tells that it is at rest, and nothing on its way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """The broker describes the group: a consumer group of just these classic members, with what they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +55,13 @@ class Reseated:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A consumer group of classic members, as before."""
-
-    reason: Obstacle
-
-
-@dataclass(frozen=True, slots=True)
 class Called:
     """The round could not be played: the members join by themselves, as in any rebalance."""
 
     reason: Obstacle
 
 
-ReseatState = (
-    Looking | Gathering | Proving | Comparing | SendingScout | CallingScoutBack | Playing | Reseated | Kept | Called
-)
+ReseatState = RestState | Looking | SendingScout | CallingScoutBack | Playing | Reseated | Called
 
 # ---------------------------------------------------------------------- events
 
@@ -82,27 +71,6 @@ class Looked:
     """Whether it is a classic group already; or there is a reason why it can't be made one."""
 
     is_classic: bool
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Every member was heard; or somebody was not in time, or the move was stopped."""
-
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """Every Heartbeat was answered as that of a member at rest; or one was not."""
-
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The broker's word is the bridge's; or they differ in something."""
-
     obstacle: Obstacle | None = None
 
 
@@ -132,7 +100,7 @@ class RoundEnded:
     obstacle: Obstacle | None = None
 
 
-ReseatEvent = Looked | Gathered | Proved | Compared | ScoutJoined | ScoutUnanswered | ScoutGone | RoundEnded
+ReseatEvent = RestEvent | Looked | ScoutJoined | ScoutUnanswered | ScoutGone | RoundEnded
 
 # ---------------------------------------------------------------------- effects
 
@@ -140,21 +108,6 @@ ReseatEvent = Looked | Gathered | Proved | Compared | ScoutJoined | ScoutUnanswe
 @dataclass(frozen=True, slots=True)
 class Look:
     """Ask the broker to describe the group, and what brokers make of such ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Wait until every member was heard."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prove:
-    """Hold requests, and send a Heartbeat in each member's place by the connection that it came by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """Ask the broker to describe the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +125,12 @@ class PlayRound:
     """Give everybody at the broker what its client has, and write down in which generation."""
 
 
-ReseatEffect = Look | Gather | Prove | Compare | SendScout | CallScoutBack | PlayRound
+ReseatEffect = RestEffect | Look | SendScout | CallScoutBack | PlayRound
 ReseatStep = Step[ReseatState, ReseatEffect]
 
 TRANSITIONS: Transitions = {
     (Looking, Looked): frozenset({Gathering, Reseated, Kept}),
-    (Gathering, Gathered): frozenset({Proving, Kept}),
-    (Proving, Proved): frozenset({Comparing, Kept}),
-    (Comparing, Compared): frozenset({SendingScout, Kept}),
+    **rest_transitions(SendingScout),
     (SendingScout, ScoutJoined): frozenset({CallingScoutBack, Kept}),
     (SendingScout, ScoutUnanswered): frozenset({SendingScout}),
     (CallingScoutBack, ScoutGone): frozenset({Playing, Called}),
@@ -203,8 +154,11 @@ def resume() -> ReseatStep:
 
 def _react(state: ReseatState, event: ReseatEvent, _now_ms: int) -> ReseatStep:
     match event:
-        case Looked() | Gathered() | Proved() | Compared():
-            return _before_the_scout(event)
+        case Looked(is_classic, obstacle):
+            return _looked(is_classic=is_classic, obstacle=obstacle)
+        case Gathered() | Proved() | Compared():
+            rest = after_rest(event)
+            return Step(SendingScout(), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
         case ScoutJoined(obstacle):
             assert isinstance(state, SendingScout), state
             if obstacle is not None and not state.may_be_in:
@@ -222,21 +176,11 @@ def _react(state: ReseatState, event: ReseatEvent, _now_ms: int) -> ReseatStep:
             assert_never(event)
 
 
-def _before_the_scout(event: Looked | Gathered | Proved | Compared) -> ReseatStep:
-    """Nothing has happened so far, and nothing does where anything stands in the way."""
-    if event.obstacle is not None:
-        return Step(Kept(event.obstacle))
-    match event:
-        case Looked(is_classic):
-            return Step(Reseated()) if is_classic else Step(Gathering(), (Gather(),))
-        case Gathered():
-            return Step(Proving(), (Prove(),))
-        case Proved():
-            return Step(Comparing(), (Compare(),))
-        case Compared():
-            return Step(SendingScout(), (SendScout(),))
-        case _:
-            assert_never(event)
+def _looked(*, is_classic: bool, obstacle: Obstacle | None) -> ReseatStep:
+    if obstacle is not None:
+        return Step(Kept(obstacle))
+    rest = find_rest()
+    return Step(Reseated()) if is_classic else Step(rest.state, rest.effects)
 
 
 step = checked_step(TRANSITIONS, _react)

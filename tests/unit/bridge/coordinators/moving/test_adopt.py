@@ -9,7 +9,8 @@ import trio
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.engine.model import Phase
-from bridge.migration.moves.adopt import Adopted, Kept
+from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.rest import Kept
 from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, Held, adopted_world
 from tests.support.classic_bench import transaction_of

@@ -8,7 +8,8 @@ import trio.lowlevel
 
 from bridge.coordinators.moving.reseat import SCOUT_ID
 from bridge.engine.model import Phase
-from bridge.migration.moves.reseat import Called, Kept, Reseated
+from bridge.migration.moves.reseat import Called, Reseated
+from bridge.migration.moves.rest import Kept
 from tests.support.engine_bench import GROUP
 from tests.support.reseated_world import HOLD_MS, ReseatedWorld, described, reseated_world
 from translators.dialects.coordinator import Refused

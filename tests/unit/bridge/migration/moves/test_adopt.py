@@ -9,19 +9,12 @@ from bridge.migration.moves.adopt import (
     Adopted,
     AdoptEvent,
     AdoptState,
-    Compare,
-    Compared,
-    Gather,
-    Gathered,
     GivenUp,
     GiveUp,
-    Kept,
     LeaveSeats,
     LeavingRefused,
     LeavingSeats,
     LeavingUnanswered,
-    Prove,
-    Proved,
     SeatsLeft,
     TakeIn,
     TakenIn,
@@ -29,6 +22,7 @@ from bridge.migration.moves.adopt import (
     resume,
     step,
 )
+from bridge.migration.moves.rest import Compare, Compared, Gather, Gathered, Kept, Prove, Proved
 from bridge.migration.orders import Obstacle
 from translators.machine import UnexpectedEvent
 

@@ -8,16 +8,9 @@ from bridge.migration.moves.reseat import (
     TRANSITIONS,
     Called,
     CallScoutBack,
-    Compare,
-    Compared,
-    Gather,
-    Gathered,
-    Kept,
     Look,
     Looked,
     PlayRound,
-    Prove,
-    Proved,
     Reseated,
     ReseatEvent,
     ReseatState,
@@ -30,6 +23,7 @@ from bridge.migration.moves.reseat import (
     resume,
     step,
 )
+from bridge.migration.moves.rest import Compare, Compared, Gather, Gathered, Kept, Prove, Proved
 from bridge.migration.orders import Obstacle
 from translators.machine import UnexpectedEvent
 

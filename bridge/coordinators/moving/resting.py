@@ -1,0 +1,73 @@
+"""A group that stands at its broker and is moved as a whole: its requests pass on until it is proved to be at rest."""
+
+from collections.abc import Callable, Mapping
+from typing import Generic
+
+from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
+from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MemberStage, Obstacle
+from bridge.migration.roster import Roster
+from bridge.session.contracts import Access
+from translators.dialects.classic import JoinGroup
+from translators.dialects.ids import GroupId, MemberId
+
+
+class RestingGroup(Generic[HeldT]):
+    """What every such move does with requests (`groups.Underway`); its course is the move's own.
+
+    `seats` are the members that their broker knows by other words than their clients. `pass_on` lets a request go to
+    its broker, mapped if its member is; `excuse` answers one that has waited too long.
+    """
+
+    def __init__(
+        self,
+        group_id: GroupId,
+        members: Mapping[MemberId, ClassicMember],
+        seats: Mapping[MemberId, MappedSeat],
+        access: Access,
+        pass_on: Callable[[HeldT], None],
+        excuse: Callable[[HeldT], None],
+    ) -> None:
+        self._group_id = group_id
+        self._members = members
+        self._hold_ms = min((one.session_timeout_ms for one in members.values()), default=0) // 3
+        self._proof = ProofOfRest(group_id, members, seats, access)
+        self._pass_on = pass_on
+        self._waiting = HeldRequests(excuse)
+        self._holds = False
+
+    # ------------------------------------------------------------------ what comes meanwhile
+
+    def meet(self, roster: Roster) -> None:
+        """Begin with what was heard of the members before."""
+        self._proof.meet(roster)
+
+    def take(self, held: HeldT) -> None:
+        """See `groups.Underway`."""
+        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
+            # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
+            self._waiting.keep(held)
+            return
+        self._proof.hear(held.via, held.request)
+        self._pass_on(held)
+
+    def disconnected(self, connection: int) -> None:
+        """See `groups.Underway`: its members are to be heard by another."""
+        self._waiting.forget(connection)
+        self._proof.disconnected(connection)
+
+    def excuse(self, before_ms: int) -> None:
+        """Answer what has waited since before then."""
+        self._waiting.excuse(before_ms)
+
+    def take_joins(self) -> list[HeldT]:
+        """Everything that waited, for whoever lets it go."""
+        return self._waiting.take()
+
+    # ------------------------------------------------------------------ the proof
+
+    async def _prove_rest(self, note: Callable[[MemberId, MemberStage, str], None]) -> Obstacle | None:
+        self._holds = True
+        return await self._proof.prove(self._hold_ms, note)
