@@ -59,10 +59,9 @@ async def _examine(config: Config) -> Examined:
 def _taken_ports(settings: ProxySettings, node_ids: tuple[int, ...]) -> Iterator[int]:
     """Ports that a bridge would listen at and can't: its own, and one for each broker."""
     own = settings.listen.port
-    counted = Directory(
-        Advertised(host="", first_port=settings.first_broker_port or own + 1, ports=settings.broker_ports)
-    )
-    for port in (own, *(counted.port_to_try(node_id) for node_id in sorted(node_ids))):
+    first = settings.first_broker_port or (own and own + 1)
+    theirs = Directory(Advertised(host="", first_port=first, ports=settings.broker_ports))
+    for port in (own, *(theirs.port(node_id) for node_id in sorted({*node_ids, *settings.broker_ports}))):
         if not port:
             continue
         try:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bridge.app.settings import OFF, parse_address
+from bridge.app.settings import OFF, parse_address, parse_port
 from bridge.config.causes import PORT_MAX
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -16,6 +16,8 @@ from bridge.config.secrets import without_login
 from bridge.migration.route import Road
 
 ADVERTISED = "advertised.host"
+PORTS = "listen.ports"
+ONE_EACH = "a port of its own for each broker"
 _NOT_IN_HOSTS = frozenset(",;/@[] \t")
 
 
@@ -48,11 +50,33 @@ def judge_admin(settings: Settings) -> None:
     if settings.admin_listen == OFF:
         return
     admin, listen = parse_address("admin.listen", settings.admin_listen), parse_address("listen", settings.listen)
-    is_same_host = admin.host == listen.host or _is_wildcard(admin.host) or _is_wildcard(listen.host)
-    if admin.port and admin.port == listen.port and is_same_host:
+    if admin.port and admin.port == listen.port and _share_ports(admin.host, listen.host):
         hint = "one port serves one of them: give admin.listen another one, or `off`"
         seen = f"{settings.admin_listen!r} is the port of `listen`"
         raise _refuse("admin.listen", seen, hint, FaultCode.CONTRADICTION, "a port of its own")
+
+
+def judge_ports(settings: Settings) -> None:
+    """Raises ConfigError where one port would stand for two, as far as that shows before brokers are known."""
+    listen, admin = parse_address("listen", settings.listen), settings.admin_listen
+    holders = {listen.port: "`listen`"} if listen.port else {}
+    if admin != OFF:
+        host, port = parse_address("admin.listen", admin)
+        if port and _share_ports(host, listen.host):
+            holders.setdefault(port, "`admin.listen`")
+    given: set[int] = set()
+    faults: list[Fault] = []
+    for node_id, port in map(parse_port, settings.listen_ports):
+        if node_id in given:
+            hint = f"clients are told one port for a broker: name {node_id} once"
+            faults += [_fault(PORTS, f"broker {node_id} has two ports", hint, FaultCode.CONTRADICTION, ONE_EACH)]
+        elif port in holders:
+            seen, hint = f"{node_id}={port} is the port of {holders[port]}", "give one of both another port"
+            faults += [_fault(PORTS, seen, hint, FaultCode.CONTRADICTION, ONE_EACH)]
+        given.add(node_id)
+        holders.setdefault(port, f"broker {node_id}")
+    if faults:
+        raise ConfigError(faults)
 
 
 def judge_collector(settings: Settings) -> None:
@@ -85,7 +109,7 @@ def judge_folders(config: Config) -> None:
 
 def place_judges(config: Config) -> Iterator[Callable[[], None]]:
     """All that need no file system: whoever starts the bridge is told of these before anything else."""
-    for judge in (judge_advertised_host, judge_admin, judge_collector):
+    for judge in (judge_advertised_host, judge_admin, judge_ports, judge_collector):
         yield _bind(judge, config.settings)
 
 
@@ -111,6 +135,11 @@ def _event_faults(settings: Settings) -> Iterator[Fault]:
     path = Path(settings.events_path)
     if settings.events_path and path.exists() and not path.is_dir():
         yield _fault("events.path", f"{path} is a file", "name a folder, which is made if need be", allowed="a folder")
+
+
+def _share_ports(one: str, other: str) -> bool:
+    """Whether a port of the one host is a port of the other, too."""
+    return one == other or _is_wildcard(one) or _is_wildcard(other)
 
 
 def _is_wildcard(host: str) -> bool:

@@ -109,7 +109,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         bootstrap=tuple(parse_address("bootstrap", text) for text in settings.bootstrap),
         listen=listen,
         advertised_host=settings.advertised_host or None,
-        broker_ports=dict(_parse_port(text) for text in settings.listen_ports),
+        broker_ports=dict(parse_port(text) for text in settings.listen_ports),
         first_broker_port=settings.listen_ports_first,
         rules=route_rules(config),
         limits=limits,
@@ -232,9 +232,10 @@ def parse_address(key: str, text: str) -> Address:
     return Address(host, int(port))
 
 
-def _parse_port(text: str) -> tuple[int, int]:
+def parse_port(text: str) -> tuple[int, int]:
+    """NODE=PORT as the node's id and its port; raises ConfigError."""
     node, equals, port = text.partition("=")
-    if not equals or not node.isdecimal() or not port.isdecimal() or int(port) > PORT_MAX:
+    if not equals or not node.isdecimal() or not port.isdecimal() or not 0 < int(port) <= PORT_MAX:
         raise ConfigError([_fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)])
     return int(node), int(port)
 

@@ -24,11 +24,13 @@ class Settings(KafkaSettings):
     listen_ports_first: int = key(
         "listen.ports.first",
         0,
-        "First port for the listeners of single brokers, counted up; 0: the one after the bootstrap port.",
+        "Port of broker 0; broker N has the one N further on, up or not; 0: the one after the bootstrap port.",
         within(0, 65_535),
     )
     listen_ports: Names = names(
-        "listen.ports", (), "Fixed ports of single brokers, NODE=PORT each; all others are counted up."
+        "listen.ports",
+        (),
+        "Ports of single brokers, NODE=PORT each, opened at the start; others are as `listen.ports.first` says.",
     )
     listen_tls: bool = key(
         "listen.tls",

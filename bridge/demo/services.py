@@ -113,7 +113,7 @@ def _last_line(service: Service) -> str:
 LOOPBACK = "127.0.0.1"
 PORT_FIRST, PORT_LAST = 20_000, 32_000
 BROKERS_MAX = 12
-"""Listeners kept free for single brokers, counted up from the one after the bootstrap port."""
+"""The highest id of a broker: ports for ids from 0 to this one are kept free behind the bootstrap port."""
 
 SETTINGS: Mapping[str, str] = {
     "journal": "memory",
@@ -129,7 +129,7 @@ SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgePlace:
-    """Where the bridge listens: clients at `listen`, brokers' ports counted up from there, its admin API at `admin`."""
+    """Where the bridge listens: clients at `listen`, for brokers on the ports behind it, its admin API at `admin`."""
 
     listen: str
     admin: str
@@ -140,7 +140,7 @@ def free_place() -> BridgePlace:
 
     Raises DemoError (EB-DEMO-005) if there is no such row.
     """
-    needed = BROKERS_MAX + 2
+    needed = BROKERS_MAX + 3
     span = PORT_LAST - PORT_FIRST - needed
     begin = os.getpid() * 37 % span
     for offset in range(0, span, needed):

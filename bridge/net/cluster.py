@@ -54,6 +54,8 @@ NOT_ASKED = "it has not been asked yet"
 OWN_SOFTWARE = ClientSoftware("epochbridge", version("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
+NAMES_ASKED_EVERY_MS = 1_000
+"""Whoever comes for a broker that the cluster has not named has it asked again, all of them together so often."""
 SASL_ANSWER_BYTES_MAX = 65_536
 _SIGNS_OF_LIFE = frozenset(
     {
@@ -90,6 +92,8 @@ class UpstreamCluster:
         self._listen_for = listen_for
         self._offered: dict[int | None, tuple[int, Offered]] = {}
         self._questions: dict[int | None, trio.Lock] = {}
+        self._question_of_names = trio.Lock()
+        self._names_asked_ms = -NAMES_ASKED_EVERY_MS
         self._bootstrap_turn = 0
         self._recollection: ClusterMemory | None = None
         self._recalled_offer: Offered | None = None
@@ -105,7 +109,7 @@ class UpstreamCluster:
     def resume(self, text: str, topics: Callable[[], Iterable[Topic]], router: Router) -> None:
         """Begin with what an earlier life knew of the same cluster: until a broker answers in this one, it counts.
 
-        Listeners are opened for the brokers that had some, so that clients find them where they were.
+        Listeners are opened for the brokers of then, so that clients find them where they were.
         """
         recollection = recollect(text)
         if recollection is None or recollection.bootstrap != self._bootstrap_names():
@@ -121,8 +125,7 @@ class UpstreamCluster:
                 is_ours=lambda group_id: router.road(group_id) is Road.EMBEDDED,
             )
             self._recalled_offer = replace(self._recalled_offer, remembered=remembered)
-        for broker in recollection.brokers:
-            self.learn((broker,))
+        self.learn(recollection.brokers)
 
     def _remember(self) -> None:
         """Let the next life know; without a word of a broker's versions there is nothing to begin with."""
@@ -133,8 +136,7 @@ class UpstreamCluster:
             versions = self._recollection.versions
         else:
             return
-        ports = sorted((ours.port, node_id) for node_id, ours in self.directory.ours.items())
-        brokers = tuple(Endpoint(node_id, *self.directory.brokers[node_id]) for _, node_id in ports)
+        brokers = tuple(Endpoint(node_id, *address) for node_id, address in sorted(self.directory.brokers.items()))
         known = ClusterMemory(
             bootstrap=self._bootstrap_names(), entrance=self.entrance, brokers=brokers, versions=versions
         )
@@ -159,6 +161,15 @@ class UpstreamCluster:
     def _advertise(self, brokers: tuple[Endpoint, ...]) -> Addresses:
         self.learn(brokers)
         return self.directory.ours
+
+    async def names(self, broker_id: int) -> bool:
+        """Whether the cluster has such a broker; it is asked again where it has not named it yet."""
+        async with self._question_of_names:
+            now = now_ms()
+            if broker_id not in self.directory.brokers and now - self._names_asked_ms >= NAMES_ASKED_EVERY_MS:
+                self._names_asked_ms = now
+                await self.refresh()
+        return broker_id in self.directory.brokers
 
     # -------- connections
 

@@ -108,7 +108,7 @@ def listen(address: Address) -> socket.socket:
     if address.port > PORT_MAX:
         raise CannotListen(
             f"{CannotListen.code}: can't listen on {address}: ports end at {PORT_MAX}; let those of brokers "
-            "begin lower (listen.ports.first) or name them (listen.ports)"
+            "begin lower (listen.ports.first) or give them (listen.ports)"
         )
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]

@@ -14,13 +14,13 @@ import trio
 
 from bridge.log_lines import REPEAT_MS, Line, LogFields, RateLimitedLog
 from bridge.migration.route import Road, Router
+from bridge.net.broker_ports import BrokerPorts
 from bridge.net.client_connection import ClientConnection, connection_fields
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import (
     ADVICE,
-    CannotListen,
     Spare,
     accept_from,
     bound_port,
@@ -104,13 +104,12 @@ class Watch:
         return now_ms - self._gone_ms >= session.limits.upstream_wait_max_ms
 
 
-PORTS_TO_TRY = 1_000
 DRAIN_LOOK_S = 0.02
 SWEEPS_PER_LIMIT = 4
 SWEEP_MAX_S = 5.0
 RETRY_MS = 1_000
 FIRST_REFRESH_S = 0.4
-"""How long the start waits for the cluster, so that brokers get their ports in the order of their ids."""
+"""How long the start waits for the cluster, so that a port of a broker that can't be had ends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +181,11 @@ class Proxy:
         self._directory = Directory(
             Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
         )
-        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._shared.log)
+        self.broker_ports = BrokerPorts(
+            self._directory, settings.listen.host, self._start_accepting, self._shared.counters, self._shared.log
+        )
+        self.cluster = UpstreamCluster(settings, self._directory, self.broker_ports.open, self._shared.log)
+        self.broker_ports.begin(self.bootstrap.port, settings.broker_ports)
         self.cluster.keep = services.keep
         self.cluster.coordinates = partial(services.router.serves, Road.EMBEDDED)
         if services.recalled is not None:
@@ -239,23 +242,6 @@ class Proxy:
 
     # -------- listeners
 
-    def _listen_for(self, node_id: int) -> bool:
-        """Open the listener that stands for a broker; a taken port is passed over unless it was configured."""
-        directory = self._directory
-        for _ in range(1 if directory.is_fixed(node_id) else PORTS_TO_TRY):
-            address = Address(self._settings.listen.host, directory.port_to_try(node_id))
-            try:
-                sock = listen(address)
-            except CannotListen as error:
-                told = "%s (for broker %d)"
-                self._shared.log.write(now_ms(), ("listen", address), Line(logging.WARNING, told, (error, node_id)))
-                continue
-            directory.settle(node_id, bound_port(sock))
-            LOG.info("broker %d at %s is reached by %s", node_id, directory.brokers[node_id], directory.ours[node_id])
-            self._start_accepting(sock, node_id)
-            return True
-        return False
-
     def _start_accepting(self, sock: socket.socket, broker_id: int | None) -> None:
         accept = partial(accept_from, sock, partial(self._take, broker_id=broker_id), self._cannot_accept)
         start_guarded(self._nursery, self._shared.failures, ACCEPT, partial(self._accept, sock, accept))
@@ -272,8 +258,7 @@ class Proxy:
         self._shared.counters.connections_accepted += 1
         if not self._new_connections.admits(host, now_ms()):
             client.close()
-            self._shared.counters.count_close(CloseReason.TOO_MANY_NEW_CONNECTIONS)
-            _tell_refusal(self._shared.log, Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), host)
+            self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), host)
             return
         if self._admitted >= self._clients_max:
             client.close()
@@ -281,10 +266,12 @@ class Proxy:
             self._refused(CloseReason.TOO_MANY_CONNECTIONS if self._admitted >= wanted else CloseReason.NO_DESCRIPTORS)
             return
         self._admitted += 1
-        if self._handshakes is None:
+        if self._handshakes is not None:
+            serve = partial(self._serve_inside_tls, self._handshakes, client, host, broker_id)
+        elif self._is_known(broker_id):
             serve = partial(self._serve, SocketTransport(client), host, broker_id)
         else:
-            serve = partial(self._serve_inside_tls, self._handshakes, client, host, broker_id)
+            serve = partial(self._serve_once_named, SocketTransport(client), host, broker_id)
         start_guarded(self._nursery, self._shared.failures, CONNECTION, serve)
 
     def _cannot_accept(self, sock: socket.socket, error: OSError) -> bool:
@@ -310,13 +297,35 @@ class Proxy:
         try:
             transport = await handshakes.shake(client)
             if isinstance(transport, Rejected):
-                self._shared.counters.count_close(transport.reason)
-                _tell_refusal(self._shared.log, transport, host)
+                self._turn_away(transport, host)
                 return
             is_served = True
         finally:
             self._admitted -= not is_served
-        await self._serve(transport, host, broker_id)
+        # One frame less for nearly all of them, which is kept as long as the connection is.
+        serve = self._serve if self._is_known(broker_id) else self._serve_once_named
+        await serve(transport, host, broker_id)
+
+    def _is_known(self, broker_id: int | None) -> bool:
+        """Whether there is somebody to connect to: ports may be older than the brokers that they stand for."""
+        return broker_id is None or broker_id in self._directory.brokers
+
+    async def _serve_once_named(self, transport: Transport, host: str, broker_id: int | None) -> None:
+        is_known = False
+        try:
+            is_known = broker_id is None or await self.cluster.names(broker_id)
+            if not is_known:
+                self._turn_away(Rejected(CloseReason.UNKNOWN_BROKER, f"broker {broker_id}"), host)
+        finally:
+            if not is_known:
+                transport.close()
+                self._admitted -= 1
+        if is_known:
+            await self._serve(transport, host, broker_id)
+
+    def _turn_away(self, rejected: Rejected, host: str) -> None:
+        self._shared.counters.count_close(rejected.reason)
+        _tell_refusal(self._shared.log, rejected, host)
 
     async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
         self._next_connection += 1
@@ -405,7 +414,8 @@ async def serve_proxy(
 ) -> None:
     """Run one proxy until cancelled; for `nursery.start`, which gets the Proxy once the bootstrap listener is open.
 
-    The cluster need not be up: clients wait for it within their limits. Raises CannotListen.
+    The cluster need not be up: clients wait for it within their limits. Raises CannotListen, also for a port of a
+    broker that is given, that an earlier life knew, or that the cluster names at once.
     """
     async with trio.open_nursery() as nursery:
         proxy = Proxy(settings, services, nursery)
@@ -418,6 +428,7 @@ async def serve_proxy(
 
             with trio.move_on_after(FIRST_REFRESH_S):
                 await guarded(services.failures, REFRESH, look)
+            proxy.broker_ports.require_all()
             start_job(nursery, services.failures, SWEEP, proxy.sweep)
             start_job(nursery, services.failures, CERTIFICATES, proxy.certificates.keep_looking)
             start_job(nursery, services.failures, REFRESH, partial(proxy.keep_refreshing, answered))

@@ -21,9 +21,11 @@ class ProxySettings:
     advertised_host: str | None = None
     """The host that clients are told; the host of `listen` if not given."""
     broker_ports: Mapping[int, int] = field(default_factory=dict)
-    """Fixed ports by node id; all other brokers get the next free ones from `first_broker_port` on."""
+    """Ports of brokers by node id, opened at the start; all others have theirs by `first_broker_port`."""
     first_broker_port: int = 0
-    """Where that count begins; 0 for the port after that of `listen`, or any free ports if that one is any."""
+    """The port of broker 0, broker N has the one N further on; 0: the port after that of `listen`, or any free ports if
+    that one is any.
+    """
     rules: tuple[Rule, ...] = ()
     """Which groups take which road; the first match wins, none is `pass`."""
     limits: Limits = field(default_factory=Limits)

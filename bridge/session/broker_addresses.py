@@ -1,4 +1,4 @@
-"""Which brokers the cluster has, where they are, and which port of ours stands for each; ports once given are kept.
+"""Which brokers the cluster has, where they are, and which port of ours stands for each: always the same one.
 
 It must not know sockets: whether a port is free is for the caller to find out.
 """
@@ -22,11 +22,19 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advertised:
-    """What clients are told: the host, and ports by node id where they are fixed; others are counted up."""
+    """What clients are told: the host, and a port for each broker by its id."""
 
     host: str
     first_port: int
+    """That of broker 0; broker N has the one N further on. 0: each gets any that is free."""
     ports: Mapping[int, int]
+    """Ports by node id that are others than those."""
+
+
+NO_PORT = 0
+"""Told to clients for a broker whose port could not be had: nobody listens there, so they try again, as with a broker
+that is down, and reach nobody else by it.
+"""
 
 
 class Directory:
@@ -36,7 +44,7 @@ class Directory:
         self._advertised = advertised
         self._brokers: dict[int, Address] = {}
         self._ours: dict[int, Address] = {}
-        self._next_port = advertised.first_port
+        self._ports: dict[int, int] = {}
 
     @property
     def brokers(self) -> Mapping[int, Address]:
@@ -45,7 +53,7 @@ class Directory:
 
     @property
     def ours(self) -> Mapping[int, Address]:
-        """Node id -> what clients are told instead."""
+        """Node id -> what clients are told instead, of brokers that are known."""
         return self._ours
 
     def learn(self, brokers: Iterable[Endpoint]) -> tuple[int, ...]:
@@ -56,32 +64,35 @@ class Directory:
         for broker in brokers:
             if broker.node_id >= 0 and broker.host:
                 self._brokers[broker.node_id] = Address(broker.host, broker.port)
-        return tuple(sorted(self._brokers.keys() - self._ours.keys()))
+                self._name(broker.node_id)
+        return tuple(sorted(self._brokers.keys() - self._ports.keys()))
 
     def is_settled(self, brokers: Iterable[Endpoint]) -> bool:
         """Whether these brokers are known at these addresses and have their listeners."""
-        known, ours = self._brokers, self._ours
+        known, ports = self._brokers, self._ports
         return all(
             broker.node_id < 0
             or not broker.host
-            or (broker.node_id in ours and known[broker.node_id] == (broker.host, broker.port))
+            or (broker.node_id in ports and known.get(broker.node_id) == (broker.host, broker.port))
             for broker in brokers
         )
 
-    def port_to_try(self, node_id: int) -> int:
-        """The port for a broker's listener: the configured one, else the next in the count (0 counts as any)."""
-        fixed = self._advertised.ports.get(node_id)
-        if fixed is not None:
-            return fixed
-        port = self._next_port
-        if port:
-            self._next_port += 1
-        return port
-
-    def is_fixed(self, node_id: int) -> bool:
-        """Whether a broker's port was configured, so that no other may be taken."""
-        return node_id in self._advertised.ports
+    def port(self, node_id: int) -> int:
+        """The port of a broker's listener, whether the broker is known or not: the one given for it, else by its id."""
+        given = self._advertised.ports.get(node_id)
+        if given is not None:
+            return given
+        return self._advertised.first_port and self._advertised.first_port + node_id
 
     def settle(self, node_id: int, port: int) -> None:
-        """The broker's listener is open on `port`."""
-        self._ours[node_id] = Address(self._advertised.host, port)
+        """The broker's listener is open on `port`; clients are told so once the broker is known."""
+        self._ports[node_id] = port
+        self._name(node_id)
+
+    def pass_over(self, node_id: int) -> None:
+        """The broker's port could not be had: others are reached all the same."""
+        self._ours[node_id] = Address(self._advertised.host, NO_PORT)
+
+    def _name(self, node_id: int) -> None:
+        if node_id in self._brokers and node_id in self._ports:
+            self._ours[node_id] = Address(self._advertised.host, self._ports[node_id])

@@ -105,6 +105,13 @@ class CloseReason(Enum):
         "EB-NET-027",
         "its address opens connections over and over (limits.connections.address.rate.max); raise that if it is shared",
     )
+    UNKNOWN_BROKER = (
+        "EB-NET-151",
+        (
+            "the cluster names no broker with the id that this port stands for, or does not answer; check listen.ports "
+            "and that the broker runs"
+        ),
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

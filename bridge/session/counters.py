@@ -47,6 +47,7 @@ class Statistics:
     bytes_held_peak: int
     closed: Mapping[CloseReason, int]
     apis: Mapping[int, ApiFigures] = field(default_factory=dict)
+    brokers_without_port: int = 0
     endings: Mapping[tuple[Road, int, ErrorCode], int] = field(default_factory=dict)
 
 
@@ -70,6 +71,8 @@ class Counters:
     bytes_to_clients: int = 0
     late_replies: int = 0
     bytes_held_peak: int = 0
+    brokers_without_port: int = 0
+    """Brokers that clients can't reach, for their port could not be had."""
     closed: dict[CloseReason, int] = field(default_factory=dict)
     apis: dict[int, ApiCount] = field(default_factory=dict)
     endings: dict[tuple[Road, int, ErrorCode], int] = field(default_factory=dict)
@@ -115,6 +118,7 @@ class Counters:
             late_replies=self.late_replies,
             bytes_held=bytes_held,
             bytes_held_peak=self.bytes_held_peak,
+            brokers_without_port=self.brokers_without_port,
             closed=dict(self.closed),
             apis=self._figures(),
             endings=dict(self.endings),

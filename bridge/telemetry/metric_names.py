@@ -64,6 +64,7 @@ CONNECTION_GAUGES = (
     _gauge("connections_open", "Client connections that are open."),
     _gauge("bytes_held", "Bytes in the buffers of all connections."),
     _gauge("bytes_held_peak", "Most bytes that any single connection held."),
+    _gauge("brokers_without_port", "Brokers that clients can't reach, for their port could not be had."),
 )
 API_REQUESTS = _counter("api_requests", "Requests of clients by api.", "api")
 API_PASSED = _counter("api_requests_passed", "Of these, requests that went on to a broker.", "api")

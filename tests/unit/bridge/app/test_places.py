@@ -45,6 +45,28 @@ def test_one_port_is_not_for_two() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ports", "faults"),
+    [
+        ("1=9193,2=9194", 0),
+        ("1=9193,2=9193", 1),
+        ("1=9192", 1),
+        ("1=9190", 1),
+        ("1=9193,1=9194", 1),
+        ("1=9192,2=9190,3=9193,4=9193", 3),
+    ],
+)
+def test_each_broker_has_a_port_of_its_own(ports: str, faults: int) -> None:
+    """Neither another broker's, nor the bootstrap's, nor that of the admin API; one port for one broker."""
+    assert faults_of(f"listen.ports={ports}") == [("listen.ports", FaultCode.CONTRADICTION)] * faults
+
+
+def test_admin_api_at_another_interface_takes_no_port_from_brokers() -> None:
+    """The same number at two addresses is two ports."""
+    assert not faults_of("listen.ports=1=9190", "listen=127.0.0.2:9192")
+    assert not faults_of("listen.ports=1=9190", "admin.listen=off")
+
+
+@pytest.mark.parametrize(
     ("url", "is_taken"),
     [
         ("http://c:4318", True),

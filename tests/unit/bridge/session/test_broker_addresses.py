@@ -1,20 +1,29 @@
 """Brokers, where they are, and the ports that stand for them."""
 
-from bridge.session.broker_addresses import Address, Advertised, Directory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.session.broker_addresses import NO_PORT, Address, Advertised, Directory
 from bridge.wire.endpoints import Endpoint
 
 
 def directory(first_port: int = 9093) -> Directory:
-    """A directory that counts ports up, with one fixed port."""
+    """A directory with one port that is given."""
     return Directory(Advertised(host="bridge", first_port=first_port, ports={5: 7005}))
 
 
-def test_ports_are_counted_up_and_fixed_ones_kept() -> None:
-    """Bootstrap + 1 and on, in the order asked for; a configured port stands apart."""
+@given(st.permutations(range(5)), st.sets(st.integers(0, 4)))
+def test_port_of_a_broker_follows_from_its_id_alone(order: list[int], known: set[int]) -> None:
+    """Whatever order brokers are asked for in, and whichever of them are up: the first port plus the id."""
     one = directory()
-    assert [one.port_to_try(node_id) for node_id in (1, 5, 9)] == [9093, 7005, 9094]
-    assert [one.is_fixed(node_id) for node_id in (1, 5)] == [False, True]
-    assert directory(first_port=0).port_to_try(1) == 0
+    one.learn(Endpoint(node_id, "a", 1) for node_id in sorted(known))
+    assert {node_id: one.port(node_id) for node_id in order} == {node_id: 9093 + node_id for node_id in range(5)}
+    assert one.port(5) == 7005
+
+
+def test_without_a_first_port_each_broker_has_any_but_a_given_one() -> None:
+    """As a demo has them."""
+    assert [directory(first_port=0).port(node_id) for node_id in (1, 5)] == [0, 7005]
 
 
 def test_learning_names_the_brokers_without_a_listener() -> None:
@@ -39,6 +48,31 @@ def test_changed_address_unsettles_but_keeps_the_port() -> None:
     assert not one.is_settled(moved)
     assert one.learn(moved) == ()
     assert (one.brokers[1], one.ours[1]) == (Address("b", 2), Address("bridge", 9093))
+
+
+def test_listener_that_was_there_first_is_told_once_its_broker_is_known() -> None:
+    """Clients must not be told of brokers that nobody has named."""
+    one = directory()
+    one.settle(5, 7005)
+    assert one.ours == {}
+    broker = (Endpoint(5, "a", 1),)
+    assert not one.is_settled(broker)
+    assert one.learn(broker) == ()
+    assert one.is_settled(broker)
+    assert one.ours == {5: Address("bridge", 7005)}
+
+
+def test_broker_without_a_port_is_told_as_one_that_nobody_reaches_and_asked_for_again() -> None:
+    """Answers that name it are still readable; once it has its port, that one is told."""
+    one, broker = directory(), (Endpoint(1, "a", 1),)
+    assert one.learn(broker) == (1,)
+    one.pass_over(1)
+    assert one.ours == {1: Address("bridge", NO_PORT)}
+    assert not one.is_settled(broker)
+    assert one.learn(broker) == (1,)
+    one.settle(1, 9094)
+    assert one.ours == {1: Address("bridge", 9094)}
+    assert one.is_settled(broker)
 
 
 def test_address_of_version_6_is_bracketed() -> None:

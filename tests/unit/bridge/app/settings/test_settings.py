@@ -104,7 +104,7 @@ def test_what_is_no_address_is_told(text: str) -> None:
         parse_address("listen", text)
 
 
-@pytest.mark.parametrize("text", ["1", "x=1", "1=x", "1=65536"])
+@pytest.mark.parametrize("text", ["1", "x=1", "1=x", "1=65536", "1=0"])
 def test_what_is_no_port_of_a_broker_is_told(text: str, tmp_path: Path) -> None:
     """NODE=PORT."""
     config = config_of(tmp_path, f"bootstrap: [a:1]\nlisten.ports: ['{text}']\n")

@@ -7,13 +7,13 @@ from bridge.demo.services import BROKERS_MAX, LOOPBACK, SETTINGS, BridgePlace, f
 
 
 def test_place_leaves_room_for_brokers_between_listener_and_admin() -> None:
-    """Brokers' ports are counted up from the one after the bootstrap port; a server can have every port of the row.
+    """Broker 0 has the port after the bootstrap port; a server can have every port of the row.
 
     As servers have them, with the address reused: a connection that ended a minute ago takes no port.
     """
     place = free_place()
     listen, admin = (int(address.rpartition(":")[2]) for address in (place.listen, place.admin))
-    assert admin - listen == BROKERS_MAX + 1
+    assert admin - listen == BROKERS_MAX + 2
     for port in range(listen, admin + 1):
         socket.create_server((LOOPBACK, port)).close()
 

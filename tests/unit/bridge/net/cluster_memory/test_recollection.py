@@ -23,14 +23,14 @@ KNOWN = ClusterMemory(
 
 
 def cluster_of(bootstrap: str, opened: list[int]) -> UpstreamCluster:
-    """A cluster that nobody has asked yet; listeners get the next ports in turn."""
+    """A cluster that nobody has asked yet; listeners get the ports of their brokers."""
     directory = Directory(Advertised(host="bridge", first_port=9193, ports={}))
     host, _, port = bootstrap.rpartition(":")
     settings = ProxySettings(bootstrap=(Address(host, int(port)),), listen=Address("bridge", 9192))
 
     def listen_for(node_id: int) -> bool:
         opened.append(node_id)
-        directory.settle(node_id, directory.port_to_try(node_id))
+        directory.settle(node_id, directory.port(node_id))
         return True
 
     return UpstreamCluster(settings, directory, listen_for)
@@ -49,13 +49,13 @@ def test_what_can_t_be_read_is_not_known(text: str, caplog: pytest.LogCaptureFix
 
 
 def test_brokers_of_the_life_before_get_their_ports_again() -> None:
-    """In the order of the ports, not of the ids: clients come back to where they were; versions count until asked."""
+    """Clients come back to where they were; versions count until asked."""
     opened: list[int] = []
     cluster = cluster_of("kafka:9092", opened)
     assert cluster.offered_nowait(None) is None
     cluster.resume(KNOWN.text(), tuple, Router(()))
-    assert opened == [2, 1]
-    assert cluster.directory.ours == {2: Address("bridge", 9193), 1: Address("bridge", 9194)}
+    assert opened == [1, 2]
+    assert cluster.directory.ours == {1: Address("bridge", 9194), 2: Address("bridge", 9195)}
     assert cluster.is_open
     offered = cluster.offered_nowait(2)
     assert offered is not None

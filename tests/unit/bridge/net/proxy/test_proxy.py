@@ -1,7 +1,6 @@
 """What a proxy does with bad input, limits, brokers that come and go, and its own end."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 import trio
@@ -17,7 +16,7 @@ from bridge.wire.endpoints import Endpoint
 from bridge.wire.frames import response_frame
 from bridge.wire.rewrite import brokers_in
 from tests.support.front import front_of, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, dial, free_neighbours, free_port, request
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, dial, free_port, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -246,32 +245,6 @@ async def test_broker_whose_address_changes_keeps_its_port() -> None:
         await client.send(request(ApiKey.FETCH, 11, 4))
         assert await client.ids(1) == [4]
         assert (len(first.requests), len(second.requests)) == (0, 1)
-        nursery.cancel_scope.cancel()
-
-
-async def test_configured_ports_are_used_and_taken_ones_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    """A fixed port is kept to; in the count a taken one is skipped, and the log says so."""
-    broker, fixed = ScriptedBroker(node_ids=(1, 2)), free_port()
-    async with trio.open_nursery() as nursery:
-        await nursery.start(broker.serve)
-        async with running(replace(settings_for(broker), broker_ports={2: fixed})) as front:
-            assert front.proxy.broker_addresses[2].port == fixed
-        start = free_neighbours(3)
-        taken = (await trio.open_tcp_listeners(start + 1, host=LOOPBACK))[0]
-        settings = settings_for(broker)
-        async with taken, running(replace(settings, listen=settings.listen._replace(port=start))) as front:
-            assert front.proxy.broker_addresses[1].port > start + 1
-            assert "EB-NET-020" in caplog.text
-        nursery.cancel_scope.cancel()
-
-
-async def test_count_of_ports_begins_where_it_is_told_to() -> None:
-    """Not beside the bootstrap port then, which may be any."""
-    broker, first = ScriptedBroker(node_ids=(1, 2)), free_neighbours(2)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(broker.serve)
-        async with running(replace(settings_for(broker), first_broker_port=first)) as front:
-            assert {node: one.port for node, one in front.proxy.broker_addresses.items()} == {1: first, 2: first + 1}
         nursery.cancel_scope.cancel()
 
 
