@@ -8,6 +8,7 @@ from bridge.migration.moves.giveback import (
     Drop,
     Effect,
     Event,
+    GaveUp,
     GiveBack,
     Join,
     Joined,
@@ -140,7 +141,7 @@ class GiveBackTrip:
         before = self.state
         self.state, effects = step(before, event)
         for member_id, member in before.members.items():
-            is_meant = isinstance(event, Stopped) or event.member_id == member_id
+            is_meant = isinstance(event, Stopped | GaveUp) or event.member_id == member_id
             declared = TRANSITIONS.get((member.stage, type(event))) if is_meant else None
             assert self.state.members[member_id].stage in (declared or {member.stage})
         for effect in effects:

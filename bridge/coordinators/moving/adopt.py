@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, assert_never
+from typing import assert_never
 
 import trio
 
@@ -10,7 +10,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldT, leave_seats
-from bridge.coordinators.moving.resting import RestingGroup
+from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -34,7 +34,6 @@ from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.rest import Compare, Compared, Gather, Gathered, Kept, Prove, Proved
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.ports import Broker, BrokerUnreachable, Coordinators
-from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
@@ -48,17 +47,9 @@ STABLE = "Stable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adopting(Generic[HeldT]):
-    """Who is asked on the way from the broker to the engine.
+class Adopting(RestingWays[HeldT]):
+    """Who is asked on the way from the broker to the engine."""
 
-    `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
-    `note` hears how far a member has come, with what its client sees of it.
-    """
-
-    pass_on: Callable[[HeldT], None]
-    excuse: Callable[[HeldT], None]
-    note: Callable[[MemberId, MemberStage, str], None]
-    access: Access
     embedded: EmbeddedGroups
     broker: Broker
     coordinators: Coordinators
@@ -78,7 +69,7 @@ class AdoptMove(RestingGroup[HeldT]):
         members: Mapping[MemberId, ClassicMember],
         seats: Mapping[MemberId, MappedSeat],
     ) -> None:
-        super().__init__(group_id, members, seats, around.access, around.pass_on, around.excuse)
+        super().__init__(group_id, members, seats, around)
         self._around = around
         self._seats = seats
         self.state: AdoptState = begin().state
@@ -101,7 +92,7 @@ class AdoptMove(RestingGroup[HeldT]):
     async def go_on(self) -> None:
         """The same after a restart, or after a failure on the way."""
         self._holds = True
-        await self._run(resume(was_taken_in=self._around.embedded.holds(self._group_id)))
+        await self._run(resume(self._around.now_ms(), was_taken_in=self._around.embedded.holds(self._group_id)))
 
     async def _run(self, taken: AdoptStep) -> None:
         self.state = taken.state
@@ -150,7 +141,7 @@ class AdoptMove(RestingGroup[HeldT]):
         unseen = await self._look_at_topics()
         if unseen is not None:
             return unseen
-        return await self._prove_rest(self._around.note)
+        return await self._prove_rest()
 
     async def _compare(self) -> Obstacle | None:
         try:

@@ -17,6 +17,7 @@ from bridge.migration.moves.giveback import (
     Drop,
     Effect,
     Event,
+    GaveUp,
     Join,
     Joined,
     Keep,
@@ -141,10 +142,8 @@ class GiveBackMove:
         self._end_if_over()
 
     def give_up(self) -> None:
-        """Whoever was not heard for so long is nobody's: its broker has ended it by its session."""
-        for member_id, member in self.state.members.items():
-            if member.stage is Stage.WAITING:
-                self._happen(MemberLeft(member_id))
+        """Whoever was not heard, or is not answered, for so long is nobody's: its broker ends it by its session."""
+        self._happen(GaveUp())
         self._end_if_over()
 
     def excuse(self, before_ms: int) -> None:

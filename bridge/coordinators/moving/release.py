@@ -143,7 +143,7 @@ class ReleaseMove(Generic[HeldT]):
             self.state = Released()
             self._tell_of_members()
             return
-        await self._run(resume())
+        await self._run(resume(self._around.clock.now_ms()))
 
     async def _run(self, taken: ReleaseStep) -> None:
         self.state = taken.state

@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, assert_never
+from typing import assert_never
 
 import trio
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldT
-from bridge.coordinators.moving.resting import RestingGroup
+from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.rounds import OWN, play
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
@@ -48,7 +48,6 @@ from bridge.migration.moves.rest import (
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
-from bridge.session.contracts import Access
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply, DescribedConsumerGroup
 from translators.dialects.consumer_protocol import encode_assignment, version_of
@@ -85,22 +84,17 @@ _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reseating(Generic[HeldT]):
+class Reseating(RestingWays[HeldT]):
     """Who is asked meanwhile.
 
-    `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
-    `note` hears how far a member has come, with what its client sees of it; `write` puts down where mapped members are,
+    `write` puts down where mapped members are,
     `begin` that the scout is about to be sent, with the members as they are then, which is true once it is written.
     `reconverts` tells whether brokers make a classic group of a consumer group, None where that is not known.
     """
 
-    pass_on: Callable[[HeldT], None]
-    excuse: Callable[[HeldT], None]
-    note: Callable[[MemberId, MemberStage, str], None]
     write: Callable[[GroupId], None]
     begin: Callable[[Iterable[ClassicMember]], Awaitable[bool]]
     reconverts: Callable[[], Awaitable[bool | None]]
-    access: Access
     mapped: MappedGroups
     broker: Broker
     coordinators: Coordinators
@@ -112,10 +106,9 @@ class ReseatMove(RestingGroup[HeldT]):
 
     def __init__(self, around: Reseating[HeldT], group_id: GroupId, members: Mapping[MemberId, ClassicMember]) -> None:
         seats = around.mapped.seats_of(group_id)
-        super().__init__(group_id, members, seats, around.access, around.pass_on, around.excuse)
+        super().__init__(group_id, members, seats, around)
         self._around = around
         self._was_made = False
-        self._scout_by_ms: int | None = None
         self.state: ReseatState = begin().state
 
     def stop(self, reason: Refused) -> None:
@@ -146,7 +139,7 @@ class ReseatMove(RestingGroup[HeldT]):
             self._tell_of_members()
             return
         self._holds = True
-        await self._run(resume())
+        await self._run(resume(self._around.clock.now_ms()))
 
     async def _run(self, taken: ReseatStep) -> None:
         self.state = taken.state
@@ -171,7 +164,7 @@ class ReseatMove(RestingGroup[HeldT]):
             case Gather():
                 return Gathered(await self._proof.gather())
             case Prove():
-                return Proved(self._proof.stopped or await self._prove_rest(self._around.note))
+                return Proved(self._proof.stopped or await self._prove_rest())
             case Compare():
                 return Compared(self._proof.stopped or await self._compare())
             case SendScout():
@@ -225,7 +218,7 @@ class ReseatMove(RestingGroup[HeldT]):
     async def _send_scout(self) -> ReseatEvent:
         said = await self._ask_scout(JOIN_EPOCH)
         if said is None:
-            return ScoutUnanswered()
+            return self._unanswered()
         if said is ErrorCode.NONE:
             return ScoutJoined()
         return ScoutJoined(_scout_refused(self._group_id, said))
@@ -233,23 +226,23 @@ class ReseatMove(RestingGroup[HeldT]):
     async def _call_scout_back(self) -> ReseatEvent:
         said = await self._ask_scout(LEAVE_EPOCH)
         if said is None:
-            return ScoutUnanswered()
+            return self._unanswered()
         if said not in _NO_MEMBER:
             return ScoutGone(_scout_refused(self._group_id, said))
         try:
             described = await self._around.broker.describe_group(self._group_id)
         except BrokerUnreachable:
             await trio.sleep(AGAIN_S)
-            return ScoutUnanswered()
+            return self._unanswered()
         is_classic = isinstance(described, DescribedGroup)
         return ScoutGone(None if is_classic else _not_made_classic(self._group_id))
 
+    def _unanswered(self) -> ScoutUnanswered:
+        return ScoutUnanswered(SCOUT_HOLDS * self._hold_ms)
+
     async def _ask_scout(self, epoch: int) -> ErrorCode | None:
         """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
-        now_ms, coordinators = self._around.clock.now_ms(), self._around.coordinators
-        if self._scout_by_ms is None:
-            self._scout_by_ms = now_ms + SCOUT_HOLDS * self._hold_ms
-        unanswered = None if now_ms < self._scout_by_ms else ErrorCode.NETWORK_EXCEPTION
+        coordinators = self._around.coordinators
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
             member_id=SCOUT_ID,
@@ -266,11 +259,11 @@ class ReseatMove(RestingGroup[HeldT]):
                 line.close()
         except BrokerUnreachable:
             await trio.sleep(AGAIN_S)
-            return unanswered
+            return None
         assert isinstance(reply, ConsumerGroupHeartbeatReply), reply
         if reply.error in _COME_AGAIN:
             await trio.sleep(AGAIN_S)
-            return unanswered
+            return None
         return reply.error
 
     # ------------------------------------------------------------------ the round

@@ -1,6 +1,7 @@
 """A group that stands at its broker and is moved as a whole: its requests pass on until it is proved to be at rest."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Generic
 
 from bridge.coordinators.mapped.seats import MappedSeat
@@ -14,11 +15,24 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import GroupId, MemberId
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestingWays(Generic[HeldT]):
+    """Who is asked meanwhile, whatever the move is.
+
+    `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
+    `note` hears how far a member has come, with what its client sees of it.
+    """
+
+    pass_on: Callable[[HeldT], None]
+    excuse: Callable[[HeldT], None]
+    note: Callable[[MemberId, MemberStage, str], None]
+    access: Access
+
+
 class RestingGroup(Generic[HeldT]):
     """What every such move does with requests (`groups.Underway`); its course is the move's own.
 
-    `seats` are the members that their broker knows by other words than their clients. `pass_on` lets a request go to
-    its broker, mapped if its member is; `excuse` answers one that has waited too long.
+    `seats` are the members that their broker knows by other words than their clients.
     """
 
     def __init__(
@@ -26,16 +40,14 @@ class RestingGroup(Generic[HeldT]):
         group_id: GroupId,
         members: Mapping[MemberId, ClassicMember],
         seats: Mapping[MemberId, MappedSeat],
-        access: Access,
-        pass_on: Callable[[HeldT], None],
-        excuse: Callable[[HeldT], None],
+        ways: RestingWays[HeldT],
     ) -> None:
         self._group_id = group_id
         self._members = members
         self._hold_ms = min((one.session_timeout_ms for one in members.values()), default=0) // 3
-        self._proof = ProofOfRest(group_id, members, seats, access)
-        self._pass_on = pass_on
-        self._waiting = HeldRequests(excuse)
+        self._proof = ProofOfRest(group_id, members, seats, ways.access)
+        self._ways = ways
+        self._waiting = HeldRequests(ways.excuse)
         self._holds = False
 
     # ------------------------------------------------------------------ what comes meanwhile
@@ -51,7 +63,7 @@ class RestingGroup(Generic[HeldT]):
             self._waiting.keep(held)
             return
         self._proof.hear(held.via, held.request)
-        self._pass_on(held)
+        self._ways.pass_on(held)
 
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`: its members are to be heard by another."""
@@ -68,6 +80,6 @@ class RestingGroup(Generic[HeldT]):
 
     # ------------------------------------------------------------------ the proof
 
-    async def _prove_rest(self, note: Callable[[MemberId, MemberStage, str], None]) -> Obstacle | None:
+    async def _prove_rest(self) -> Obstacle | None:
         self._holds = True
-        return await self._proof.prove(self._hold_ms, note)
+        return await self._proof.prove(self._hold_ms, self._ways.note)

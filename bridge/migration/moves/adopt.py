@@ -22,6 +22,11 @@ from bridge.migration.moves.rest import (
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
+FAREWELL_MS = 60_000
+"""For so long the farewell of all seats is said again that was not answered: the clients' sessions are kept meanwhile,
+but their commits wait, and a Java client's call gives up after a minute (`default.api.timeout.ms`).
+"""
+
 # ---------------------------------------------------------------------- states
 
 
@@ -32,7 +37,9 @@ class TakingIn:
 
 @dataclass(frozen=True, slots=True)
 class LeavingSeats:
-    """One LeaveGroup of all seats is on its way to the broker, or to be said again."""
+    """One LeaveGroup of all seats is on its way to the broker, or to be said again until then."""
+
+    until_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class SeatsLeft:
 
 @dataclass(frozen=True, slots=True)
 class LeavingUnanswered:
-    """It is not known what became of the LeaveGroup: it can be said again, as often as it takes."""
+    """It is not known what became of the LeaveGroup: it can be said again for FAREWELL_MS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ TRANSITIONS: Transitions = {
     **rest_transitions(TakingIn),
     (TakingIn, TakenIn): frozenset({LeavingSeats, Kept}),
     (LeavingSeats, SeatsLeft): frozenset({Adopted}),
-    (LeavingSeats, LeavingUnanswered): frozenset({LeavingSeats}),
+    (LeavingSeats, LeavingUnanswered): frozenset({LeavingSeats, GivingUp}),
     (LeavingSeats, LeavingRefused): frozenset({GivingUp}),
     (GivingUp, GivenUp): frozenset({Kept}),
 }
@@ -121,10 +128,10 @@ def begin() -> AdoptStep:
     return Step(rest.state, rest.effects)
 
 
-def resume(*, was_taken_in: bool) -> AdoptStep:
+def resume(now_ms: int, *, was_taken_in: bool) -> AdoptStep:
     """The first step after a restart in the middle: what the journal has counts, and the seats may be there still."""
     if was_taken_in:
-        return Step(LeavingSeats(), (LeaveSeats(),))
+        return _leave_seats(now_ms)
     gone_by = Obstacle(
         "EB-MOVE-220",
         "the move was cut off before the group was taken in; nothing was changed",
@@ -133,24 +140,42 @@ def resume(*, was_taken_in: bool) -> AdoptStep:
     return Step(Kept(gone_by))
 
 
-def _react(state: AdoptState, event: AdoptEvent, _now_ms: int) -> AdoptStep:
+def _react(state: AdoptState, event: AdoptEvent, now_ms: int) -> AdoptStep:
     match event:
         case Gathered() | Proved() | Compared():
             rest = after_rest(event)
             return Step(TakingIn(), (TakeIn(),)) if rest is None else Step(rest.state, rest.effects)
         case TakenIn(obstacle):
-            return Step(LeavingSeats(), (LeaveSeats(),)) if obstacle is None else Step(Kept(obstacle))
+            return _leave_seats(now_ms) if obstacle is None else Step(Kept(obstacle))
         case SeatsLeft():
             return Step(Adopted())
         case LeavingUnanswered():
-            return Step(state, (LeaveSeats(),))
+            assert isinstance(state, LeavingSeats), state
+            return Step(state, (LeaveSeats(),)) if now_ms < state.until_ms else _give_up(_unanswered())
         case LeavingRefused(obstacle):
-            return Step(GivingUp(obstacle), (GiveUp(),))
+            return _give_up(obstacle)
         case GivenUp():
             assert isinstance(state, GivingUp), state
             return Step(Kept(state.reason))
         case _:
             assert_never(event)
+
+
+def _leave_seats(now_ms: int) -> AdoptStep:
+    return Step(LeavingSeats(now_ms + FAREWELL_MS), (LeaveSeats(),))
+
+
+def _give_up(reason: Obstacle) -> AdoptStep:
+    return Step(GivingUp(reason), (GiveUp(),))
+
+
+def _unanswered() -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-250",
+        f"for {FAREWELL_MS // 1000} s the broker has not said whether it let the group's members go; the group is its"
+        " own again, and whoever it has let go joins anew",
+        "see to it that the group's coordinator can be reached, and order the move again",
+    )
 
 
 step = checked_step(TRANSITIONS, _react)

@@ -98,7 +98,12 @@ class Stopped:
     reason: Refused
 
 
-Event = CameToRest | Joined | Synced | MemberLeft | Stopped
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """Whoever has not come to an end by now is waited for no more."""
+
+
+Event = CameToRest | Joined | Synced | MemberLeft | Stopped | GaveUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,7 @@ _AGAIN = frozenset(
     }
 )
 """What the next try may change: the same JoinGroup again is answered the same as long as nothing changed."""
+UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
 _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """The broker has it no more, or another in its static seat."""
 
@@ -158,12 +164,15 @@ TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
     (Stage.WAITING, CameToRest): frozenset({Stage.JOINING}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
+    (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
     (Stage.JOINING, Joined): frozenset({Stage.WAITING, Stage.SYNCING, Stage.STAYS, Stage.GONE}),
     (Stage.JOINING, Stopped): frozenset({Stage.JOINING}),
+    (Stage.JOINING, GaveUp): frozenset({Stage.GONE}),
     (Stage.SYNCING, Synced): frozenset({Stage.WAITING, Stage.BACK, Stage.CALLED, Stage.GONE}),
     (Stage.SYNCING, Stopped): frozenset({Stage.SYNCING}),
+    (Stage.SYNCING, GaveUp): frozenset({Stage.GONE}),
 }
-"""What may become of a member by its own events and by `Stopped`; anything else leaves it where it is."""
+"""What may become of a member by its own events, by `Stopped` and by `GaveUp`; anything else leaves it where it is."""
 Taken = tuple[GiveBack, tuple[Effect, ...]]
 
 
@@ -190,6 +199,11 @@ def step(state: GiveBack, event: Event) -> Taken:
             for member_id in waiting:
                 state = _put(state, member_id, Stage.STAYS, reason)
             return replace(state, stopped=reason), tuple(map(Keep, waiting))
+        case GaveUp():
+            late = [one for one, member in state.members.items() if member.stage not in ENDED]
+            for member_id in late:
+                state = _put(state, member_id, Stage.GONE, UNHEARD)
+            return replace(state, stopped=state.stopped or UNHEARD), tuple(map(Drop, late))
         case _:
             assert_never(event)
 

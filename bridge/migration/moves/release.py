@@ -10,6 +10,11 @@ from typing import assert_never
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
+WITHDRAWAL_MS = 60_000
+"""For so long the farewell of seats is said again that was not taken: commits wait meanwhile, and behind it the broker
+ends by their sessions those for whom nobody beats.
+"""
+
 # ---------------------------------------------------------------------- states
 
 
@@ -42,9 +47,10 @@ class HandingOver:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawing:
-    """The seats that were taken at the broker are given up again."""
+    """The seats that were taken at the broker are given up again, and asked for until then."""
 
     reason: Obstacle
+    until_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalUnanswered:
-    """It is not known what became of the LeaveGroup: it can be said again, as often as it takes."""
+    """It is not known what became of the LeaveGroup, or the broker did not take it: it can be said again."""
 
 
 ReleaseEvent = CameToRest | FirstSeatTaken | RoundEnded | HandedOver | Withdrawn | WithdrawalUnanswered
@@ -142,7 +148,7 @@ TRANSITIONS: Transitions = {
     (Playing, RoundEnded): frozenset({HandingOver, Withdrawing}),
     (HandingOver, HandedOver): frozenset({Released}),
     (Withdrawing, Withdrawn): frozenset({Kept}),
-    (Withdrawing, WithdrawalUnanswered): frozenset({Withdrawing}),
+    (Withdrawing, WithdrawalUnanswered): frozenset({Withdrawing, Kept}),
 }
 """Each state but the two ends asks for one thing, and hears how it went."""
 
@@ -152,7 +158,7 @@ def begin() -> ReleaseStep:
     return Step(ComingToRest(), (AwaitRest(holds_all=False),))
 
 
-def resume() -> ReleaseStep:
+def resume(now_ms: int) -> ReleaseStep:
     """The first step after a restart in the middle, where the journal still has the group here: whoever sits at the
     broker was seated by the life before.
     """
@@ -161,32 +167,42 @@ def resume() -> ReleaseStep:
         "the bridge was restarted before the group was the broker's; the group is where it was",
         "order the move again",
     )
-    return Step(Withdrawing(gone_by), (Withdraw(),))
+    return _withdraw(gone_by, now_ms)
 
 
-def _react(state: ReleaseState, event: ReleaseEvent, _now_ms: int) -> ReleaseStep:
+def _react(state: ReleaseState, event: ReleaseEvent, now_ms: int) -> ReleaseStep:
     match event:
         case CameToRest(obstacle):
             if isinstance(state, Settling):
-                return Step(Playing(), (PlayAll(),)) if obstacle is None else _withdraw(obstacle)
+                return Step(Playing(), (PlayAll(),)) if obstacle is None else _withdraw(obstacle, now_ms)
             return Step(TakingFirstSeat(), (TakeFirstSeat(),)) if obstacle is None else Step(Kept(obstacle))
         case FirstSeatTaken(obstacle):
-            return Step(Settling(), (AwaitRest(holds_all=True),)) if obstacle is None else _withdraw(obstacle)
+            return Step(Settling(), (AwaitRest(holds_all=True),)) if obstacle is None else _withdraw(obstacle, now_ms)
         case RoundEnded(obstacle):
-            return Step(HandingOver(), (HandOver(),)) if obstacle is None else _withdraw(obstacle)
+            return Step(HandingOver(), (HandOver(),)) if obstacle is None else _withdraw(obstacle, now_ms)
         case HandedOver():
             return Step(Released())
         case Withdrawn():
             assert isinstance(state, Withdrawing), state
             return Step(Kept(state.reason))
         case WithdrawalUnanswered():
-            return Step(state, (Withdraw(),))
+            assert isinstance(state, Withdrawing), state
+            return Step(state, (Withdraw(),)) if now_ms < state.until_ms else Step(Kept(_unanswered(state.reason)))
         case _:
             assert_never(event)
 
 
-def _withdraw(reason: Obstacle) -> ReleaseStep:
-    return Step(Withdrawing(reason), (Withdraw(),))
+def _withdraw(reason: Obstacle, now_ms: int) -> ReleaseStep:
+    return Step(Withdrawing(reason, now_ms + WITHDRAWAL_MS), (Withdraw(),))
+
+
+def _unanswered(reason: Obstacle) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-251",
+        f"{reason.sentence}; and for {WITHDRAWAL_MS // 1000} s the broker has not taken back the seats that the bridge"
+        " had there: until it ends them by their sessions it refuses commits of the group",
+        "see to it that the group's coordinator can be reached, and look at the group there before the next move",
+    )
 
 
 step = checked_step(TRANSITIONS, _react)

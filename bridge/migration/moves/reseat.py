@@ -24,6 +24,12 @@ from bridge.migration.moves.rest import (
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
+SILENT = Obstacle(
+    "EB-MOVE-252",
+    "the broker has not said whether it let a scout of the bridge in or out; its members join by themselves",
+    "see to it that the group's coordinator can be reached, and order the move to pass again",
+)
+
 # ---------------------------------------------------------------------- states
 
 
@@ -36,12 +42,16 @@ class Looking:
 class SendingScout:
     """The scout joins, or joins again under the same id; it may be in after an answer that was lost."""
 
+    since_ms: int
     may_be_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CallingScoutBack:
     """The scout leaves, and has to: its session would end in the middle of something else."""
+
+    since_ms: int
+    """When the first word of the scout was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,9 @@ class ScoutJoined:
 
 @dataclass(frozen=True, slots=True)
 class ScoutUnanswered:
-    """Whether the broker has heard it is not known: it can say the same again, as often as it takes."""
+    """Whether the broker has heard it is not known: it can say the same again for so long since its first word."""
+
+    patience_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +144,9 @@ TRANSITIONS: Transitions = {
     (Looking, Looked): frozenset({Gathering, Reseated, Kept}),
     **rest_transitions(SendingScout),
     (SendingScout, ScoutJoined): frozenset({CallingScoutBack, Kept}),
-    (SendingScout, ScoutUnanswered): frozenset({SendingScout}),
+    (SendingScout, ScoutUnanswered): frozenset({SendingScout, CallingScoutBack}),
     (CallingScoutBack, ScoutGone): frozenset({Playing, Called}),
-    (CallingScoutBack, ScoutUnanswered): frozenset({CallingScoutBack}),
+    (CallingScoutBack, ScoutUnanswered): frozenset({CallingScoutBack, Called}),
     (Playing, RoundEnded): frozenset({Reseated, Called}),
 }
 """Each state but the three ends asks for one thing, and hears how it went."""
@@ -145,29 +157,28 @@ def begin() -> ReseatStep:
     return Step(Looking(), (Look(),))
 
 
-def resume() -> ReseatStep:
+def resume(now_ms: int) -> ReseatStep:
     """The first step after a restart in the middle, wherever that was: a scout that comes and goes and a round lead to
     the same end from everywhere, and nothing of a client is on its way.
     """
-    return Step(SendingScout(may_be_in=True), (SendScout(),))
+    return Step(SendingScout(now_ms, may_be_in=True), (SendScout(),))
 
 
-def _react(state: ReseatState, event: ReseatEvent, _now_ms: int) -> ReseatStep:
+def _react(state: ReseatState, event: ReseatEvent, now_ms: int) -> ReseatStep:
     match event:
         case Looked(is_classic, obstacle):
             return _looked(is_classic=is_classic, obstacle=obstacle)
         case Gathered() | Proved() | Compared():
             rest = after_rest(event)
-            return Step(SendingScout(), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
+            return Step(SendingScout(now_ms), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
         case ScoutJoined(obstacle):
             assert isinstance(state, SendingScout), state
             if obstacle is not None and not state.may_be_in:
                 return Step(Kept(obstacle))
-            return Step(CallingScoutBack(), (CallScoutBack(),))
-        case ScoutUnanswered():
-            if isinstance(state, SendingScout):
-                return Step(SendingScout(may_be_in=True), (SendScout(),))
-            return Step(state, (CallScoutBack(),))
+            return Step(CallingScoutBack(state.since_ms), (CallScoutBack(),))
+        case ScoutUnanswered(patience_ms):
+            assert isinstance(state, SendingScout | CallingScoutBack), state
+            return _unanswered(state, is_over=now_ms >= state.since_ms + patience_ms)
         case ScoutGone(obstacle):
             return Step(Playing(), (PlayRound(),)) if obstacle is None else Step(Called(obstacle))
         case RoundEnded(obstacle):
@@ -181,6 +192,15 @@ def _looked(*, is_classic: bool, obstacle: Obstacle | None) -> ReseatStep:
         return Step(Kept(obstacle))
     rest = find_rest()
     return Step(Reseated()) if is_classic else Step(rest.state, rest.effects)
+
+
+def _unanswered(state: SendingScout | CallingScoutBack, *, is_over: bool) -> ReseatStep:
+    """A scout that may be in is asked back once more, if only for the broker to hear it: nobody waits for longer."""
+    if isinstance(state, CallingScoutBack):
+        return Step(Called(SILENT)) if is_over else Step(state, (CallScoutBack(),))
+    if is_over:
+        return Step(CallingScoutBack(state.since_ms), (CallScoutBack(),))
+    return Step(SendingScout(state.since_ms, may_be_in=True), (SendScout(),))
 
 
 step = checked_step(TRANSITIONS, _react)

@@ -144,7 +144,12 @@ class Stopped:
     reason: Refused
 
 
-Event = Heard | Unreachable | Answered | ScoutAnswered | MemberLeft | Stopped
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """Whoever has not come to an end by now is waited for no more, and the scout is left to its session."""
+
+
+Event = Heard | Unreachable | Answered | ScoutAnswered | MemberLeft | Stopped | GaveUp
 
 
 # ------------------------------------------------------------------------------------------------ what is to be done
@@ -208,6 +213,7 @@ NOT_NOW = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNRELEASE
 OTHER_GENERATION = Refused(
     ErrorCode.REBALANCE_IN_PROGRESS, "the group was rebalanced meanwhile: what it has now is not known"
 )
+UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
 GAVE_AWAY = Refused(ErrorCode.UNKNOWN_MEMBER_ID, "the broker gave partitions of it away as it joined")
 
 TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
@@ -217,12 +223,14 @@ TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
     (Stage.WAITING, ScoutAnswered): frozenset({Stage.WAITING, Stage.ASKED, Stage.STAYS}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.WAITING, Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
+    (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
     (Stage.ASKED, Heard): frozenset({Stage.ASKED}),
     (Stage.ASKED, Unreachable): frozenset({Stage.ASKED}),
     (Stage.ASKED, Answered): frozenset({Stage.WAITING, Stage.ASKED, Stage.TAKEN, Stage.STAYS, Stage.GONE}),
     (Stage.ASKED, ScoutAnswered): frozenset({Stage.ASKED}),
     (Stage.ASKED, MemberLeft): frozenset({Stage.ASKED}),
     (Stage.ASKED, Stopped): frozenset({Stage.ASKED}),
+    (Stage.ASKED, GaveUp): frozenset({Stage.GONE}),
 }
 """What may become of one member when something happens, to it or to another; an end is for good."""
 
@@ -271,9 +279,19 @@ def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:
             after = _advance(_left(state, member_id))
         case Stopped(reason):
             after = _advance(_Step(replace(state, path=Path.SHUT, refusal=state.refusal or reason)))
+        case GaveUp():
+            after = _gave_up(state)
         case _:
             assert_never(event)
     return after.state, after.effects + after.last
+
+
+def _gave_up(state: TakeOver) -> _Step:
+    """Its client joins anew: its broker has ended it by its session, or does so soon."""
+    late = {one: member for one, member in state.members.items() if member.stage not in ENDED}
+    gone = {one: replace(member, stage=Stage.GONE, reason=UNHEARD) for one, member in late.items()}
+    shut = replace(state, members={**state.members, **gone}, path=Path.SHUT, scout=Scout.NONE)
+    return _Step(replace(shut, refusal=state.refusal or UNHEARD), tuple(map(Drop, late)))
 
 
 def _put(state: TakeOver, member_id: MemberId, member: Member) -> TakeOver:

@@ -9,7 +9,7 @@ import trio
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.engine.model import Phase
-from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.adopt import FAREWELL_MS, Adopted
 from bridge.migration.moves.rest import Kept
 from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, Held, adopted_world
@@ -184,6 +184,16 @@ async def test_unanswered_farewell_is_said_again(trouble: str, autojump_clock: t
         await make(move, world)
         assert isinstance(move.state, Adopted)
         assert world.coordinators.broker.phase is Phase.EMPTY
+
+
+async def test_farewell_that_nobody_answers_gives_the_group_back(autojump_clock: trio.testing.MockClock) -> None:
+    """Its clients are not kept waiting for ever for a coordinator that can't be reached."""
+    async with adopted_world() as world:
+        world.coordinators.refuses_connections = 10**9
+        started_s = trio.current_time()
+        assert await kept(world) == "EB-MOVE-250"
+        assert trio.current_time() - started_s < (FAREWELL_MS + 2_000) / 1000
+        assert world.coordinators.broker.phase is Phase.STABLE
 
 
 async def test_restart_goes_by_the_journal(autojump_clock: trio.testing.MockClock) -> None:

@@ -8,7 +8,7 @@ import trio
 from bridge.coordinators.moving.release import REST_S, ReleaseMove
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted
-from bridge.migration.moves.release import Kept, Playing, Released
+from bridge.migration.moves.release import WITHDRAWAL_MS, Kept, Playing, Released
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, Held, adopted_world
 from tests.support.embedded_world import commit_request, native_join
 from tests.support.engine_bench import FOO, GROUP, IDENTITY
@@ -200,3 +200,23 @@ async def test_restart_in_the_middle_gives_the_seats_up(autojump_clock: trio.tes
             world.groups.submit(held.ref, IDENTITY, held.via, held.request)
         await trio.sleep(0.1)
         assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
+
+
+@pytest.mark.parametrize("trouble", ["unreachable", "refused"])
+async def test_seats_that_the_broker_does_not_take_back_are_left_to_it(
+    trouble: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The group is the bridge's, as the journal has it; nobody waits for ever."""
+    async with adopted_world() as world:
+        await adopt(world)
+        await cut_short(world.releasing())
+        if trouble == "unreachable":
+            world.coordinators.refuses_connections = 10**9
+        else:
+            world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        resumed, started_s = world.releasing(), trio.current_time()
+        await resumed.go_on()
+        assert isinstance(resumed.state, Kept)
+        assert resumed.state.reason.code == "EB-MOVE-251"
+        assert trio.current_time() - started_s < (WITHDRAWAL_MS + 2_000) / 1000
+        assert world.groups.holds(GROUP)

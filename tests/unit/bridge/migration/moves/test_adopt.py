@@ -60,21 +60,30 @@ def test_obstacle_before_the_end_leaves_the_group_where_it_is(place: int) -> Non
 
 def test_unanswered_farewell_is_said_again() -> None:
     """Whether it was heard or not: who has left can't leave twice."""
-    taken = step(LeavingSeats(), LeavingUnanswered(), 0)
-    assert (taken.state, taken.effects) == (LeavingSeats(), (LeaveSeats(),))
+    taken = step(LeavingSeats(2), LeavingUnanswered(), 1)
+    assert (taken.state, taken.effects) == (LeavingSeats(2), (LeaveSeats(),))
+
+
+def test_farewell_that_is_never_answered_gives_the_group_back() -> None:
+    """Whom the broker has let go joins anew; nobody waits for ever, and nobody is coordinated twice."""
+    taken = step(LeavingSeats(2), LeavingUnanswered(), 2)
+    assert taken.effects == (GiveUp(),)
+    kept = step(taken.state, GivenUp(), 2).state
+    assert isinstance(kept, Kept)
+    assert kept.reason.code == "EB-MOVE-250"
 
 
 def test_refused_farewell_undoes_the_intake() -> None:
     """Two coordinators would own everything twice."""
-    taken = step(LeavingSeats(), LeavingRefused(WHY), 0)
+    taken = step(LeavingSeats(1), LeavingRefused(WHY), 0)
     assert taken.effects == (GiveUp(),)
     assert step(taken.state, GivenUp(), 0).state == Kept(WHY)
 
 
 def test_restart_goes_by_the_journal() -> None:
     """What was taken in is the bridge's, and its seats go; anything else is the broker's."""
-    assert resume(was_taken_in=True).effects == (LeaveSeats(),)
-    assert isinstance(resume(was_taken_in=False).state, Kept)
+    assert resume(0, was_taken_in=True).effects == (LeaveSeats(),)
+    assert isinstance(resume(0, was_taken_in=False).state, Kept)
 
 
 def test_unasked_event_is_a_bug() -> None:

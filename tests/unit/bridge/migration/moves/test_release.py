@@ -70,9 +70,17 @@ def test_seats_are_given_up_again_if_anything_fails(place: int) -> None:
     assert step(taken.state, Withdrawn(), 0).state == Kept(WHY)
 
 
+def test_withdrawal_that_is_never_taken_ends() -> None:
+    """The broker ends by their sessions the seats for which nobody beats."""
+    kept = step(Withdrawing(WHY, 5), WithdrawalUnanswered(), 5).state
+    assert isinstance(kept, Kept)
+    assert kept.reason.code == "EB-MOVE-251"
+    assert kept.reason.sentence.startswith(WHY.sentence)
+
+
 def test_restart_before_the_end_gives_the_seats_up() -> None:
     """The journal has the group here."""
-    taken = resume()
+    taken = resume(0)
     assert isinstance(taken.state, Withdrawing)
     assert taken.effects == (Withdraw(),)
 

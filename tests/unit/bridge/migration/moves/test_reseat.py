@@ -74,12 +74,12 @@ def test_group_is_kept_if_anything_fails_before_the_scout_is_in(place: int) -> N
 def test_scout_that_may_be_in_is_called_back() -> None:
     """Though it is refused later: an answer was lost, and its session would end in the middle of something else."""
     taken = begin()
-    for heard in (*HEARD[:4], ScoutUnanswered()):
+    for heard in (*HEARD[:4], ScoutUnanswered(1)):
         taken = step(taken.state, heard, 0)
     assert taken.effects == (SendScout(),)
     taken = step(taken.state, ScoutJoined(WHY), 0)
     assert taken.effects == (CallScoutBack(),)
-    assert step(taken.state, ScoutUnanswered(), 0).effects == (CallScoutBack(),)
+    assert step(taken.state, ScoutUnanswered(1), 0).effects == (CallScoutBack(),)
 
 
 @pytest.mark.parametrize("place", [5, 6])
@@ -99,7 +99,7 @@ def test_classic_group_is_left_alone() -> None:
 
 def test_restart_begins_with_the_scout() -> None:
     """Wherever the move was: it is the only one who may be in."""
-    taken = resume()
+    taken = resume(0)
     for heard in HEARD[4:]:
         taken = step(taken.state, heard, 0)
     assert taken.state == Reseated()
