@@ -63,6 +63,7 @@ PLANS = Task("plans", "drives plans of moves", "nothing: started again, and the 
 MOVE = Task("move", "makes one move of a group", "that move; once begun it goes on as after a restart")
 MOVES = Task("moves", "looks after the moves under way", "nothing: started again")
 RELOAD = Task("reload", "reads the configuration again on SIGHUP", "nothing: started again, the configuration stays")
+ANNOUNCEMENT = Task("announcement", "says when clients may come, and until then why not", "nothing: started again")
 ADMIN = Task("admin", "serves the admin API", "requests under way there: started again at the same address")
 
 TASKS: Mapping[str, Task] = {
@@ -71,7 +72,7 @@ TASKS: Mapping[str, Task] = {
         *(ACCEPT, POLLER, SWEEP, REFRESH, CERTIFICATES),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
         *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
-        *(EVENTS, MOVE, MOVES, RELOAD, ADMIN, PLANS),
+        *(EVENTS, MOVE, MOVES, RELOAD, ANNOUNCEMENT, ADMIN, PLANS),
     )
 }
 """Every kind of task by its name."""

@@ -13,6 +13,8 @@ TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 SURVEY_TIMEOUT_S = 60.0
 """For what asks brokers: each may take its time, and one that is gone has to be waited for."""
 PORT_MAX = 65_535
+OK, NOT_READY = 200, 503
+"""Statuses whose answers are what was asked for."""
 TOKEN: ContextVar[str] = ContextVar("token of the admin API", default="")
 """What the command was given to show; empty: nothing."""
 
@@ -48,6 +50,14 @@ def ask_groups(admin: str) -> bytes:
 def ask_group(admin: str, name: str) -> bytes:
     """The JSON of one group; raises NoAnswer, also for a group that the bridge does not coordinate."""
     return _ask(admin, group_path(name))
+
+
+def ask_readiness(admin: str) -> bytes:
+    """The JSON of whether clients may come, and why not where they may not; raises NoAnswer."""
+    answer = _send("GET", admin, "/readyz")
+    if answer.status_code in {OK, NOT_READY}:
+        return answer.content
+    raise NoAnswer(_refusal(admin, answer))
 
 
 def ask_moves(admin: str) -> bytes:
@@ -129,6 +139,15 @@ def _ask(admin: str, path: str) -> bytes:
 
 
 def _call(method: str, admin: str, path: str, order: bytes | None = None, timeout_s: float | None = None) -> bytes:
+    answer = _send(method, admin, path, order, timeout_s)
+    if answer.status_code == OK:
+        return answer.content
+    raise NoAnswer(_refusal(admin, answer))
+
+
+def _send(
+    method: str, admin: str, path: str, order: bytes | None = None, timeout_s: float | None = None
+) -> httpx.Response:
     url = base_url(admin) + path
     headers = {} if order is None else {"content-type": "application/json"}
     token = TOKEN.get()
@@ -137,16 +156,13 @@ def _call(method: str, admin: str, path: str, order: bytes | None = None, timeou
     patience_s = timeout_s or (TIMEOUT_S if order is None else ORDER_TIMEOUT_S)
     try:
         # The environment's proxies are not for loopback.
-        answer = httpx.request(method, url, content=order, headers=headers, timeout=patience_s, trust_env=False)
+        return httpx.request(method, url, content=order, headers=headers, timeout=patience_s, trust_env=False)
     except httpx.TransportError as problem:
         seen = str(problem) or type(problem).__name__
         raise NoAnswer(
             f"EB-ADMIN-011: no bridge answers at {admin} ({seen}); it may not run, or "
             "listen elsewhere: check `epochbridge serve` and its admin.listen, and give its address with --admin"
         ) from None
-    if answer.status_code == 200:
-        return answer.content
-    raise NoAnswer(_refusal(admin, answer))
 
 
 def _refusal(admin: str, answer: httpx.Response) -> str:

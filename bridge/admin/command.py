@@ -5,7 +5,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from bridge.admin.client import NoAnswer, ask_group, ask_groups, bring_token, parse
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, ask_readiness, bring_token, parse
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, MEMBER_COLUMNS, NONE, group_lines, group_rows, member_rows
 
@@ -82,6 +82,31 @@ def describe(screen: Screen, group: str, *, as_json: bool, admin: str) -> None:
             _show_group(screen, parse(answer, admin))
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
+
+
+@click.command("status")
+@json_option
+@admin_option
+def status(*, as_json: bool, admin: str) -> None:
+    """Say whether clients may come to a running bridge, and why not; then the status is 1.
+
+    The reason is what stands between the bridge and its cluster: no way there, TLS, something else than Kafka, a login
+    that is refused.
+    """
+    try:
+        answer = ask_readiness(admin)
+        document = parse(answer, admin)
+    except NoAnswer as problem:
+        raise click.ClickException(str(problem)) from None
+    reasons, is_ready = document.get("reasons"), document.get("ready") is True
+    if as_json:
+        print_as_is(answer)
+    else:
+        click.echo("ready: clients may come" if is_ready else "not ready:")
+        for reason in reasons if isinstance(reasons, list) else ():
+            click.echo(f"  {reason}")
+    if not is_ready:
+        raise click.exceptions.Exit(1)
 
 
 def print_as_is(answer: bytes) -> None:

@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ from bridge.app.journal import keep_journal
 from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plans import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
-from bridge.app.service_notices import ServiceNotices
+from bridge.app.service_notices import Say, ServiceNotices, announce
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.app.upstream_views import UpstreamViews
@@ -61,7 +61,7 @@ from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
-from bridge.supervision import EVENTS, RELOAD, SERVING, Failures, start_job
+from bridge.supervision import ANNOUNCEMENT, EVENTS, RELOAD, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics, Readings
 from bridge.wire.apis import ApiKey
@@ -70,8 +70,6 @@ from translators.dialects.ids import GroupId, MemberId
 
 LOG = logging.getLogger("epochbridge.app")
 ADMIN_OFF = "off"
-READY = "epochbridge ready: clients {clients}, brokers {brokers}, admin {admin}"
-"""What a script waits for on standard output."""
 _NOT_ASKED = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     "it is not known yet whether the cluster authenticates its clients: no broker has answered; the client tries again",
@@ -97,15 +95,16 @@ def fresh_member_id() -> MemberId:
 FRESH_IDS = FreshIds(ending=lambda: str(uuid4()), whole=fresh_member_id)
 
 
-async def serve(config: Config, *, ready: Callable[[str], None], read_again: ReadAgain | None = None) -> None:
-    """Run the bridge until SIGTERM, SIGINT or cancellation, then drain; `ready` gets one line once clients may come.
+async def serve(config: Config, *, say: Say, read_again: ReadAgain | None = None) -> None:
+    """Run the bridge until SIGTERM, SIGINT or cancellation, then drain; `say` gets a line once clients may come, and
+    before that one for each reason why they may not.
 
     SIGHUP has the configuration read again by `read_again`; without it, it stays what it is. Raises ConfigError for
     settings that name what is not there, and AppError when a port can't be had.
     """
     faults: list[AppError] = []
     try:
-        await _run(config, ready, read_again or (lambda: config))
+        await _run(config, say, read_again or (lambda: config))
     except* AppError as group:
         # Nurseries wrap what ends them; who starts the bridge wants one sentence.
         faults += [fault for fault in _leaves(group) if isinstance(fault, AppError)]
@@ -131,19 +130,17 @@ async def _start_proxy(nursery: trio.Nursery, settings: ProxySettings, services:
     raise AppError(str(found[0])) from found[0]
 
 
-async def _run(config: Config, ready: Callable[[str], None], read_again: ReadAgain) -> None:
+async def _run(config: Config, say: Say, read_again: ReadAgain) -> None:
     clock = TrioClock()
     owner = make_owner(config, clock.now_ms())
     try:
         with watched(config, owner) as watch:
-            await _serve_groups(config, ready, read_again, owner, watch)
+            await _serve_groups(config, say, read_again, owner, watch)
     except SinkUnusable as problem:
         raise AppError(str(problem)) from problem
 
 
-async def _serve_groups(
-    config: Config, ready: Callable[[str], None], read_again: ReadAgain, owner: EmbeddedOwner, watch: Watch
-) -> None:
+async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: EmbeddedOwner, watch: Watch) -> None:
     settings, clock, counters, questions = proxy_settings(config), TrioClock(), Counters(), BridgeQuestions()
     reply_routes = ReplyRoutes(counters)
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
@@ -196,8 +193,7 @@ async def _serve_groups(
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
             notices = ServiceNotices(read_environment(), lambda: time.monotonic_ns() // 1_000)
             start_job(nursery, failures, RELOAD, partial(configured.run, notices))
-            ready(_ready_line(proxy, admin))
-            notices.ready(_ready_line(proxy, admin))
+            start_job(nursery, failures, ANNOUNCEMENT, partial(announce, proxy, admin, say, notices))
             await _wait_for_stop(signals, configured, notices)
             await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
@@ -450,8 +446,3 @@ async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSource
     except AdminError as problem:
         raise AppError(str(problem)) from problem
     return bound
-
-
-def _ready_line(proxy: Proxy, admin: str) -> str:
-    brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
-    return READY.format(clients=proxy.bootstrap, brokers=brokers or "not known yet", admin=admin)

@@ -45,7 +45,7 @@ class LogChoice:
 
 
 def run_bridge(
-    config: Config, logs: LogChoice, ready: Callable[[str], None], load_again: Callable[[], Config] | None = None
+    config: Config, logs: LogChoice, say: Callable[[str], None], load_again: Callable[[], Config] | None = None
 ) -> None:
     """Serve until SIGTERM or SIGINT; raises ConfigError or AppError, whichever task they came from.
 
@@ -62,7 +62,7 @@ def run_bridge(
     give_memory_back()
     try:
         read_again = None if load_again is None else partial(load_judged, load_again)
-        trio.run(partial(serve, config, ready=ready, read_again=read_again))
+        trio.run(partial(serve, config, say=say, read_again=read_again))
     except BaseExceptionGroup as group:
         raise first_known(group) from None
 

@@ -72,9 +72,9 @@ class Configured:
             try:
                 line = reload_line(await self.reload())
             except Exception:
-                notices.ready(FAILED)
+                notices.reloaded(FAILED)
                 raise
-            notices.ready(line)
+            notices.reloaded(line)
 
     async def reload(self, *, is_dry_run: bool = False, log_level: str = "") -> Reload:
         """See `admin.contracts.Reloading`; what was wrong or has changed is in the log, too."""

@@ -1,4 +1,5 @@
-"""What the service manager is told (systemd's `Type=notify`): ready, reading the configuration again, ending.
+"""What whoever started the bridge is told: by lines on standard output when clients may come, and until then why not;
+by notices to a service manager (systemd's `Type=notify`) also of reading the configuration again, and of the end.
 
 A notice is one datagram to the socket that `NOTIFY_SOCKET` names (sd_notify(3)); nobody else is asked for anything.
 """
@@ -7,12 +8,24 @@ import logging
 import socket
 from collections.abc import Callable, Mapping
 
+from bridge.net.proxy import Proxy
+
+READY = "epochbridge ready: clients {clients}, brokers {brokers}, admin {admin}"
+"""What a script waits for on standard output."""
+WAITING = "epochbridge waits: clients {clients}, admin {admin}; {reason}"
+"""What it reads before that where the cluster can't be worked with yet."""
+
+Say = Callable[[str], None]
+"""Shows a line to whoever started the bridge."""
+
 LOG = logging.getLogger("epochbridge.app")
 VARIABLE = "NOTIFY_SOCKET"
 STATUS_CHARS_MAX = 2_000
 SEND_S = 1.0
 """How long a manager may leave a notice untaken; it takes them at once unless it hangs itself."""
 
+WAIT_MS = 120_000
+"""How long the manager is asked to wait on for a cluster: longer than from one look at it to the next."""
 AFTER_DRAIN_MS = 10_000
 """What comes after draining: other bridges are told, the event log and the journal are closed."""
 
@@ -24,13 +37,25 @@ class ServiceNotices:
         """`monotonic_us` is CLOCK_MONOTONIC, by which the manager tells one reload from the next."""
         self._place = environment.get(VARIABLE, "")
         self._monotonic_us = monotonic_us
+        self._is_ready = False
+
+    def waiting(self, why: str) -> None:
+        """Clients may not come yet; to be said again within the time that the manager is asked to wait on for."""
+        self._tell(_status(why), f"EXTEND_TIMEOUT_USEC={WAIT_MS * 1_000}")
 
     def ready(self, status: str) -> None:
-        """Clients may come, or a reload is over; `status` is what `systemctl status` shows."""
+        """Clients may come; `status` is what `systemctl status` shows."""
+        self._is_ready = True
         self._tell("READY=1", _status(status))
 
+    def reloaded(self, status: str) -> None:
+        """A reload is over; what waits for the cluster goes on waiting."""
+        self._tell(*(("READY=1",) if self._is_ready else ()), _status(status))
+
     def reloading(self) -> None:
-        """The configuration is being read again, until `ready`."""
+        """The configuration is being read again, until `reloaded`; who is not ready yet has no reload in its states."""
+        if not self._is_ready:
+            return
         self._tell("RELOADING=1", f"MONOTONIC_USEC={self._monotonic_us()}", _status("reading the configuration again"))
 
     def stopping(self, drain_ms: int) -> None:
@@ -67,3 +92,35 @@ def _status(text: str) -> str:
     """One line of a bounded length, whatever a file or a broker put into it: a notice that fails is none."""
     line = " ".join(text.split()).encode(errors="backslashreplace").decode()
     return f"STATUS={line if len(line) <= STATUS_CHARS_MAX else line[: STATUS_CHARS_MAX - 1] + '…'}"
+
+
+async def announce(proxy: Proxy, admin: str, say: Say, notices: ServiceNotices) -> None:
+    """Say that clients may come once the cluster has answered and let the bridge in; till then, each reason why not.
+
+    A service manager hears of every look at the cluster, so that it goes on waiting: members that the journal knows
+    are served meanwhile.
+    """
+    cluster, told = proxy.cluster, ""
+    while not cluster.has_looked or proxy.why_not_ready:
+        if cluster.has_looked:
+            if proxy.why_not_ready != told:
+                told = proxy.why_not_ready
+                say(waiting_line(proxy, admin))
+            notices.waiting(told)
+        await cluster.next_look()
+        if proxy.is_draining:
+            return
+    line = ready_line(proxy, admin)
+    say(line)
+    notices.ready(line)
+
+
+def ready_line(proxy: Proxy, admin: str) -> str:
+    """Where clients, brokers and the admin API are."""
+    brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
+    return READY.format(clients=proxy.bootstrap, brokers=brokers or "not known yet", admin=admin)
+
+
+def waiting_line(proxy: Proxy, admin: str) -> str:
+    """Where they are, and why clients should not come yet."""
+    return WAITING.format(clients=proxy.bootstrap, admin=admin, reason=proxy.why_not_ready)

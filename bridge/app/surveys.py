@@ -13,6 +13,7 @@ from bridge.migration.abilities import BrokerAbilities, Login
 from bridge.migration.broker_facts import read_abilities
 from bridge.migration.census import Census, Told, committed_partitions, take_census
 from bridge.migration.diagnosis import Examined
+from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
 from bridge.migration.observing import Heard
 from bridge.migration.route import Road
@@ -209,7 +210,10 @@ def _refusals(
     ):
         for error in sorted({error for _, error in found} - {ErrorCode.NONE}):
             names = sorted(name for name, told in found if told is error)
-            yield f"EB-CENSUS-006: {len(names)} groups were not {what} ({error.name}), {names[0]!r:.100} among them"
+            step, first = "", names[0]
+            if error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                step = f"; {Right('Describe', Resource.GROUP, first).missing()}"
+            yield f"EB-CENSUS-006: {len(names)} groups were not {what} ({error.name}), {first!r:.100} among them{step}"
 
 
 def _protocol_type(track: GroupTrack) -> str:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import trio
 
+from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import exchange
 from bridge.net.clock import now_ms
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
@@ -130,6 +131,9 @@ class BridgeQuestions:
         if not reply.groups:
             raise BrokerUnreachable(f"EB-NET-031: OffsetFetch of {group_id!r} got no answer; asked again later")
         found = replace(reply.groups[0], group_id=group_id)
+        if found.error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+            right = Right("Describe", Resource.GROUP, group_id)
+            raise BrokerUnreachable(f"EB-NET-203: the offsets of {group_id!r} are not told: {right.missing()}")
         if found.error is not ErrorCode.NONE:
             raise BrokerUnreachable(
                 f"EB-NET-031: OffsetFetch of {group_id!r} got {found.error.name}; asked again later"
@@ -180,9 +184,8 @@ class BridgeQuestions:
                 self._coordinators[group_id] = node_id
                 return node_id
             if code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                raise GroupRefused(
-                    f"EB-NET-032: no coordinator for {group_id!r}: {code.name}; check the cluster's ACLs"
-                )
+                right = Right("Describe", Resource.GROUP, group_id)
+                raise GroupRefused(f"EB-NET-203: no coordinator for {group_id!r} is told: {right.missing()}")
             if code not in _NOT_YET:
                 break
             await trio.sleep(COORDINATOR_PAUSE_S)

@@ -7,6 +7,7 @@ from secrets import token_urlsafe
 import trio
 
 from bridge.net.listener import ADVICE, is_used_up
+from bridge.net.strange_answers import explain_start, why_no_way
 from bridge.net.tls_faults import explain_broker
 from bridge.net.tls_transport import shake_hands
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
@@ -114,7 +115,7 @@ async def connect(address: Address, timeout_s: float, tls: ssl.SSLContext | None
     except (OSError, ValueError) as error:
         if is_there:
             raise BrokerUnreachable(explain_broker(address.host, str(address), error)) from error
-        why = f"EB-NET-025: no file descriptor is left for it; {ADVICE}" if is_used_up(error) else error
+        why = f"EB-NET-025: no file descriptor is left for it; {ADVICE}" if is_used_up(error) else why_no_way(error)
         raise BrokerUnreachable(f"{address}: {why}") from error
 
 
@@ -132,9 +133,7 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
         )
     size = int.from_bytes(start, "big", signed=True)
     if not 0 < size <= answer_bytes_max:
-        raise BrokerUnreachable(
-            f"an answer of {size} bytes, at most {answer_bytes_max} are read; is this a Kafka broker?"
-        )
+        raise BrokerUnreachable(explain_start(start, answer_bytes_max))
     return start + await _receive(transport, size)
 
 

@@ -57,6 +57,11 @@ class Cluster(Protocol):
         """Whether everybody is answered without a login; False also as long as that is not known."""
         ...
 
+    @property
+    def wants_login(self) -> bool:
+        """Whether nobody is; False also as long as that is not known."""
+        ...
+
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks, where that is known and fresh."""
         ...
@@ -449,7 +454,9 @@ class BrokerSide:
         if idle and not self._client.session.says_it_authenticates:
             return
         self.give_up()
-        self._client.close(CloseReason.UPSTREAM_LOST, detail)
+        # A broker that wants a login closes at whatever else comes first.
+        is_stranger = self._cluster.wants_login and not self._client.session.says_it_authenticates
+        self._client.close(CloseReason.NO_LOGIN if is_stranger else CloseReason.UPSTREAM_LOST, detail)
 
     def _tell_lost(self, take: Callable[[bytes | None], None]) -> None:
         """What goes wrong with one that waits must not keep the others from hearing of it."""

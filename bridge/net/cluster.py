@@ -25,6 +25,7 @@ from bridge.net.cluster_memory import (
 )
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
+from bridge.net.strange_answers import explain_end, explain_silence
 from bridge.net.tls import broker_context
 from bridge.net.transport import SocketTransport, Transport
 from bridge.ports import BrokerUnreachable
@@ -99,6 +100,9 @@ class UpstreamCluster:
         self._recalled_offer: Offered | None = None
         self.has_answered = False
         """Whether a broker was heard in this life."""
+        self.has_looked = False
+        """Whether it was asked for its brokers, whatever came of it."""
+        self._next_look = trio.Event()
         self.keep: Callable[[str], None] = lambda _: None
         self.coordinates: Callable[[], bool] = lambda: any(rule.road is Road.EMBEDDED for rule in settings.rules)
         """Whether any group is coordinated here, so that clients are offered what that takes."""
@@ -191,9 +195,7 @@ class UpstreamCluster:
         return None
 
     async def _connect_once(self, broker_id: int | None) -> SocketTransport:
-        transport = await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000, self.tls)
-        self.is_reachable = True
-        return transport
+        return await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000, self.tls)
 
     @property
     def can_log_in(self) -> bool:
@@ -286,6 +288,11 @@ class UpstreamCluster:
         """Whether everybody is known to be answered without a login."""
         return self.entrance is Entrance.OPEN
 
+    @property
+    def wants_login(self) -> bool:
+        """Whether nobody is known to be answered without one."""
+        return self.entrance is Entrance.LOGIN
+
     def recall(self, entrance: Entrance) -> None:
         """Begin with what an earlier run knew, unless this one knows already."""
         if self.entrance is Entrance.UNKNOWN:
@@ -305,7 +312,14 @@ class UpstreamCluster:
         if is_heard:
             self.has_answered = True
             self._remember()
+        self.has_looked = True
+        self._next_look.set()
+        self._next_look = trio.Event()
         return is_heard
+
+    async def next_look(self) -> None:
+        """Wait until the cluster has been asked for its brokers once more."""
+        await self._next_look.wait()
 
     def _note(self, finding: Finding) -> None:
         before, self.entrance = self.entrance, after(self.entrance, finding)
@@ -328,9 +342,9 @@ class UpstreamCluster:
             self._note_refusal(str(problem))
             return refusal_finding(problem), str(problem)
         except BrokerClosed as error:
-            return (Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)), str(error)
+            return (Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)), explain_end(str(error))
         except trio.TooSlowError:
-            return Finding.SILENT, "no answer to Metadata in time"
+            return Finding.SILENT, explain_silence(self._settings.connect_timeout_ms / 1000)
         except (BrokerUnreachable, MalformedFrame) as error:
             return Finding.UNREADABLE, str(error)
         finally:

@@ -47,17 +47,17 @@ def clients_max(wanted: int) -> int:
 
 def is_used_up(problem: BaseException) -> bool:
     """Whether this error came about because no descriptor was left, here or in the whole system."""
-    return any(isinstance(one, OSError) and one.errno in _USED_UP for one in _causes(problem))
+    return any(isinstance(one, OSError) and one.errno in _USED_UP for one in causes(problem))
 
 
-def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+def causes(problem: BaseException | None) -> Iterator[BaseException]:
     """The error, what it was raised from, and the members of groups among them."""
     if problem is not None:
         yield problem
-        yield from _causes(problem.__cause__)
+        yield from causes(problem.__cause__)
         if isinstance(problem, BaseExceptionGroup):
             for one in problem.exceptions:
-                yield from _causes(one)
+                yield from causes(one)
 
 
 class Spare:

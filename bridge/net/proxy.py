@@ -108,6 +108,9 @@ DRAIN_LOOK_S = 0.02
 SWEEPS_PER_LIMIT = 4
 SWEEP_MAX_S = 5.0
 RETRY_MS = 1_000
+"""How soon a cluster that says nothing is asked again."""
+REFUSED_RETRY_MS = 10_000
+"""How soon one that refuses the bridge's login is."""
 FIRST_REFRESH_S = 0.4
 """How long the start waits for the cluster, so that a port of a broker that can't be had ends it."""
 
@@ -216,9 +219,14 @@ class Proxy:
         return not self.why_not_ready
 
     @property
+    def is_draining(self) -> bool:
+        """Whether the bridge is about to end."""
+        return self._shared.is_draining
+
+    @property
     def why_not_ready(self) -> str:
         """Why new clients should not come, as a sentence; empty where they should."""
-        if self._shared.is_draining:
+        if self.is_draining:
             return "the bridge is draining"
         return self.cluster.fault and f"the cluster can't be worked with: {self.cluster.fault}"
 
@@ -381,7 +389,10 @@ class Proxy:
         """Ask for the cluster's brokers again and again, until cancelled; `answered` tells of the last time."""
         while True:
             pause_ms = self._settings.refresh_interval_ms
-            await trio.sleep((pause_ms if answered else min(pause_ms, RETRY_MS)) / 1000)
+            if not answered or self.cluster.fault:
+                # Brokers that refuse a login count how often it is tried.
+                pause_ms = min(pause_ms, REFUSED_RETRY_MS if answered else RETRY_MS)
+            await trio.sleep(pause_ms / 1000)
             answered = await self.cluster.refresh()
 
     async def drain(self, deadline_s: float) -> None:

@@ -63,6 +63,13 @@ class CloseReason(Enum):
         "EB-NET-023",
         "no file descriptors are left for another client; raise the limit of open files (ulimit -n, LimitNOFILE)",
     )
+    NO_LOGIN = (
+        "EB-NET-204",
+        (
+            "the client does not log in, and the cluster wants it; set security.protocol to SASL_PLAINTEXT (SASL_SSL "
+            "where listen.tls is true) in the client, with sasl.mechanism and its credentials"
+        ),
+    )
     LOGIN_RAN_OUT = (
         "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",

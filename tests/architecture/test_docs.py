@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from bridge.app import composition
+from bridge.app import service_notices
 from bridge.cli.main import Commands, cli
 from tests.architecture.source_tree import ROOT
 
@@ -170,9 +170,9 @@ def test_named_error_codes_exist() -> None:
     "page", [page for page in PAGES if "epochbridge ready:" in page.read_text(encoding="utf-8")], ids=str
 )
 def test_ready_line_is_the_one_that_is_printed(page: Path) -> None:
-    """Its words are those of `composition.READY`, whatever the addresses."""
+    """Its words are those of `service_notices.READY`, whatever the addresses."""
     pattern = (
-        re.escape(composition.READY)
+        re.escape(service_notices.READY)
         .replace(r"\{clients\}", ".+")
         .replace(r"\{brokers\}", ".+")
         .replace(r"\{admin\}", ".+")

@@ -189,7 +189,7 @@ async def run_bridge(config: Config, recorder: Recorder) -> Walker:
     """Serve until the walker, in a thread of its own, has walked."""
     told, hear = trio.open_memory_channel[str](1)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(serve, config, ready=told.send_nowait))
+        nursery.start_soon(partial(serve, config, say=told.send_nowait))
         node = (await hear.receive()).partition("brokers ")[2].partition(",")[0]
         walker = Walker(recorder, f"127.0.0.1:{node.partition('@')[2]}")
         await trio.to_thread.run_sync(walker.walk_all)

@@ -140,7 +140,7 @@ def test_what_the_image_starts_serves_and_writes_only_its_state(tree: Tree, tmp_
     ) as bridge:
         assert bridge.stdout is not None
         try:
-            assert bridge.stdout.readline().startswith(f"epochbridge ready: clients {place.listen}, ")
+            assert bridge.stdout.readline().startswith(f"epochbridge waits: clients {place.listen}, ")
             healthy = ask_health(programs, place.admin, environment)
         finally:
             bridge.send_signal(signal.Signals[said("STOPSIGNAL")])

@@ -225,7 +225,7 @@ async def test_whatever_fails_everybody_else_goes_on(
     }
     config = load(None, {}, [f"{key}={value}" for key, value in settings.items()], quick_rules(("embedded-*",), ()))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(serve, config, ready=ready))
+        nursery.start_soon(partial(serve, config, say=ready))
         await is_ready.wait()
         canaries = (Canary("classic"), Canary("consumer"))
         scene = Scene(

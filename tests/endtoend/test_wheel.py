@@ -137,7 +137,7 @@ def test_installed_bridge_serves_and_is_asked(installed: str, tmp_path: Path) ->
     ) as bridge:
         assert bridge.stdout is not None
         try:
-            assert bridge.stdout.readline().startswith(f"epochbridge ready: clients {place.listen}, ")
+            assert bridge.stdout.readline().startswith(f"epochbridge waits: clients {place.listen}, ")
             asked = [installed, "groups", "--json", "--admin", place.admin]
             ran = subprocess.run(asked, capture_output=True, text=True, check=True, env=without_python())
         finally:

@@ -95,7 +95,7 @@ async def whole_bridge(road: Road, folder: Path) -> AsyncIterator[RawClient]:
     async with trio.open_nursery() as nursery:
         with trio.fail_after(PATIENCE_S):
             await nursery.start(broker.serve)
-            nursery.start_soon(partial(serve, Config(settings, (GroupRule("*", road),)), ready=send_line.send_nowait))
+            nursery.start_soon(partial(serve, Config(settings, (GroupRule("*", road),)), say=send_line.send_nowait))
             port = int((await lines.receive()).partition(f"{LOOPBACK}:")[2].partition(",")[0])
             client = await dial(port)
             async with client.stream:

@@ -17,6 +17,7 @@ from bridge.coordinators.embedded.bridge_claims import (
 )
 from bridge.coordinators.embedded.bridge_meeting import Meeting, Place
 from bridge.log_lines import PASSING, LogFields, of_embedded
+from bridge.migration.missing_rights import Resource, Right
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
@@ -327,10 +328,10 @@ class Bridges:
         LOG.log(
             level,
             "EB-BRIDGES-008: the cluster does not let this bridge into group %r (%s): groups are served all the same, "
-            "and a second bridge before this cluster would not be noticed; allow the bridge's own login to read that "
-            "group, or set bridges.group: off",
+            "and a second bridge before this cluster would not be noticed; %s; or set bridges.group: off",
             self._place.group_id,
             problem,
+            Right("Read", Resource.GROUP, self._place.group_id).missing(),
             extra=LogFields(group_id=self._place.group_id, road=PASSING),
         )
         self._is_off_told = True

@@ -7,6 +7,7 @@ import trio
 
 from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from bridge.log_lines import of_embedded
+from bridge.migration.missing_rights import Resource, Right, refused_on
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicPartition
@@ -15,6 +16,7 @@ from translators.dialects.offsets import (
     FetchedPartition,
     FetchedTopic,
     OffsetCommit,
+    OffsetCommitReply,
     PartitionCommit,
     TopicCommit,
 )
@@ -85,9 +87,10 @@ class Recommit:
         if any(code is not ErrorCode.NONE for code in codes):
             refused = sorted({code.name for code in codes if code is not ErrorCode.NONE})
             LOG.warning(
-                "EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s",
+                "EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s; %s",
                 group_id,
                 refused,
+                _next_step(group_id, reply),
                 extra=of_embedded(group_id),
             )
         return codes.count(ErrorCode.NONE)
@@ -133,3 +136,17 @@ def _partitions(group_id: GroupId, topic: FetchedTopic, places: GroupPartitions)
         for item in topic.partitions
         if _is_settled(item) and GroupPartition(group_id, TopicPartition(topic.name, item.partition)) in places
     )
+
+
+def _next_step(group_id: GroupId, reply: OffsetCommitReply) -> str:
+    """The right that is missing, where one is; it is given once, whatever else was refused."""
+    for topic in reply.topics:
+        for item in topic.partitions:
+            match refused_on(item.error):
+                case Resource.GROUP:
+                    return Right("Read", Resource.GROUP, group_id).missing()
+                case Resource.TOPIC:
+                    return Right("Read", Resource.TOPIC, topic.name).missing()
+                case _:
+                    pass
+    return "tried again in the next round; see the broker's log"

@@ -108,6 +108,21 @@ def command_of(line: str, configuration: Path) -> list[str]:
     return [sys.executable, "-m", "bridge", *arguments]
 
 
+@contextmanager
+def cluster() -> Iterator[str]:
+    """A broker that says who it is; a bridge is not ready without one."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "tests.benchmarks.topic_server", address, "t", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as broker:
+        try:
+            assert broker.stdout is not None
+            assert broker.stdout.readline() == "ready\n"
+            yield address
+        finally:
+            broker.kill()
+
+
 def test_bridge_tells_the_manager_what_it_does(tmp_path: Path) -> None:
     """Ready, twice a reload, of which the second is of no use, and its end; the journal lies in the unit's folder."""
     place, path, state = free_place(), tmp_path / "bridge.yaml", tmp_path / "state"
@@ -118,7 +133,9 @@ def test_bridge_tells_the_manager_what_it_does(tmp_path: Path) -> None:
     state.mkdir()
     (start,), (check, signalled) = values("ExecStart"), values("ExecReload")
     assert signalled == "/bin/kill -HUP $MAINPID"
-    with manager() as (name, listener):
+    with cluster() as bootstrap, manager() as (name, listener):
+        text = text.replace("127.0.0.1:1\n", f"{bootstrap}\n")
+        path.write_text(text, encoding="utf-8")
         environment = {**os.environ, "NOTIFY_SOCKET": name, "STATE_DIRECTORY": str(state)}
         command = [sys.executable, "-c", WITHOUT_NEW_CODE, *command_of(start, path)]
         with subprocess.Popen(

@@ -5,7 +5,7 @@ import json
 import click
 from click.testing import CliRunner, Result
 
-from bridge.admin.command import describe, groups
+from bridge.admin.command import describe, groups, status
 from bridge.admin.documents import encode, group_document, groups_document
 from tests.support.admin_served import admin_api
 from tests.support.admin_views import ORDERS, RememberingScreen, StillSnapshots
@@ -66,3 +66,21 @@ def test_missing_bridge_is_a_failure_with_a_sentence() -> None:
 def test_describe_without_group_is_called_wrongly() -> None:
     """Exit status 2."""
     assert run(describe).exit_code == 2
+
+
+def test_status_is_whether_clients_may_come_and_why_not() -> None:
+    """For people, for scripts by its exit status, and as the API says it."""
+    why = "the cluster can't be worked with: EB-NET-043: the broker speaks TLS"
+    with admin_api() as address:
+        ready = run(status, "--admin", address)
+    with admin_api(StillSnapshots(reasons=[why])) as address:
+        not_ready, as_json = run(status, "--admin", address), run(status, "--json", "--admin", address)
+    assert (ready.exit_code, ready.output) == (0, "ready: clients may come\n")
+    assert (not_ready.exit_code, not_ready.output) == (1, f"not ready:\n  {why}\n")
+    assert (as_json.exit_code, json.loads(as_json.output)) == (1, {"ready": False, "reasons": [why]})
+
+
+def test_status_of_nobody_is_a_sentence() -> None:
+    """Exit status 1, no traceback."""
+    ran = run(status, "--admin", "127.0.0.1:1")
+    assert (ran.exit_code, "EB-ADMIN-011" in ran.output) == (1, True)

@@ -157,7 +157,7 @@ async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
             nursery.cancel_scope.cancel()
 
         with trio.fail_after(10):
-            await serve(config_for(broker.port), ready=ready)
+            await serve(config_for(broker.port), say=ready)
     assert len(lines) == 1
     assert lines[0].startswith(f"epochbridge ready: clients {LOOPBACK}:")
 
@@ -169,4 +169,4 @@ async def test_taken_port_is_told() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(AppError, match=rf"EB-NET-020.*{port}"), trio.fail_after(10):
-            await serve(config_for(1, port), ready=lambda _: None)
+            await serve(config_for(1, port), say=lambda _: None)

@@ -140,4 +140,4 @@ async def test_bridge_without_its_journal_does_not_start(tmp_path: Path) -> None
     """The operator gets one sentence with a code, before any client is served."""
     config = config_in(tmp_path / "missing")
     with pytest.raises(AppError, match=r"EB-JOURNAL-001: .*missing/journal\.db can't be opened"):
-        await serve(config, ready=lambda _: None)
+        await serve(config, say=lambda _: None)

@@ -84,7 +84,7 @@ class RememberingNotices(ServiceNotices):
 
     heard: list[str] = field(default_factory=list)
 
-    def ready(self, status: str) -> None:
+    def reloaded(self, status: str) -> None:
         """Over."""
         self.heard.append(status)
 

@@ -1,14 +1,20 @@
-"""What the service manager hears, by datagrams of its own socket."""
+"""What whoever started the bridge reads, and what a service manager hears by datagrams of its own socket."""
 
 import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
-from bridge.app.service_notices import ServiceNotices
+from bridge.app.service_notices import ServiceNotices, announce
+from bridge.wire.apis import ApiKey
+from tests.support.front import Front, running, settings_for
+from tests.support.scripted_broker import ScriptedBroker, free_port
 
 NOW_US = 1_234_567
 
@@ -44,6 +50,24 @@ def test_notices_are_what_systemd_reads(tmp_path: Path, is_abstract: bool) -> No
     ]
 
 
+def test_who_waits_for_a_cluster_asks_the_manager_to_wait_on(tmp_path: Path) -> None:
+    """No reload is told before READY=1, and the end of one does not make the bridge ready."""
+    with manager(str(tmp_path / "notify")) as listener:
+        told = notices(str(tmp_path / "notify"))
+        told.waiting("no broker")
+        told.reloading()
+        told.reloaded("read again")
+        told.ready("clients")
+        told.reloaded("read again")
+        heard = [listener.recv(4096).decode().split("\n") for _ in range(4)]
+    assert heard == [
+        ["STATUS=no broker", "EXTEND_TIMEOUT_USEC=120000000"],
+        ["STATUS=read again"],
+        ["READY=1", "STATUS=clients"],
+        ["READY=1", "STATUS=read again"],
+    ]
+
+
 @pytest.mark.parametrize("text", ["\ud800", "x" * 1_000_000, "é" * 1_000_000])
 def test_whatever_the_status_the_manager_hears_that_it_is_ready(tmp_path: Path, text: str) -> None:
     """A datagram has a length, and text of a file need not be Unicode; without READY=1 the manager ends the bridge."""
@@ -67,3 +91,74 @@ def test_manager_that_is_gone_is_one_line(tmp_path: Path, caplog: pytest.LogCapt
         f"EB-SERVICE-001: the service manager at NOTIFY_SOCKET={tmp_path / 'gone'} could not be told STOP"
     )
     assert "No such file or directory" in line
+
+
+ADMIN = "127.0.0.1:9190"
+
+
+@dataclass
+class Told(ServiceNotices):
+    """What a terminal shows and a service manager hears."""
+
+    lines: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+
+    def waiting(self, why: str) -> None:
+        """Not yet."""
+        self.heard.append(f"waiting: {why}")
+
+    def ready(self, status: str) -> None:
+        """Now."""
+        self.heard.append(f"ready: {status}")
+
+    async def announce(self, front: Front) -> None:
+        """What is tested."""
+        await announce(front.proxy, ADMIN, self.lines.append, self)
+
+
+async def test_cluster_that_answers_makes_it_ready_at_once() -> None:
+    """One line, the manager hears the same."""
+    broker, told = ScriptedBroker(), Told()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(settings_for(broker)) as front:
+            await told.announce(front)
+            place, port = front.proxy.bootstrap, front.proxy.broker_addresses[1].port
+        nursery.cancel_scope.cancel()
+    assert told.lines == [f"epochbridge ready: clients {place}, brokers 1@{port}, admin {ADMIN}"]
+    assert told.heard == [f"ready: {told.lines[0]}"]
+
+
+async def test_nothing_is_ready_before_a_broker_has_answered(autojump_clock: trio.testing.MockClock) -> None:
+    """Each reason is a line, once; the manager hears of every look, and of the end."""
+    broker, told = ScriptedBroker(port=free_port()), Told()
+    async with trio.open_nursery() as nursery, running(settings_for(broker)) as front:
+        nursery.start_soon(told.announce, front)
+        await trio.sleep(5)
+        assert len(told.lines) == 1
+        assert told.lines[0].startswith(f"epochbridge waits: clients {front.proxy.bootstrap}, admin {ADMIN}; the clust")
+        assert "nobody listens there: start the broker, or correct host and port" in told.lines[0]
+        assert len(told.heard) > 2
+        broker.hangs_up_at, broker.hangs_up_too = ApiKey.METADATA, ApiKey.SASL_HANDSHAKE
+        await nursery.start(broker.serve)
+        await trio.sleep(5)
+        assert "EB-NET-202" in told.lines[1]
+        broker.hangs_up_at = None
+        await trio.sleep(5)
+        assert told.lines[2:] == [told.heard[-1].removeprefix("ready: ")]
+        assert told.lines[2].startswith("epochbridge ready: ")
+        nursery.cancel_scope.cancel()
+    assert all(one.startswith("waiting: the cluster can't be worked with: ") for one in told.heard[:-1])
+
+
+async def test_bridge_that_ends_before_says_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
+    """A cluster that comes while the bridge drains makes nobody ready."""
+    broker, told = ScriptedBroker(port=free_port()), Told()
+    async with trio.open_nursery() as nursery, running(settings_for(broker)) as front:
+        nursery.start_soon(told.announce, front)
+        await trio.sleep(2)
+        await front.proxy.drain(0)
+        await nursery.start(broker.serve)
+        await trio.sleep(3)
+        nursery.cancel_scope.cancel()
+    assert [line.partition(":")[0] for line in told.lines] == ["epochbridge waits"]

@@ -10,6 +10,7 @@ from bridge.app.examination import ClusterAccess, login_of
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.config.configuration import Config
 from bridge.migration.abilities import Login, TakeOver
+from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import GroupKind
 from bridge.migration.route import Road
 from bridge.net.bridge_questions import BridgeQuestions
@@ -148,9 +149,10 @@ async def test_what_is_not_heard_and_not_known_is_said() -> None:
 async def test_groups_that_a_broker_does_not_describe_are_said_once() -> None:
     """By error, with one of them by name."""
     census = await surveys(cluster(told(REFUSED)), {}).census()
-    assert census.unseen == (
-        "EB-CENSUS-006: 1 groups were not described (GROUP_AUTHORIZATION_FAILED), 'g' among them",
-        "EB-CENSUS-006: 1 groups were not given with their offsets (GROUP_AUTHORIZATION_FAILED), 'g' among them",
+    right = Right("Describe", Resource.GROUP, "g").missing()
+    assert census.unseen == tuple(
+        f"EB-CENSUS-006: 1 groups were not {what} (GROUP_AUTHORIZATION_FAILED), 'g' among them; {right}"
+        for what in ("described", "given with their offsets")
     )
     assert [one.group.state for one in census.groups] == ["Empty"]
 

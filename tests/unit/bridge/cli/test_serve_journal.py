@@ -26,12 +26,12 @@ def command(*options: str) -> list[str]:
 
 @contextmanager
 def serving(words: list[str], environment: dict[str, str] | None = None) -> Iterator["subprocess.Popen[str]"]:
-    """A bridge that is ready, and is stopped at the end if it still runs."""
+    """A bridge that waits for its cluster, and is stopped at the end if it still runs."""
     chosen = {**os.environ, **(environment or {})}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=chosen) as process:
         assert process.stdout is not None
         try:
-            assert process.stdout.readline().startswith("epochbridge ready")
+            assert process.stdout.readline().startswith("epochbridge waits")
             yield process
         finally:
             if process.poll() is None:

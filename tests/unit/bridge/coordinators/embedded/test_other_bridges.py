@@ -191,6 +191,7 @@ async def test_cluster_that_refuses_the_group_is_served_all_the_same(
     bridges = Bridges(Refusing(), place, lambda: (), TrioClock().now_ms)
     assert await bridges.claim(ORDERS) is None
     assert "EB-BRIDGES-008" in caplog.text
+    assert f"lacks the right READ on the group {str(MEETING)!r}; give it" in caplog.text
 
 
 @pytest.mark.parametrize("answer_s", [0.01, 2.0, 60.0])

@@ -14,7 +14,14 @@ from tests.support.embedded_world import FakeBroker, commit_request, committed, 
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicPartition
-from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, PartitionCommit
+from translators.dialects.offsets import (
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    OffsetCommit,
+    OffsetCommitReply,
+    PartitionCommit,
+)
 
 
 def offsets(*partitions: FetchedPartition) -> FetchedGroup:
@@ -38,6 +45,32 @@ async def test_offsets_are_committed_unchanged(autojump_clock: MockClock) -> Non
     broker.offsets = {GROUP: offsets(NOTHING)}
     assert await Recommit(broker, PartitionQueue(), 1_000).renew(GROUP) == 0
     assert len(broker.commits) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, f"lacks the right READ on the group {str(GROUP)!r}; give it"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"lacks the right READ on the topic {str(TOPIC)!r}; give it"),
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, "tried again in the next round; see the broker's log"),
+    ],
+)
+async def test_refused_renewal_says_which_right_is_missing(
+    code: ErrorCode, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And what gives it; only what is no question of rights leads to the broker's log."""
+
+    class Refusing(FakeBroker):
+        async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
+            await trio.lowlevel.checkpoint()
+            return committed(commit, code)
+
+    assert await Recommit(Refusing(offsets={GROUP: offsets(STORED)}), PartitionQueue(), 1_000).renew(GROUP) == 0
+    (line,) = caplog.messages
+    assert line.startswith(
+        f"EB-OFFSETS-002: the broker refused to renew offsets of group {str(GROUP)!r}: ['{code.name}"
+    )
+    assert told in line
 
 
 async def test_client_commit_in_between_is_never_set_back(autojump_clock: MockClock) -> None:

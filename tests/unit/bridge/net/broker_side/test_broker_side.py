@@ -244,6 +244,7 @@ class Reached:
 
     broker: Transport
     is_open: bool = True
+    wants_login: bool = False
 
     async def connect(self, broker_id: int | None) -> Transport | None:
         """See `broker_side.Cluster`."""

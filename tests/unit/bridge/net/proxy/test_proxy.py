@@ -16,7 +16,7 @@ from bridge.wire.endpoints import Endpoint
 from bridge.wire.frames import response_frame
 from bridge.wire.rewrite import brokers_in
 from tests.support.front import front_of, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, dial, free_port, request
+from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, dial, free_port, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -201,6 +201,22 @@ async def test_lost_broker_ends_busy_clients_after_their_finished_answers() -> N
         await broker.hang_up()
         assert await client.is_closed()
         assert front.closed(CloseReason.UPSTREAM_LOST) == 1
+
+
+async def test_client_that_does_not_log_in_is_told_what_to_set(caplog: pytest.LogCaptureFixture) -> None:
+    """A broker with SASL closes at whatever else comes first, and the client comes again and again: one line."""
+    broker = ScriptedBroker(hangs_up_at=ApiKey.METADATA, bodies={ApiKey.SASL_HANDSHAKE: MECHANISMS})
+    with caplog.at_level("WARNING", "epochbridge.net"):
+        async with front_of(broker) as front:
+            for _ in range(20):
+                client = await front.dial()
+                await client.send(request(ApiKey.API_VERSIONS, 0, 1), ASK_METADATA)
+                assert await client.ids(1) == [1]
+                assert await client.is_closed()
+            assert front.closed(CloseReason.NO_LOGIN) == 20
+    told, counted = (line for line in caplog.messages if line.startswith("EB-NET-204"))
+    assert "set security.protocol to SASL_PLAINTEXT (SASL_SSL where listen.tls is true) in the client" in told
+    assert counted.endswith("(and 18 times more since this was last said)")
 
 
 async def test_lost_idle_broker_connection_is_opened_again() -> None:
