@@ -51,6 +51,14 @@ def test_what_answers_told_is_said_again_but_for_the_canary() -> None:
     assert not any(b"canary" in frame for frame in frames)
 
 
+def test_whatever_was_learned_can_be_said() -> None:
+    """A broker that spoils answers tells of generations that no epoch of a producer can have."""
+    learned = Learned()
+    learned.hear([{"generation_id": number} for number in (2**31 - 1, -(2**31), 2**15, 2**63 - 1)])
+    speaker = Speaker(Random(3), learned)
+    assert {speaker.frame()[0] for _ in range(2_000)} == set(APIS)
+
+
 @pytest.mark.parametrize("number", range(len(WAYS)))
 def test_every_way_of_spoiling_takes_any_frame(number: int) -> None:
     """Also one that another way has cut short."""

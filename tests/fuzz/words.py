@@ -47,6 +47,7 @@ _LOWEST: dict[int, int] = {ApiKey.SASL_HANDSHAKE: 1}
 _HIGHEST: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15, ApiKey.TXN_OFFSET_COMMIT: 4}
 """What the bridge offers of what it knows: all else ends the connection, which the spoiling sees to often enough."""
 _BITS = {"int8": 8, "int16": 16, "uint16": 17, "int32": 32, "int64": 64}
+_UNSIGNED_BITS = _BITS["uint16"]
 _NUMBERED = {"session_timeout_ms": 1_000, "rebalance_timeout_ms": 300, "timeout_ms": 500, "max_wait_ms": 1}
 
 
@@ -188,14 +189,21 @@ class Speaker:
     def _number(self, each: Field) -> object:
         random, bits = self.random, _BITS.get(each.kind, 32)
         if random.random() < 0.1:
-            edge = random.choice(EDGES)
-            return edge if -(1 << bits - 1) <= edge < 1 << bits - 1 and not (edge < 0 and bits == 17) else 0
+            return _fitting(random.choice(EDGES), bits)
         if each.name in _NUMBERED:
             return _NUMBERED[each.name]
         if "epoch" in each.name or "generation" in each.name:
-            return self._learned("generation_id", random.choice((0, 1, -1)))
+            # What was learned may be of a broker that spoils answers, and a producer's epoch has two bytes.
+            return _fitting(self._learned("generation_id", random.choice((0, 1, -1))), bits)
         return random.randrange(6)
 
     def _learned(self, name: str, otherwise: object) -> object:
         known = self.learned.values.get(name)
         return self.random.choice(known) if known and self.random.random() < 0.7 else otherwise
+
+
+def _fitting(number: object, bits: int) -> int:
+    """The number, or 0 where the field can't hold it."""
+    if not isinstance(number, int) or not -(1 << bits - 1) <= number < 1 << bits - 1:
+        return 0
+    return 0 if number < 0 and bits == _UNSIGNED_BITS else number
