@@ -105,7 +105,8 @@ class Settings(KafkaSettings):
         "wire.elements.max",
         25_000,
         "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions; each "
-        "takes up to 400 bytes while it is read, and a partition of a commit 16 µs in which nobody else is served.",
+        "takes up to 400 bytes while it is read; a commit of more than 1,000 partitions is carried out in pieces, and "
+        "others are served between them.",
         within(1024),
     )
     wire_names_max: int = key(

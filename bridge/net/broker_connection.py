@@ -158,4 +158,7 @@ async def _receive(transport: Transport, count: int) -> bytes:
             raise _closed(transport, "the broker closed the connection instead of answering")
         else:
             received += view[:got]
+            if got == READ_BYTES:
+                # Of a large answer the next piece is there already: others have their turn.
+                await trio.lowlevel.checkpoint()
     return bytes(received)

@@ -8,7 +8,13 @@ import trio
 
 from bridge.log_lines import Line, LogFields, bare, origin_of
 from bridge.migration.route import Road
-from bridge.net.broker_side import TURNS_WITHOUT_CHECKPOINT, BrokerSide, Cluster
+from bridge.net.broker_side import (
+    PIECE_BYTES,
+    PIECES_WITHOUT_CHECKPOINT,
+    TURNS_WITHOUT_CHECKPOINT,
+    BrokerSide,
+    Cluster,
+)
 from bridge.net.client_questions import ClientQuestions, LoginProof
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.shared import Share, Shared
@@ -45,10 +51,6 @@ from bridge.wire.frames import RequestHeader
 from translators.dialects.errors import quote
 from translators.dialects.ids import RequestRef, via_of
 
-PIECES_WITHOUT_CHECKPOINT = 200
-"""How much of what came at once is dealt with before others have a turn: some 10 ms of requests that are answered here.
-A client that sent 100,000 of them in one go kept everybody waiting for ten seconds.
-"""
 LAST_WORDS_S = 1.0
 BUG_CHARS_MAX = 300
 
@@ -341,6 +343,7 @@ class ClientConnection:
         if isinstance(decision, (Submitted, Divided)):
             if not self._proof.is_given:
                 return Waiting(head, decision, came_ns)
+            self._dealt += head.header.frame_bytes // PIECE_BYTES
             if isinstance(decision, Submitted):
                 self._lane.note_request(head, decision)
             self._submit(decision)

@@ -7,6 +7,8 @@ import fcntl
 import os
 from collections.abc import Callable
 
+import trio
+
 from bridge.net.transport import PeerGone, Transport
 
 PIPE_BYTES = 256 * 1024
@@ -15,6 +17,8 @@ SPLICE_BYTES_MIN = 64 * 1024
 """Below this a copy is cheaper than two system calls and a pipe."""
 _F_SETPIPE_SZ = 1031
 _SPARE_PIPES_MAX = 64
+FILLS_WITHOUT_CHECKPOINT = 16
+"""A sender and a taker that are both quicker than this process keep it busy with one frame, of up to 2 GiB."""
 
 
 class Pipe:
@@ -77,7 +81,7 @@ async def splice(
 ) -> bool:
     """Move `count` bytes; False when the source ended first. `progressed` hears of every piece. Raises PeerGone."""
     pipe = pipes.borrow()
-    in_pipe = 0
+    in_pipe = turns = 0
     try:
         while count:
             in_pipe = await _fill(source, pipe, count)
@@ -88,6 +92,9 @@ async def splice(
                 moved = await _empty(sink, pipe, in_pipe, more=count > 0)
                 in_pipe -= moved
                 progressed(moved)
+            turns += 1
+            if turns % FILLS_WITHOUT_CHECKPOINT == 0:
+                await trio.lowlevel.checkpoint()
         return True
     finally:
         pipes.give_back(pipe, is_empty=in_pipe == 0)

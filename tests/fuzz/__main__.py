@@ -39,7 +39,8 @@ def report(result: Result) -> list[str]:
         f"the broker was asked {result.broker_asked} times and spoilt {result.broker_spoilt} answers",
         f"canary: {result.canary_beats} beats, {result.canary_commits} commits, {result.canary_retries} retries",
         f"its beats (half, 99 of 100): {result.calm_ms} ms before, {result.rough_ms} ms during, ratio {ratio}",
-        f"resident {result.resident_growth_bytes / 1024 / 1024:+.0f} MiB, files {result.files_kept:+d}",
+        f"resident {result.resident_growth_bytes / 1024 / 1024:+.0f} MiB",
+        f"files {result.files_kept:+d}, and ends of pipes {result.pipes_kept:+d}",
         *(f"FAULT: {fault}" for fault in result.faults),
         *([] if result.faults else ["no faults"]),
     ]

@@ -6,8 +6,9 @@ It must not know arguments or how a result is shown.
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ CALM_BEATS = 60
 SETTLE_S = 8.0
 """Longer than the bridge hears out a broker whose client is gone."""
 FILES_KEPT_MAX = 8
+PIPES_KEPT_MAX = 2 * 64
+"""Both ends of each that the bridge keeps for the next large frame."""
 RESIDENT_GROWTH_MAX = 192 * MIB
 SETTINGS: Mapping[str, str] = {
     **QUICK_SETTINGS,
@@ -64,6 +67,8 @@ class Result:
     """The same while they were there."""
     resident_growth_bytes: int
     files_kept: int
+    """How many more are open than before the strangers came, but for pipes."""
+    pipes_kept: int
     faults: tuple[str, ...]
 
 
@@ -146,7 +151,7 @@ class _Campaign:
             async with sing(self._bootstrap) as canary:
                 with trio.fail_after(60):
                     calm = await canary.until(CALM_BEATS)
-                resident, files = self._process.memory_info().rss, self._process.num_fds()
+                resident, before = self._process.memory_info().rss, self._files()
                 self._broker.is_calm = False
                 began = time.monotonic()
                 await self._let_strangers_come()
@@ -161,8 +166,17 @@ class _Campaign:
                     self._faults.append("no heartbeat was answered after the strangers had gone")
             nursery.cancel_scope.cancel()
         growth = self._process.memory_info().rss - resident
-        songs = Songs(calm, rough, last)
-        return self._result(seconds, songs, growth, self._process.num_fds() - files)
+        after = self._files()
+        after.subtract(before)
+        return self._result(seconds, Songs(calm, rough, last), growth, after)
+
+    def _files(self) -> Counter[str]:
+        """What the bridge has open, by kind: the kernel names each `kind:[number]`, or by its path."""
+        kinds = Counter[str]()
+        for entry in Path(f"/proc/{self._process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                kinds[str(entry.readlink()).partition(":")[0]] += 1
+        return kinds
 
     async def _wait_for_cluster(self) -> None:
         """Until the bridge has found the broker and listens in its stead."""
@@ -196,15 +210,19 @@ class _Campaign:
                 scope.cancel()
             refused = self._tally.refused
 
-    def _result(self, seconds: float, songs: Songs, growth: int, files_kept: int) -> Result:
+    def _result(self, seconds: float, songs: Songs, growth: int, files: Counter[str]) -> Result:
         tally, canary = self._tally, songs.last
+        pipes_kept = files.pop("pipe", 0)
+        files_kept = sum(files.values())
         faults = [*self._faults, *canary.faults]
         if tally.frames < tally.wanted:
             faults.append(f"{tally.frames} of {tally.wanted} frames were sent")
         if growth > RESIDENT_GROWTH_MAX:
             faults.append(f"{growth // MIB} MiB more are resident than before")
         if files_kept > FILES_KEPT_MAX:
-            faults.append(f"{files_kept} more files are open than before")
+            faults.append(f"{files_kept} more files are open than before: {dict(files)}")
+        if pipes_kept > PIPES_KEPT_MAX:
+            faults.append(f"{pipes_kept} more ends of pipes are open than before")
         return Result(
             seed=self._seed,
             frames=tally.frames,
@@ -223,6 +241,7 @@ class _Campaign:
             rough_ms=_quantiles_ms(songs.rough.took_s),
             resident_growth_bytes=growth,
             files_kept=files_kept,
+            pipes_kept=pipes_kept,
             faults=tuple(faults),
         )
 

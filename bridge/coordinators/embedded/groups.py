@@ -10,6 +10,7 @@ import trio
 from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.catalog import TopicsChange, TopicWatcher
 from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
+from bridge.coordinators.commit_pieces import CommitPieces
 from bridge.coordinators.durability import BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.classic_view import ClassicView
@@ -105,16 +106,18 @@ class EmbeddedGroups:
         self.offsets = OffsetWatch(
             broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms
         )
+        self._pieces = CommitPieces(self.ledger.deliver_at_once, self.task.wake)
         ways = Ways(
             begin=self.task.begin_commit,
             end=self.task.end_commit,
-            deliver=self.ledger.deliver_at_once,
+            deliver=self._pieces.deliver,
             report_foreign=self._report_foreign,
             due_changed=self.task.alarm.due_changed,
             committed=self.offsets.committed,
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.forwarder = CommitForwarder(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
+        self._pieces.begin = self.forwarder.submit
         self._views = GroupViews(
             owner.shard, ClassicView(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
         )
@@ -218,7 +221,7 @@ class EmbeddedGroups:
                 self.joins.take(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()
-                self.forwarder.submit(ref, AccessOnUse(self._access, via), request)
+                self._pieces.submit(ref, AccessOnUse(self._access, via), request)
             case _:
                 self.task.catch_up()
                 self._view(ref, AccessOnUse(self._access, via), request)
@@ -296,6 +299,7 @@ class EmbeddedGroups:
         """A client connection is gone; answers to its open requests have nowhere to go."""
         self.ledger.forget(connection)
         self.joins.waiting.forget(connection)
+        self._pieces.forget(connection)
         self.forwarder.queue.forget(connection)
         self.task.lose_connection(connection)
 
@@ -393,6 +397,7 @@ class EmbeddedGroups:
     def pass_due(self, now_ms: int) -> None:
         """See `owner_task.Turning`."""
         self.forwarder.pass_drains(now_ms)
+        self._pieces.go_on()
 
     # ------------------------------------------------------------------ what others need of the owner
 

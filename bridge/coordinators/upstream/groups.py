@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.admission import SessionBounds
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog, TopicsChange, TopicWatcher
+from bridge.coordinators.commit_pieces import CommitPieces
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.offset_requests import merge_fetch, to_memberless_fetch
@@ -85,14 +86,16 @@ class UpstreamGroups:
         self._task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
         self._deliver = self._task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
+        self._pieces = CommitPieces(self._deliver, self._wake)
         ways = Ways(
             begin=self._task.begin_commit,
             end=self._task.end_commit,
-            deliver=self._deliver,
+            deliver=self._pieces.deliver,
             due_changed=self._task.alarm.due_changed,
             is_left_over=lambda member: self._coordinator.left_overs.may_have(member, clock.now_ms()),
         )
         self._commits = UpstreamCommits(self._catalog, machines, ways, settings.commit_drain_ms, clock.now_ms)
+        self._pieces.begin = self._commits.submit
         self._nursery: trio.Nursery | None = None
         self._waiting = 0
 
@@ -123,7 +126,7 @@ class UpstreamGroups:
                 self._task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self._task.catch_up()
-                self._commits.submit(ref, AccessOnUse(self._access, via), request)
+                self._pieces.submit(ref, AccessOnUse(self._access, via), request)
             case OffsetFetch():
                 self._fetch(ref, via, request)
             case _:
@@ -234,6 +237,7 @@ class UpstreamGroups:
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""
         self._task.ledger.forget(connection)
+        self._pieces.forget(connection)
         self._task.lose_connection(connection)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -382,3 +386,4 @@ class UpstreamGroups:
     def pass_due(self, now_ms: int) -> None:
         """See `owner_task.Turning`."""
         self._commits.pass_drains(now_ms)
+        self._pieces.go_on()

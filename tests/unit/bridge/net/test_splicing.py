@@ -1,13 +1,15 @@
 """Moving bytes inside the kernel."""
 
+import os
 import socket
 import struct
 
 import pytest
 import trio
 
-from bridge.net.splicing import Pipes, can_splice, splice
+from bridge.net.splicing import FILLS_WITHOUT_CHECKPOINT, Pipes, can_splice, splice
 from bridge.net.transport import PeerGone, SocketTransport
+from tests.support.longest_turn import LongestTurn
 from tests.support.scripted_broker import LOOPBACK
 
 
@@ -62,6 +64,21 @@ async def test_exactly_the_counted_bytes_move() -> None:
     pipes.give_back(pipe, is_empty=True)
     assert pipes.borrow() is pipe
     pipes.give_back(pipe, is_empty=False)
+    pipes.close()
+    ends.close()
+
+
+async def test_ends_that_are_both_quick_let_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame may have 2 GiB, and neither end ever makes the loop wait."""
+    ends, pipes, longest = Ends(), Pipes(), LongestTurn(monkeypatch, os, "splice")
+    pipe = pipes.borrow()
+    pipe.capacity = 1_000
+    pipes.give_back(pipe, is_empty=True)
+    count = 3 * FILLS_WITHOUT_CHECKPOINT * pipe.capacity
+    await write(ends.feed, bytes(count))
+    with longest:
+        assert await splice(pipes, ends.source, ends.sink, count, lambda _: None)
+    assert 0 < longest.most <= 2 * FILLS_WITHOUT_CHECKPOINT
     pipes.close()
     ends.close()
 

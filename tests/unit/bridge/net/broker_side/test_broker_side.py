@@ -7,23 +7,27 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Router
+from bridge.net.broker_side import PIECE_BYTES, PIECES_WITHOUT_CHECKPOINT, BrokerSide, hear_out
 from bridge.net.client_connection import ClientConnection
 from bridge.net.shared import InFlight, Shared, no_place
 from bridge.net.transport import PeerGone, SocketTransport, Transport
+from bridge.session.broker_answers import AnswerCutter, Expected
 from bridge.session.client_session import ClientSession, Offered, Rules
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
+from bridge.session.outbox import Slot
 from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_reply, encode_request
 from bridge.wire.frames import read_request_header
 from bridge.wire.versions import KNOWN
 from tests.support.front import front_of, running, settings_for
+from tests.support.longest_turn import LongestTurn
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, RequestRef
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
 OURS = GroupId("embedded-x")
@@ -268,17 +272,68 @@ def answer(correlation_id: int, body: bytes) -> bytes:
     return (4 + len(body)).to_bytes(4) + correlation_id.to_bytes(4) + body
 
 
+def connection_between(asking: Pieces, broker: Transport, limits: Limits) -> ClientConnection:
+    """A client's connection whose groups pass, with nothing around it."""
+    rules = Rules(limits=limits, router=Router(()))
+    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=InFlight(1 << 20))
+    return ClientConnection(shared, Reached(broker), ClientSession(rules, 1, "10.0.0.9", shared.passing), asking, None)
+
+
 @pytest.mark.parametrize("cut_at", [0, 3, 9, 21, 33, 40])
 async def test_small_answers_that_come_together_leave_together(cut_at: int, nursery: trio.Nursery) -> None:
     """One call for all of them, however they are cut: at most one more for the answer that a cut goes through."""
     answers = b"".join(answer(number, b"twelve bytes") for number in (1, 2, 3))
     broker = Pieces(*(piece for piece in (answers[:cut_at], answers[cut_at:]) if piece))
     asking = Pieces(b"".join(request(ApiKey.FETCH, 11, number) for number in (1, 2, 3)))
-    rules = Rules(limits=Limits(), router=Router(()))
-    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=InFlight(1 << 20))
-    session = ClientSession(rules, 1, "10.0.0.9", shared.passing)
-    connection = ClientConnection(shared, Reached(broker), session, asking, None)
-    nursery.start_soon(connection.run)
+    nursery.start_soon(connection_between(asking, broker, Limits()).run)
     await trio.testing.wait_all_tasks_blocked()
     assert b"".join(asking.sent) == answers
     assert len(asking.sent) <= (2 if cut_at else 1)
+
+
+async def test_however_many_answers_come_at_once_others_have_their_turn(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that was busy for a while sends them in one go, as a client does its requests."""
+    count, longest = 2_000, LongestTurn(monkeypatch, AnswerCutter, "cut")
+    answers = b"".join(answer(number, b"twelve bytes") for number in range(count))
+    broker = Pieces(answers)
+    asking = Pieces(b"".join(request(ApiKey.FETCH, 11, number) for number in range(count)))
+    connection = connection_between(asking, broker, Limits(inflight_requests_max=count + 1))
+    with longest:
+        nursery.start_soon(connection.run)
+        await trio.testing.wait_all_tasks_blocked()
+    assert b"".join(asking.sent) == answers
+    assert 0 < longest.most <= PIECES_WITHOUT_CHECKPOINT + 1
+
+
+async def test_large_answers_to_questions_count_by_their_size(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is read here, partition by partition."""
+    count, heard, longest = 200, list[bytes | None](), LongestTurn(monkeypatch, AnswerCutter, "cut")
+    one = answer(7, bytes(12_800))
+    broker = Pieces(*(one * 20 for _ in range(count // 20)))
+    connection = connection_between(Pieces(), broker, Limits())
+    side = BrokerSide(connection._shared, Reached(broker), connection, None)
+    with longest:
+        nursery.start_soon(connection.run)
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(count):
+            side.ask(Expected(7, None, heard.append), b"question")
+        await trio.testing.wait_all_tasks_blocked()
+    assert heard == [one] * count
+    assert 0 < longest.most <= 1 + PIECES_WITHOUT_CHECKPOINT * PIECE_BYTES / len(one) + 1
+
+
+async def test_broker_is_heard_out_a_piece_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client is gone, and an answer of a gigabyte may come before the one that somebody waits for."""
+    longest = LongestTurn(monkeypatch, Pieces, "recv_into")
+    answers, heard = AnswerCutter(1 << 20), list[bytes | None]()
+    answers.expect(Expected(1, Slot(RequestRef(0, 1, 1), ApiKey.FETCH, 11, 1)))
+    answers.expect(Expected(2, None, heard.append))
+    whole = answer(1, bytes(500_000)) + answer(2, b"over")
+    with longest:
+        await hear_out(Pieces(*(whole[at : at + 10_000] for at in range(0, len(whole), 10_000))), answers)
+    assert heard == [answer(2, b"over")]
+    assert longest.most == 1

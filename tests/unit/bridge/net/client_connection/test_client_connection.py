@@ -10,16 +10,15 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Road
-from bridge.net.client_connection import PIECES_WITHOUT_CHECKPOINT
+from bridge.net.broker_side import PIECE_BYTES, PIECES_WITHOUT_CHECKPOINT
 from bridge.net.shared import Shared
-from bridge.session.client_session import ClientSession, Decision, Offered
+from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
-from bridge.session.group_requests import GroupRequest
 from bridge.session.limits import Limits
-from bridge.session.requests import Head
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, encode_reply, encode_request
 from tests.support.front import front_of
+from tests.support.longest_turn import LongestTurn
 from tests.support.scripted_broker import ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.errors import ErrorCode
@@ -458,39 +457,30 @@ async def test_client_that_is_ended_is_named_in_the_log_and_counted(caplog: pyte
     assert all("group.instance.id" in line and repr(MEMBER) in line for line in lines)
 
 
-class LongestTurn(trio.abc.Instrument):
-    """How many requests were decided on, at most, before others had a turn."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.most, self.decided, decide = 0, 0, ClientSession.decide
-
-        def count(session: ClientSession, head: Head, offered: Offered, found: GroupRequest | None = None) -> Decision:
-            self.decided += 1
-            return decide(session, head, offered, found)
-
-        monkeypatch.setattr(ClientSession, "decide", count)
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Somebody's turn."""
-        self.decided = 0
-
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Its end."""
-        self.most = max(self.most, self.decided)
-
-
 @pytest.mark.parametrize("api_key", [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT, ApiKey.METADATA])
 async def test_however_much_comes_at_once_others_have_their_turn(
     api_key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100,000 requests in one go kept everybody waiting for ten seconds: they are answered as soon as they are read."""
-    count, longest = 5_000, LongestTurn(monkeypatch)
+    count, longest = 5_000, LongestTurn(monkeypatch, ClientSession, "decide")
     frame = heartbeat(THEIRS, 1) if api_key is ApiKey.HEARTBEAT else request(api_key, 0, 1, bytes(4))
     async with front_of(ScriptedBroker()) as front:
         client = await front.dial()
         async with trio.open_nursery() as nursery:
-            trio.lowlevel.add_instrument(longest)
-            nursery.start_soon(client.send, frame * count)
-            assert await client.ids(count) == [1] * count
-        trio.lowlevel.remove_instrument(longest)
+            with longest:
+                nursery.start_soon(client.send, frame * count)
+                assert await client.ids(count) == [1] * count
     assert 0 < longest.most <= PIECES_WITHOUT_CHECKPOINT
+
+
+async def test_commits_that_come_at_once_count_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below what is carried out in pieces each may name a thousand partitions: what many heartbeats cost."""
+    count, longest = 100, LongestTurn(monkeypatch, ClientSession, "decide")
+    frame = encode_request(ApiKey.OFFSET_COMMIT, 8, 1, "client", large_commit(1_000))
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        async with trio.open_nursery() as nursery:
+            with longest:
+                nursery.start_soon(client.send, frame * count)
+                await until(lambda: len(front.groups.submitted) == count)
+    assert 0 < longest.most <= 1 + PIECES_WITHOUT_CHECKPOINT * PIECE_BYTES / len(frame)

@@ -1,0 +1,154 @@
+"""Large commits are carried out in pieces, one after the other: between two of them everybody else has a turn.
+
+It must not know what a commit means, nor where it goes.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from bridge.coordinators.arrivals import request_fields
+from bridge.coordinators.offset_requests import Commit, refuse_commit
+from bridge.session.contracts import BrokerAccess
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import RequestRef, TopicId, TopicName
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import CommittedTopic, OffsetCommitReply, TopicCommit
+
+PIECE_PARTITIONS = 1_000
+"""To judge so many, to ask the broker of them and to take its word costs some 20 ms in which nobody else is served."""
+
+LOG = logging.getLogger("epochbridge.coordinators")
+Begin = Callable[[RequestRef, BrokerAccess, Commit], None]
+Deliver = Callable[[RequestRef, GroupReply], None]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """A commit, what of it was not carried out yet, and what was said of the rest."""
+
+    ref: RequestRef
+    way: BrokerAccess
+    request: Commit
+    left: deque[Commit]
+    replies: list[OffsetCommitReply] = field(default_factory=list)
+
+
+class CommitPieces:
+    """In front of whoever carries out commits (`begin`), and behind it (`deliver`); `wake` has `go_on` called soon.
+
+    Every piece is a commit by itself: judged when its turn comes, as if its client had sent that many. What the
+    connection commits behind a large one waits for it, so that no partition's offsets overtake one another.
+    """
+
+    def __init__(self, deliver: Deliver, wake: Callable[[], None]) -> None:
+        self.begin: Begin = lambda _ref, _way, _request: None
+        """To be set before anything is submitted: whoever it is says through `deliver` what became of each."""
+        self._deliver = deliver
+        self._wake = wake
+        self._lines: dict[int, deque[_Wanted]] = {}
+        self._ready: deque[int] = deque()
+
+    def submit(self, ref: RequestRef, way: BrokerAccess, request: Commit) -> None:
+        """Take a commit; a small one goes on at once, unless its connection has a large one under way."""
+        line = self._lines.get(ref.connection)
+        if line is None:
+            if not is_large(request):
+                self.begin(ref, way, request)
+                return
+            line = self._lines[ref.connection] = deque()
+            self._go_on_with(ref.connection)
+        line.append(_Wanted(ref, way, request, deque(pieces_of(request))))
+
+    def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
+        """Take what became of a commit; of a large one this is a piece."""
+        line = self._lines.get(ref.connection)
+        if not line or line[0].ref != ref or not isinstance(reply, OffsetCommitReply):
+            self._deliver(ref, reply)
+            return
+        wanted = line[0]
+        wanted.replies.append(reply)
+        if not wanted.left:
+            line.popleft()
+            self._deliver(ref, merged(wanted.replies))
+        self._go_on_with(ref.connection)
+
+    def go_on(self) -> None:
+        """Begin the next piece of one connection; is called again for the others."""
+        if not self._ready:
+            return
+        connection = self._ready.popleft()
+        line = self._lines.get(connection)
+        if line:
+            self._begin_next(connection, line)
+        else:
+            self._lines.pop(connection, None)
+        if self._ready:
+            self._wake()
+
+    def forget(self, connection: int) -> None:
+        """The connection is gone: what was not begun never will be."""
+        self._lines.pop(connection, None)
+
+    def _begin_next(self, connection: int, line: deque[_Wanted]) -> None:
+        wanted = line[0]
+        piece = wanted.left.popleft()
+        if not wanted.left and not wanted.replies:
+            # All of it: whatever comes behind needs not wait for the broker's word.
+            line.popleft()
+            self._go_on_with(connection)
+        try:
+            self.begin(wanted.ref, wanted.way, piece)
+        except Exception:
+            told = "EB-GROUP-002: a piece of commit %r could not be carried out; please report this"
+            LOG.exception(told, wanted.ref, extra=request_fields(wanted.request))
+            self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+    def _go_on_with(self, connection: int) -> None:
+        self._ready.append(connection)
+        self._wake()
+
+
+def is_large(request: Commit) -> bool:
+    """Whether it is carried out in pieces; O(topics)."""
+    return sum(map(_weight, request.topics)) > PIECE_PARTITIONS
+
+
+def _weight(topic: TopicCommit) -> int:
+    return max(1, len(topic.partitions))
+
+
+def pieces_of(request: Commit) -> Iterator[Commit]:
+    """The commit as several of at most `PIECE_PARTITIONS`, in the order asked."""
+    topics: list[TopicCommit] = []
+    room = PIECE_PARTITIONS
+    for topic in request.topics:
+        at = 0
+        while at == 0 or at < len(topic.partitions):
+            part = topic.partitions[at : at + room]
+            topics.append(topic if len(part) == len(topic.partitions) else replace(topic, partitions=part))
+            at += max(1, len(part))
+            room -= max(1, len(part))
+            if room == 0:
+                yield replace(request, topics=tuple(topics))
+                topics, room = [], PIECE_PARTITIONS
+    if topics:
+        yield replace(request, topics=tuple(topics))
+
+
+def merged(replies: list[OffsetCommitReply]) -> OffsetCommitReply:
+    """One answer out of those to the pieces; a topic that was cut is there once."""
+    topics: dict[tuple[TopicName, TopicId], list[CommittedTopic]] = {}
+    for reply in replies:
+        for topic in reply.topics:
+            topics.setdefault((topic.name, topic.topic_id), []).append(topic)
+    whole = (
+        replace(parts[0], partitions=tuple(chain.from_iterable(part.partitions for part in parts)))
+        if len(parts) > 1
+        else parts[0]
+        for parts in topics.values()
+    )
+    slowest_ms = max(reply.throttle_time_ms for reply in replies)
+    return OffsetCommitReply(topics=tuple(whole), throttle_time_ms=slowest_ms)

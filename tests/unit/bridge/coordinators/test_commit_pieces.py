@@ -1,0 +1,318 @@
+"""Large commits are carried out in pieces, in order, and answered once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from bridge.coordinators.commit_pieces import PIECE_PARTITIONS, CommitPieces, is_large, merged, pieces_of
+from bridge.coordinators.offset_requests import Commit, refuse_commit
+from bridge.session.contracts import BrokerAccess
+from bridge.wire.codec.registry import Request
+from tests.support.embedded_world import FakeVia, World, commit_request, committed, embedded_world, leave_request
+from tests.support.longest_turn import LongestWork
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
+from translators.dialects.classic import LeaveGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
+
+LOOK_S = 0.001
+NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def commit_of(counts: dict[str, int], generation: int = -1, member_id: str = "") -> OffsetCommit:
+    """So many partitions of each topic."""
+    topics = tuple(
+        TopicCommit(
+            name=TopicName(name),
+            partitions=tuple(PartitionCommit(partition=number, offset=number + 7) for number in range(count)),
+        )
+        for name, count in counts.items()
+    )
+    return OffsetCommit(
+        group_id=GROUP, generation=generation, member_id=MemberId(member_id), instance_id=None, topics=topics
+    )
+
+
+def places(message: Commit | OffsetCommitReply) -> list[tuple[str, int]]:
+    """What it names, in order."""
+    return [(topic.name, item.partition) for topic in message.topics for item in topic.partitions]
+
+
+def codes(reply: OffsetCommitReply) -> set[ErrorCode]:
+    """What it says."""
+    return {item.error for topic in reply.topics for item in topic.partitions}
+
+
+@given(st.lists(st.integers(0, 2 * PIECE_PARTITIONS + 1), min_size=1, max_size=5))
+def test_pieces_are_the_commit_and_their_answers_its_answer(counts: list[int]) -> None:
+    """In order, each within the bound, and all but the last full."""
+    commit = commit_of({f"t{number}": count for number, count in enumerate(counts)})
+    pieces = list(pieces_of(commit))
+    assert [place for piece in pieces for place in places(piece)] == places(commit)
+    weights = [sum(max(1, len(topic.partitions)) for topic in piece.topics) for piece in pieces]
+    assert all(weight == PIECE_PARTITIONS for weight in weights[:-1])
+    assert 0 < weights[-1] <= PIECE_PARTITIONS
+    assert is_large(commit) == (len(pieces) > 1)
+    assert merged([committed(piece) for piece in pieces]) == committed(commit)
+
+
+def test_commit_of_a_transaction_stays_one_of_the_same() -> None:
+    """Its pieces are of one transaction, which takes effect as a whole."""
+    plain = commit_of({"t": PIECE_PARTITIONS + 1})
+    whole = TxnOffsetCommit(
+        transactional_id="tx",
+        group_id=GROUP,
+        producer_id=3,
+        producer_epoch=4,
+        topics=plain.topics,
+        member_id=MemberId("m"),
+    )
+    pieces = list(pieces_of(whole))
+    assert [len(places(piece)) for piece in pieces] == [PIECE_PARTITIONS, 1]
+    assert {replace(piece, topics=()) for piece in pieces if isinstance(piece, TxnOffsetCommit)} == {
+        replace(whole, topics=())
+    }
+
+
+def test_longest_throttle_time_is_told() -> None:
+    """The broker says one with each piece."""
+    replies = [replace(committed(commit_of({"t": 1})), throttle_time_ms=time_ms) for time_ms in (3, 70, 0)]
+    assert merged(replies).throttle_time_ms == 70
+
+
+@dataclass(slots=True)
+class Desk:
+    """Who carries commits out when the test says so."""
+
+    begun: list[tuple[RequestRef, Commit]] = field(default_factory=list)
+    told: list[tuple[RequestRef, GroupReply]] = field(default_factory=list)
+    wakes: int = 0
+    fails: bool = False
+    pieces: CommitPieces = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pieces = CommitPieces(lambda ref, reply: self.told.append((ref, reply)), self._wake)
+        self.pieces.begin = self._begin
+
+    def submit(self, number: int, commit: Commit, connection: int = 1) -> RequestRef:
+        """A client commits."""
+        ref = RequestRef(0, connection, number)
+        self.pieces.submit(ref, FakeVia(connection), commit)
+        return ref
+
+    def go_on(self) -> None:
+        """As many turns as are asked for."""
+        while self.wakes:
+            self.wakes -= 1
+            self.pieces.go_on()
+
+    def answer(self, say: Callable[[Request], OffsetCommitReply] = committed) -> None:
+        """The broker's word on what was begun first."""
+        ref, commit = self.begun.pop(0)
+        self.pieces.deliver(ref, say(commit))
+
+    def _begin(self, ref: RequestRef, way: BrokerAccess, commit: Commit) -> None:
+        if self.fails:
+            raise ValueError("a bug")
+        self.begun.append((ref, commit))
+
+    def _wake(self) -> None:
+        self.wakes += 1
+
+
+SMALL, LARGE = commit_of({"t": PIECE_PARTITIONS}), commit_of({"t": 2 * PIECE_PARTITIONS, "u": 1})
+
+
+def test_small_commit_goes_on_at_once() -> None:
+    """Without a turn of its own."""
+    desk = Desk()
+    ref = desk.submit(1, SMALL)
+    assert desk.begun == [(ref, SMALL)]
+    desk.answer()
+    assert (desk.told, desk.wakes) == ([(ref, committed(SMALL))], 0)
+
+
+def test_large_commit_is_begun_piece_by_piece_each_in_a_turn() -> None:
+    """The next one when there is an answer to the one before."""
+    desk = Desk()
+    ref = desk.submit(1, LARGE)
+    for number in range(3):
+        assert (desk.begun, desk.told) == ([], [])
+        desk.pieces.go_on()
+        assert len(desk.begun) == 1, number
+        desk.pieces.go_on()
+        assert len(desk.begun) == 1, "it waits for the answer"
+        desk.answer()
+    assert desk.told == [(ref, committed(LARGE))]
+
+
+def test_commits_behind_a_large_one_wait_and_those_of_others_do_not() -> None:
+    """Else an older offset would be committed over a newer one."""
+    desk = Desk()
+    large, behind, last = desk.submit(1, LARGE), desk.submit(2, SMALL), desk.submit(3, LARGE)
+    other = desk.submit(1, SMALL, connection=2)
+    assert [ref for ref, _ in desk.begun] == [other]
+    desk.answer()
+    for _ in range(3):
+        desk.go_on()
+        assert [ref for ref, _ in desk.begun] == [large]
+        desk.answer()
+    desk.go_on()
+    assert [ref for ref, _ in desk.begun] == [behind, last], "of one piece, which is begun: the next one may be, too"
+    for _ in range(4):
+        desk.answer()
+        desk.go_on()
+    assert [ref for ref, _ in desk.told] == [other, large, behind, last]
+    assert desk.submit(4, SMALL) == desk.begun[0][0], "the line is over"
+
+
+def test_refusals_of_pieces_are_part_of_the_answer() -> None:
+    """A member that lost its seat in between is told so of the rest; what the broker has is not taken back."""
+    desk = Desk()
+    desk.submit(1, LARGE)
+    desk.go_on()
+    desk.answer()
+    desk.go_on()
+    for _ in range(2):
+        desk.answer(
+            lambda piece: refuse_commit(piece, UNKNOWN) if isinstance(piece, OffsetCommit) else committed(piece)
+        )
+        desk.go_on()
+    ((_, reply),) = desk.told
+    assert isinstance(reply, OffsetCommitReply)
+    assert places(reply) == places(LARGE)
+    found = [item.error for topic in reply.topics for item in topic.partitions]
+    assert found == [NONE] * PIECE_PARTITIONS + [UNKNOWN] * (PIECE_PARTITIONS + 1)
+
+
+def test_bug_in_a_piece_is_an_answer_too(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever waits behind it must not wait for ever."""
+    desk = Desk(fails=True)
+    ref, behind = desk.submit(1, LARGE), desk.submit(2, SMALL)
+    desk.go_on()
+    assert [told for told, _ in desk.told] == [ref, behind]
+    assert all(isinstance(reply, OffsetCommitReply) and len(codes(reply)) == 1 for _, reply in desk.told)
+    assert "EB-GROUP-002" in caplog.text
+
+
+def test_connection_that_is_gone_begins_nothing_more() -> None:
+    """What is on its way is answered to nobody who would wait for it."""
+    desk = Desk()
+    ref = desk.submit(1, LARGE)
+    desk.submit(2, SMALL)
+    desk.go_on()
+    desk.pieces.forget(1)
+    desk.answer()
+    desk.go_on()
+    assert [told for told, _ in desk.told] == [ref]
+    assert desk.begun == []
+
+
+# ---------------------------------------------------------------- in its place
+
+
+async def until_answered(world: World | UpstreamWorld, ref: RequestRef, via: FakeVia) -> list[int]:
+    """Answer what the broker is asked until the commit is answered; gives how many partitions each question had."""
+    asked = list[int]()
+    while ref not in world.replies:
+        if via.open:
+            question = via.open[0][0]
+            assert isinstance(question, OffsetCommit)
+            asked.append(len(places(question)))
+            via.answer(committed)
+        await trio.sleep(LOOK_S)
+    return asked
+
+
+async def with_topic(world: World, count: int) -> None:
+    """The cluster has a topic of so many partitions."""
+    world.broker.topics = [Topic(TopicId(b"t" * 16), TOPIC, count)]
+    await world.groups.look_at_topics()
+
+
+async def test_member_commits_all_it_has_in_pieces(autojump_clock: MockClock) -> None:
+    """Its heartbeat is answered in between, and so is somebody else's commit."""
+    count = 3 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        assert len(world.via.open) == 1
+        assert await world.beat(generation) is NONE
+        other = FakeVia(connection=2)
+        beside = world.send(replace(commit_request(), group_id=GroupId("another")), other)
+        other.answer(committed)
+        assert beside in world.replies
+        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS] * 3
+        reply = await world.answer(ref, OffsetCommitReply)
+        assert (len(places(reply)), codes(reply)) == (count, {NONE})
+        assert not world.groups.owner.shard.flights
+
+
+async def test_member_that_leaves_in_between_commits_the_rest_no_more(autojump_clock: MockClock) -> None:
+    """Every piece is judged when its turn comes."""
+    count = 3 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS]
+        reply = await world.answer(ref, OffsetCommitReply)
+        found = [item.error for topic in reply.topics for item in topic.partitions]
+        assert found == [NONE] * PIECE_PARTITIONS + [UNKNOWN] * 2 * PIECE_PARTITIONS
+
+
+async def test_connection_that_ends_in_between_leaves_nothing_behind(autojump_clock: MockClock) -> None:
+    """The piece on its way ends with the broker's word; the others are not begun."""
+    count = 3 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        world.groups.disconnected(world.via.connection)
+        world.via.answer(committed)
+        await trio.sleep(1)
+        assert not world.via.open
+        assert not world.groups.owner.shard.flights
+        assert world.groups.forwarder.queue.waiting == 0
+
+
+async def most_in_a_turn(pieces: int) -> int:
+    """How much is done at most before others have a turn, while so many pieces are carried out."""
+    async with embedded_world() as world:
+        await with_topic(world, pieces * PIECE_PARTITIONS)
+        generation = await world.form()
+        commit = commit_of({TOPIC: pieces * PIECE_PARTITIONS}, generation, "a")
+        with LongestWork() as work:
+            ref = world.send(commit)
+            assert len(await until_answered(world, ref, world.via)) == pieces
+    return work.most
+
+
+async def test_large_commit_keeps_others_no_longer_than_a_small_one(autojump_clock: MockClock) -> None:
+    """Whoever else is there waits for one piece of it: a second and more was what 24,000 partitions cost them."""
+    assert await most_in_a_turn(12) < 1.3 * await most_in_a_turn(2)
+
+
+async def test_broker_is_asked_piece_by_piece_on_road_upstream_too(autojump_clock: MockClock) -> None:
+    """The same for members whose group a broker coordinates."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(1, *range(6)))
+        await world.say(unchanged(1))
+        ref = world.send(commit_of({TOPIC: 6, "elsewhere": PIECE_PARTITIONS}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        reply = await world.answer(ref, OffsetCommitReply)
+        assert len(places(reply)) == 6 + PIECE_PARTITIONS
+        assert codes(reply) == {ErrorCode.ILLEGAL_GENERATION}, "what was never handed out is refused"
