@@ -3,6 +3,7 @@
 It must not know arguments or how a result is shown.
 """
 
+import re
 import subprocess
 import sys
 import time
@@ -31,6 +32,7 @@ CALM_BEATS = 60
 """Heartbeats that the canary has answered before the strangers come: what is usual here."""
 SETTLE_S = 8.0
 """Longer than the bridge hears out a broker whose client is gone."""
+BROKER_PORT = re.compile(r"broker 1 at \S+ is reached by port (\d+)")
 FILES_KEPT_MAX = 8
 PIPES_KEPT_MAX = 2 * 64
 """Both ends of each that the bridge keeps for the next large frame."""
@@ -140,6 +142,7 @@ class _Campaign:
         self._process = psutil.Process(bridge.process.pid)
         self._broker = SpoilingBroker(Random(f"{seed} broker"), port)
         self._bootstrap = int(bridge.bootstrap.rpartition(":")[2])
+        self._broker_port = 0
         self._faults: list[str] = []
         self._tally = Tally(wanted=frames)
 
@@ -179,19 +182,14 @@ class _Campaign:
         return kinds
 
     async def _wait_for_cluster(self) -> None:
-        """Until the bridge has found the broker and listens in its stead."""
+        """Until the bridge has found the broker and listens in its stead, by the next port that is free."""
         with trio.fail_after(60):
-            while True:
-                try:
-                    stream = await trio.open_tcp_stream("127.0.0.1", self._bootstrap + 1)
-                except OSError:
-                    await trio.sleep(0.1)
-                    continue
-                await stream.aclose()
-                return
+            while (told := BROKER_PORT.search(self._bridge.log.read_text(encoding="utf-8"))) is None:  # noqa: ASYNC110
+                await trio.sleep(0.1)
+        self._broker_port = int(told[1])
 
     async def _let_strangers_come(self) -> None:
-        learned, ports = Learned(), (self._bootstrap, self._bootstrap + 1)
+        learned, ports = Learned(), (self._bootstrap, self._broker_port)
         async with trio.open_nursery() as nursery:
             for number in range(STRANGERS):
                 stranger = Stranger(Random(f"{self._seed} {number}"), ports, learned, self._tally)

@@ -63,8 +63,11 @@ class HeldRequests(Generic[HeldT]):
 
     def excuse(self, before_ms: int) -> None:
         """Answer what has waited since before then: its client's session goes on, and it can ask again."""
-        excused = [one for one in self._held if one.at_ms < before_ms and not isinstance(one.request, JoinGroup)]
-        self._held = [one for one in self._held if one not in excused]
+        excused, kept = list[HeldT](), list[HeldT]()
+        for one in self._held:
+            is_excused = one.at_ms < before_ms and not isinstance(one.request, JoinGroup)
+            (excused if is_excused else kept).append(one)
+        self._held = kept
         for one in excused:
             self._excuse(one)
 

@@ -174,8 +174,11 @@ class Waiting:
     def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:
         """A farewell is not said twice: it waits for as long as it takes."""
         kept = self._of_members.get(member_id, [])
-        late = [one for one in kept if not _is_farewell(one) and (before_ms is None or one.at_ms < before_ms)]
-        self._keep(member_id, [one for one in kept if one not in late])
+        late, left = list[Held](), list[Held]()
+        for one in kept:
+            is_late = not _is_farewell(one) and (before_ms is None or one.at_ms < before_ms)
+            (late if is_late else left).append(one)
+        self._keep(member_id, left)
         return late
 
     def _keep(self, member_id: MemberId, kept: list[Held]) -> None:

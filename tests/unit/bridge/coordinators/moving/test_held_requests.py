@@ -1,5 +1,7 @@
 """Requests that wait for the end of a move, and the farewell of a whole group."""
 
+from collections.abc import Callable
+
 import trio
 
 from bridge.coordinators.moving.held_requests import HeldRequests, leave_seats
@@ -9,6 +11,7 @@ from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import Held, adopted_world
 from tests.support.engine_bench import GROUP
 from tests.support.round_table import join_of
+from tests.support.work_done import growth_faults
 from translators.dialects.errors import ErrorCode
 
 
@@ -29,6 +32,20 @@ async def test_requests_wait_in_their_order(autojump_clock: trio.testing.MockClo
         waiting.excuse(first.at_ms + 1)
         assert world.codes([first]) == [ErrorCode.NONE]
         assert waiting.take() == [join]
+
+
+async def test_work_grows_with_what_waits_and_not_with_its_square(autojump_clock: trio.testing.MockClock) -> None:
+    """Whoever has many connections has all of their requests wait."""
+    async with adopted_world() as world:
+        beat = world.beats()[0].request
+
+        def waiting(count: int) -> Callable[[], object]:
+            held = HeldRequests[Held](lambda _: None)
+            for number in range(count):
+                held.keep(world.held(beat, number))
+            return lambda: held.excuse(world.beats()[0].at_ms + 1)
+
+        assert growth_faults([waiting(count) for count in (50, 100, 200, 400)]) == []
 
 
 async def test_all_members_leave_in_one_request(autojump_clock: trio.testing.MockClock) -> None:

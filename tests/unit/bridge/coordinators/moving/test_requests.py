@@ -1,5 +1,7 @@
 """Whose a request is, the ways on which it goes, and what is kept of it meanwhile."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of
@@ -9,6 +11,7 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, commit_request, leave_request, native_join
 from tests.support.moving_world import classic_join
 from tests.support.owned_group import CLIENT, GROUP
+from tests.support.work_done import growth_faults
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe
@@ -156,3 +159,15 @@ def test_requests_of_a_lost_connection_are_forgotten_except_for_farewells() -> N
     waiting.forget(1)
     assert (waiting.members(), waiting.take_joins()) == ((A,), [])
     assert waiting.take(A) == [leaving, other]
+
+
+def test_work_grows_with_what_a_member_asks_and_not_with_its_square() -> None:
+    """Whoever knows its id may ask as often as a connection may have requests open."""
+
+    def waiting(count: int) -> Callable[[], object]:
+        kept = Waiting(Roads().ways)
+        for number in range(count):
+            kept.hold(A, held(BEAT, number))
+        return lambda: kept.excuse_all(A)
+
+    assert growth_faults([waiting(count) for count in (50, 100, 200, 400)]) == []

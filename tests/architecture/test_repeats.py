@@ -1,0 +1,79 @@
+"""What is done again until something holds has a bound with a name, or a reason here why it has none.
+
+A wait that nobody bounds holds whoever stands behind it for ever: a move, a client, the end of the process.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.source_tree import SourceFile
+from tests.architecture.test_supervision import running_files
+
+BOUNDS = {"move_on_after", "fail_after", "move_on_at", "fail_at"}
+WAITS = {"sleep", "wait", "receive", "written"}
+JOB = "a job: goes on until the bridge ends"
+UNBOUNDED = {
+    "bridge/app/events.py: run": JOB,
+    "bridge/app/plans.py: run": JOB,
+    "bridge/app/reloading.py: run": JOB,
+    "bridge/coordinators/catalog.py: watch": JOB,
+    "bridge/coordinators/embedded/offset_watch.py: run": JOB,
+    "bridge/coordinators/embedded/other_bridges.py: run": JOB,
+    "bridge/coordinators/embedded/recommit.py: run": JOB,
+    "bridge/coordinators/embedded/retention.py: run": JOB,
+    "bridge/coordinators/embedded/time_away.py: note_serving": JOB,
+    "bridge/coordinators/ledger.py: run": JOB,
+    "bridge/coordinators/ledger.py: _fail": "while nothing can be written nothing may be answered; tried every 30 s",
+    "bridge/coordinators/ledger.py: _return_to_written": "the same while the journal can't be read",
+    "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
+    "bridge/coordinators/moving/moves.py: _look_after": JOB,
+    "bridge/coordinators/moving/moves.py: _write_end": "the move is over; that is noted once the journal works again",
+    "bridge/coordinators/owner_task.py: _own": JOB,
+    "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",
+    "bridge/net/client_connection.py: wait_until": "the same",
+    "bridge/net/client_handshakes.py: _carry_through": "whoever takes a client in bounds its TLS",
+    "bridge/net/listener.py: accept_from": JOB,
+    "bridge/net/proxy.py: keep_refreshing": JOB,
+    "bridge/net/proxy.py: sweep": JOB,
+    "bridge/net/tls_renewal.py: keep_looking": JOB,
+    "bridge/supervision.py: keep_running": JOB,
+}
+"""Loops that end with the process, or that somebody else bounds."""
+
+
+def is_bound(node: ast.AST) -> bool:
+    """Whether a block ends by itself after some time."""
+    if not isinstance(node, ast.With):
+        return False
+    called = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+    return any(ast.unparse(call.func).rpartition(".")[2] in BOUNDS for call in called)
+
+
+def waits_in(loop: ast.While) -> bool:
+    """Whether it waits for something in every round, or may."""
+    awaited = (each.value for each in ast.walk(loop) if isinstance(each, ast.Await))
+    return any(isinstance(each, ast.Call) and ast.unparse(each.func).rpartition(".")[2] in WAITS for each in awaited)
+
+
+def unbounded(node: ast.AST) -> Iterator[ast.While]:
+    """Loops below that wait, and are in no block that ends by itself."""
+    for child in ast.iter_child_nodes(node):
+        if is_bound(child) or isinstance(child, ast.AsyncFunctionDef):
+            continue
+        if isinstance(child, ast.While) and waits_in(child):
+            yield child
+        yield from unbounded(child)
+
+
+def repeats(file: SourceFile) -> Iterator[str]:
+    """Its functions that repeat a wait without a bound."""
+    for function in file.functions():
+        if isinstance(function, ast.AsyncFunctionDef) and any(unbounded(function)):
+            yield f"{file.path}: {function.name}"
+
+
+def test_waits_that_are_repeated_are_bounded_or_have_a_reason() -> None:
+    """A farewell to a broker that never answered was said again and again, and its group held all the while."""
+    found = {each for file in running_files() for each in repeats(file)}
+    assert found - UNBOUNDED.keys() == set(), "bound it: `with trio.move_on_after(SOMETHING_S)`"
+    assert UNBOUNDED.keys() - found == set(), "gone, or bounded by now: take it from the list"
