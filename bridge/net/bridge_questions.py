@@ -3,7 +3,9 @@
 It must not know why it is asked, nor clients' connections.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import trio
@@ -14,6 +16,7 @@ from bridge.net.clock import now_ms
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
+from bridge.session.limits import LARGE_BODY_BYTES
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
 from bridge.wire.codec.record import error_code
@@ -66,6 +69,7 @@ _NOT_YET = frozenset(
 # Kafka 3.9 offers ConsumerGroupDescribe with its new protocol off, and then answers it with UNSUPPORTED_VERSION.
 _KNOWS_NO_CONSUMER_GROUP = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 ReplyT = TypeVar("ReplyT", bound=Reply)
+ResultT = TypeVar("ResultT")
 
 
 class BridgeQuestions:
@@ -96,7 +100,7 @@ class BridgeQuestions:
         version = metadata_version(await self._versions(None))
         frame = await self._exchange(None, all_topics_request(version, 0, OWN_CLIENT_ID))
         try:
-            found = read_metadata(version, frame)
+            found = await _read_beside(partial(read_metadata, version), frame)
         except MalformedFrame as problem:
             raise BrokerUnreachable(f"EB-NET-030: the answer to Metadata can't be read: {problem}") from problem
         return ClusterTopics(found.cluster_id or "", found.topics)
@@ -202,7 +206,7 @@ class BridgeQuestions:
 
     async def _answer(self, node_id: int, request: Request) -> Reply:
         asked = _asked(node_id, await self._versions(node_id), request, OWN_CLIENT_ID)
-        return asked.read(await self._exchange(node_id, asked.frame))
+        return await _read_beside(asked.read, await self._exchange(node_id, asked.frame))
 
     async def _exchange(self, node_id: int | None, request: bytes) -> bytes:
         transport = await self._cluster.connect(node_id)
@@ -238,7 +242,7 @@ class OwnConnection:
     async def ask(self, request: Request, client_id: str) -> Reply:
         """See `ports.CoordinatorConnection`."""
         asked = _asked(self.broker_id, self.versions, request, client_id)
-        return asked.read(await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
+        return await _read_beside(asked.read, await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
 
     async def expect(self, request: Request, kind: type[ReplyT]) -> ReplyT:
         """The answer to a question of the bridge's own. Raises BrokerUnreachable for one of another kind."""
@@ -247,6 +251,11 @@ class OwnConnection:
     def close(self) -> None:
         """See `ports.CoordinatorConnection`."""
         self._transport.close()
+
+
+async def _read_beside(read: Callable[[bytes], ResultT], frame: bytes) -> ResultT:
+    """What a broker answered; where it is large clients are served meanwhile (decision 133)."""
+    return read(frame) if len(frame) < LARGE_BODY_BYTES else await trio.to_thread.run_sync(read, frame)
 
 
 async def _described(connection: OwnConnection, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:

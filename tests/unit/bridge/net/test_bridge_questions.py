@@ -1,15 +1,17 @@
 """The bridge's own questions to the cluster, answered by a broker in memory."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.net import bridge_questions
 from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, COORDINATOR_KEPT_MS, BridgeQuestions
 from bridge.ports import BrokerUnreachable
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import Reply
+from bridge.wire.codec.registry import Reply, decode_reply
 from bridge.wire.versions import KNOWN, VersionRange, VersionTable
 from tests.support.memory_cluster import Answers, MemoryCluster, coordinator, replies
 from translators.dialects.admin import (
@@ -22,8 +24,8 @@ from translators.dialects.admin import (
 )
 from translators.dialects.consumer import ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
-from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, OffsetFetchReply
 
 GROUP = GroupId("g")
 DEAD = DescribeGroupsReply(groups=(DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead"),))
@@ -197,3 +199,21 @@ async def test_broker_without_other_kinds_is_not_asked_for_them() -> None:
     }
     cluster = MemoryCluster(answers, versions)
     assert not (await cluster.questions().describe_group(GROUP)).members
+
+
+@pytest.mark.parametrize(("partitions", "beside"), [(10, 0), (20_000, 1)])
+async def test_large_answer_is_read_beside(partitions: int, beside: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The offsets of a large live group are asked for every few seconds, and clients are served meanwhile."""
+    found = tuple(FetchedPartition(partition=number, offset=7) for number in range(partitions))
+    topics = (FetchedTopic(name=TopicName("t"), partitions=found),)
+    offsets = OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=topics),))
+    questions = MemoryCluster({**FOUND, ApiKey.OFFSET_FETCH: replies(ApiKey.OFFSET_FETCH, offsets)}).questions()
+    threads = list[int]()
+
+    def read(api_key: int, version: int, body: bytes) -> tuple[int, Reply]:
+        threads.append(threading.get_ident())
+        return decode_reply(api_key, version, body)
+
+    monkeypatch.setattr(bridge_questions, "decode_reply", read)
+    assert (await questions.fetch_offsets(GROUP)).topics == topics
+    assert (len(threads), sum(one != threading.get_ident() for one in threads)) == (1, beside)
