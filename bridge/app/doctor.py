@@ -61,7 +61,8 @@ def _taken_ports(settings: ProxySettings, node_ids: tuple[int, ...]) -> Iterator
     own = settings.listen.port
     first = settings.first_broker_port or (own and own + 1)
     theirs = Directory(Advertised(host="", first_port=first, ports=settings.broker_ports))
-    for port in (own, *(theirs.port(node_id) for node_id in sorted({*node_ids, *settings.broker_ports}))):
+    with_ports = () if settings.host_pattern is not None else sorted({*node_ids, *settings.broker_ports})
+    for port in (own, *map(theirs.port, with_ports)):
         if not port:
             continue
         try:

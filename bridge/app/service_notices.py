@@ -117,7 +117,8 @@ async def announce(proxy: Proxy, admin: str, say: Say, notices: ServiceNotices) 
 
 def ready_line(proxy: Proxy, admin: str) -> str:
     """Where clients, brokers and the admin API are."""
-    brokers = ", ".join(f"{node}@{address.port}" for node, address in sorted(proxy.broker_addresses.items()))
+    addresses, own = sorted(proxy.broker_addresses.items()), proxy.bootstrap.host
+    brokers = ", ".join(f"{node}@{one.port if one.host == own else one}" for node, one in addresses)
     return READY.format(clients=proxy.bootstrap, brokers=brokers or "not known yet", admin=admin)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
+from bridge.app.host_names import read_host_pattern
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
 from bridge.config.causes import cause_of_address
@@ -111,6 +112,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         advertised_host=settings.advertised_host or None,
         broker_ports=dict(parse_port(text) for text in settings.listen_ports),
         first_broker_port=settings.listen_ports_first,
+        host_pattern=read_host_pattern(settings),
         rules=route_rules(config),
         limits=limits,
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",

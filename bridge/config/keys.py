@@ -19,7 +19,7 @@ class Settings(KafkaSettings):
     )
     listen: str = key("listen", "127.0.0.1:9192", "HOST:PORT of the bootstrap listener that clients connect to.")
     advertised_host: str = key(
-        "advertised.host", "", "Host that clients are told to connect to; empty: the host of `listen`."
+        "advertised.host", "", "Host that clients bootstrap to and are told to connect to; empty: the host of `listen`."
     )
     listen_ports_first: int = key(
         "listen.ports.first",
@@ -31,6 +31,13 @@ class Settings(KafkaSettings):
         "listen.ports",
         (),
         "Ports of single brokers, NODE=PORT each, opened at the start; others are as `listen.ports.first` says.",
+    )
+    listen_sni_pattern: str = key(
+        "listen.sni.pattern",
+        "",
+        "Host of each broker, as in `b{id}.kafka.example` or `b{id}.kafka.example:443`: which broker a client wants is "
+        "told by the host that it asks for in TLS, at the one port of `listen`; `advertised.host` is the one for "
+        "bootstrap. Empty: each broker has a port.",
     )
     listen_tls: bool = key(
         "listen.tls",

@@ -280,7 +280,7 @@ def _check_ports(seen: Examined) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "EB-DOCTOR-170",
             f"clients are told {address}, and nobody can connect there from the bridge's own machine",
-            "check advertised.host, listen.ports.first and listen.ports, and what lies between",
+            "check advertised.host, listen.ports and listen.ports.first, or listen.sni.pattern, and firewalls",
             Severity.STOPS,
         )
     if bridge.taken_ports:

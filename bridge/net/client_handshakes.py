@@ -5,15 +5,19 @@ It must not know requests, nor where certificates come from.
 
 import socket
 import ssl
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import trio
 
 from bridge.net.tls_faults import explain_client
-from bridge.net.tls_transport import TlsTransport
+from bridge.net.tls_transport import NamedSocket, TlsTransport
 from bridge.session.close_reasons import CloseReason
+from bridge.session.host_names import HostNames, UnknownHost
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
+from translators.dialects.errors import quote
 
 TLS_RECORD = b"\x16"
 """How a hello begins; a request of Kafka's begins with zero, as it is shorter than 16 MB, one of HTTP with a letter."""
@@ -25,13 +29,21 @@ READ_BYTES = 16_384
 
 
 class Handshakes:
-    """Those of one proxy; a context that is put in place of another counts for those who come from then on."""
+    """Those of one proxy. With `names` only clients get through that ask for one of them."""
 
-    def __init__(self, context: ssl.SSLContext, limits: Limits) -> None:
-        self.context = context
+    def __init__(self, context: ssl.SSLContext, limits: Limits, names: HostNames | None = None) -> None:
+        self._names = names
+        self.use(context)
         self.under_way = 0
         self._limits = limits
         self._turns = trio.Semaphore(STEPS_PER_TURN)
+
+    def use(self, context: ssl.SSLContext) -> None:
+        """Take this context for those who come from now on."""
+        if self._names is not None:
+            context.sslsocket_class = NamedSocket
+            context.sni_callback = self._hear_host
+        self._context = context
 
     async def shake(self, client: socket.socket) -> TlsTransport | Rejected:
         """TLS on a socket that was accepted, which is taken over; where that does not come about it is closed."""
@@ -53,7 +65,7 @@ class Handshakes:
             if first and first != TLS_RECORD:
                 return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first.hex()}")
             # What has gone by now is told here, too.
-            tls = self.context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
+            tls = self._context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
         except (OSError, ValueError) as error:
             return explain_client(error)
         is_served = False
@@ -62,7 +74,7 @@ class Handshakes:
             transport = TlsTransport(tls)
             is_served = True
         except (OSError, ValueError) as error:
-            rejected = explain_client(error)
+            rejected = self._explain_host(tls, error) or explain_client(error)
             await _let_hear(tls)
             return rejected
         finally:
@@ -76,7 +88,8 @@ class Handshakes:
                 # Whoever holds a turn lets the others be served before its step.
                 await trio.lowlevel.checkpoint()
                 try:
-                    tls.do_handshake()
+                    with _names_unraised():
+                        tls.do_handshake()
                 except ssl.SSLWantReadError:
                     wait = trio.lowlevel.wait_readable
                 except ssl.SSLWantWriteError:
@@ -84,6 +97,47 @@ class Handshakes:
                 else:
                     return
             await wait(tls)
+
+    # -------- hosts
+
+    def _hear_host(self, client: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> int | None:
+        """Called by OpenSSL in the middle of a handshake; gives the alert that ends it, None to go on."""
+        assert self._names is not None, "who hears hosts has some"
+        assert isinstance(client, NamedSocket), "as `use` has it"
+        client.asked_host = name
+        try:
+            self._names.broker_id(name)
+        except UnknownHost:
+            return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        return None
+
+    def _explain_host(self, client: ssl.SSLSocket, error: Exception) -> Rejected | None:
+        """Why the client gets no TLS, where that is for the host that it asks for."""
+        if not isinstance(client, NamedSocket) or getattr(error, "reason", None) != _REFUSED_HERE:
+            return None
+        if client.asked_host is None:
+            return Rejected(CloseReason.NO_HOST, "")
+        return Rejected(CloseReason.UNKNOWN_HOST, repr(quote(client.asked_host)))
+
+
+_REFUSED_HERE = "CALLBACK_FAILED"
+"""OpenSSL's word for a callback that gave an alert."""
+
+
+@contextmanager
+def _names_unraised() -> Iterator[None]:
+    """A host that is no ASCII is refused by Python's ssl itself, which would print a traceback for each of them."""
+    before = sys.unraisablehook
+
+    def tell(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, UnicodeDecodeError):
+            before(unraisable)
+
+    sys.unraisablehook = tell
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 async def _first_byte(client: socket.socket) -> bytes:

@@ -7,7 +7,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import trio
@@ -41,6 +41,7 @@ from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
+from bridge.session.host_names import HostNames
 from bridge.session.limits import Limits
 from bridge.session.new_connections import NewConnections
 from bridge.session.requests import Rejected
@@ -173,17 +174,16 @@ class Proxy:
                 "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s",
                 *(self._clients_max, settings.limits.connections_max, limit(), ADVICE),
             )
+        first = listen(settings.listen)
+        self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
+        self._names: HostNames | None = None
+        if settings.host_pattern is not None:
+            self._names = HostNames(bootstrap=self.bootstrap.host, pattern=settings.host_pattern)
         self.certificates = Certificates(self._certificate_files(), settings.certificates_watch_ms)
         self._handshakes: Handshakes | None = None
         if settings.client_tls is not None:
-            self._handshakes = Handshakes(client_context(settings.client_tls), settings.limits)
-        first = listen(settings.listen)
-        self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
-        next_port = self.bootstrap.port + 1 if settings.listen.port else 0
-        first_port = settings.first_broker_port or next_port
-        self._directory = Directory(
-            Advertised(host=self.bootstrap.host, first_port=first_port, ports=settings.broker_ports)
-        )
+            self._handshakes = Handshakes(client_context(settings.client_tls), settings.limits, self._names)
+        self._directory = Directory(self._advertised())
         self.broker_ports = BrokerPorts(
             self._directory, settings.listen.host, self._start_accepting, self._shared.counters, self._shared.log
         )
@@ -195,6 +195,17 @@ class Proxy:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
         start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
         self._start_accepting(first, None)
+
+    def _advertised(self) -> Advertised:
+        settings, (host, port) = self._settings, self.bootstrap
+        next_port = port + 1 if settings.listen.port else 0
+        pattern = settings.host_pattern
+        return Advertised(
+            host=host,
+            first_port=settings.first_broker_port or next_port,
+            ports=settings.broker_ports,
+            pattern=pattern and replace(pattern, port=pattern.port or port),
+        )
 
     def _certificate_files(self) -> Iterator[CertificateFiles]:
         """What is read again of each side that has TLS."""
@@ -208,7 +219,7 @@ class Proxy:
 
     def _face_clients(self, context: ssl.SSLContext) -> None:
         assert self._handshakes is not None, "clients have TLS from the start or not at all"
-        self._handshakes.context = context
+        self._handshakes.use(context)
 
     def _face_brokers(self, context: ssl.SSLContext) -> None:
         self.cluster.tls = context
@@ -307,6 +318,8 @@ class Proxy:
             if isinstance(transport, Rejected):
                 self._turn_away(transport, host)
                 return
+            if self._names is not None:
+                broker_id = self._names.broker_id(transport.asked_host)
             is_served = True
         finally:
             self._admitted -= not is_served

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bridge.migration.route import Rule
 from bridge.net.tls import BrokerTls, ClientTls
 from bridge.session.broker_addresses import Address
+from bridge.session.host_names import HostPattern
 from bridge.session.limits import Limits
 from bridge.wire.sasl import Credentials
 
@@ -26,6 +27,8 @@ class ProxySettings:
     """The port of broker 0, broker N has the one N further on; 0: the port after that of `listen`, or any free ports if
     that one is any.
     """
+    host_pattern: HostPattern | None = None
+    """Brokers are told apart by the hosts that clients ask for in TLS, at the one port of `listen`; None: by ports."""
     rules: tuple[Rule, ...] = ()
     """Which groups take which road; the first match wins, none is `pass`."""
     limits: Limits = field(default_factory=Limits)

@@ -12,6 +12,17 @@ import trio
 from bridge.net.tls_faults import tell_ending
 from bridge.net.transport import PeerGone, SocketTransport
 
+NO_NAME = "a name that is no ASCII"
+"""What stands for a host that could not be read, or has not been yet."""
+
+
+class NamedSocket(ssl.SSLSocket):
+    """A socket of a client that may ask for a host; for a context's `sslsocket_class`."""
+
+    asked_host: str | None = NO_NAME
+    """None: it asked for none."""
+
+
 RECORD_BYTES_MAX = 16_384
 """The most that one record carries; a write that is cut at it is whole or has to be tried again with the same bytes."""
 
@@ -28,6 +39,11 @@ class TlsTransport(SocketTransport):
     def __init__(self, sock: ssl.SSLSocket) -> None:
         super().__init__(sock)
         self._tls = sock
+
+    @property
+    def asked_host(self) -> str | None:
+        """The host that the client asked for (SNI), where that was listened to."""
+        return self._tls.asked_host if isinstance(self._tls, NamedSocket) else None
 
     def recv_into(self, buffer: memoryview) -> int | None:
         """See Transport; fills the buffer as far as it goes, so that less than all means that nothing is left."""

@@ -1,4 +1,4 @@
-"""Which brokers the cluster has, where they are, and which port of ours stands for each: always the same one.
+"""Which brokers the cluster has, where they are, and which port or host of ours stands for each: always the same.
 
 It must not know sockets: whether a port is free is for the caller to find out.
 """
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bridge.session.host_names import HostPattern
 from bridge.wire.endpoints import Endpoint
 
 
@@ -29,6 +30,8 @@ class Advertised:
     """That of broker 0; broker N has the one N further on. 0: each gets any that is free."""
     ports: Mapping[int, int]
     """Ports by node id that are others than those."""
+    pattern: HostPattern | None = None
+    """Brokers have hosts by this pattern and share its port; None: they have ports and share the host."""
 
 
 NO_PORT = 0
@@ -65,15 +68,15 @@ class Directory:
             if broker.node_id >= 0 and broker.host:
                 self._brokers[broker.node_id] = Address(broker.host, broker.port)
                 self._name(broker.node_id)
-        return tuple(sorted(self._brokers.keys() - self._ports.keys()))
+        return () if self._advertised.pattern is not None else tuple(sorted(self._brokers.keys() - self._ports.keys()))
 
     def is_settled(self, brokers: Iterable[Endpoint]) -> bool:
         """Whether these brokers are known at these addresses and have their listeners."""
-        known, ports = self._brokers, self._ports
+        known, placed = self._brokers, self._ports if self._advertised.pattern is None else self._ours
         return all(
             broker.node_id < 0
             or not broker.host
-            or (broker.node_id in ports and known.get(broker.node_id) == (broker.host, broker.port))
+            or (broker.node_id in placed and known.get(broker.node_id) == (broker.host, broker.port))
             for broker in brokers
         )
 
@@ -94,5 +97,8 @@ class Directory:
         self._ours[node_id] = Address(self._advertised.host, NO_PORT)
 
     def _name(self, node_id: int) -> None:
-        if node_id in self._brokers and node_id in self._ports:
+        pattern = self._advertised.pattern
+        if pattern is not None:
+            self._ours[node_id] = Address(pattern.host(node_id), pattern.port)
+        elif node_id in self._brokers and node_id in self._ports:
             self._ours[node_id] = Address(self._advertised.host, self._ports[node_id])

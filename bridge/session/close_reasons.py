@@ -115,8 +115,22 @@ class CloseReason(Enum):
     UNKNOWN_BROKER = (
         "EB-NET-151",
         (
-            "the cluster names no broker with the id that this port stands for, or does not answer; check listen.ports "
-            "and that the broker runs"
+            "the cluster names no broker with the id that this port or host stands for, or does not answer; check "
+            "listen.ports, or what host the client was given, and that the broker runs"
+        ),
+    )
+    UNKNOWN_HOST = (
+        "EB-NET-152",
+        (
+            "the client asks in TLS (SNI) for a host that is neither advertised.host nor one of listen.sni.pattern; "
+            "check its bootstrap.servers and both keys"
+        ),
+    )
+    NO_HOST = (
+        "EB-NET-153",
+        (
+            "the client asks for no host in TLS (SNI), and hosts tell brokers apart (listen.sni.pattern); give it "
+            "names instead of addresses, and have it check the host, without which some libraries leave it out"
         ),
     )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")

@@ -73,11 +73,13 @@ def bridge_process(
 ) -> Iterator[BridgeProcess]:
     """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `UPSTREAM_GLOB` on upstream.
 
-    `has_admin` gives it an admin API. At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
+    `has_admin` gives it an admin API; of a `listen` among the settings the host counts.
+    At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
     traceback.
     """
     place = free_place()
     listen, admin = place.listen, place.admin if has_admin else ADMIN_OFF
+    listen = settings.get("listen", listen).rpartition(":")[0] + ":" + listen.rpartition(":")[2]
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
     command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]

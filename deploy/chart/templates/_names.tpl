@@ -45,6 +45,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if $ports -}}
 {{- $_ := set $own "listen.ports" $ports -}}
 {{- end -}}
+{{- if .Values.sni.pattern -}}
+{{- if not .Values.tls.enabled -}}
+{{- fail "sni.pattern: clients ask for hosts in TLS; set tls.enabled and tls.secretName" -}}
+{{- end -}}
+{{- if .Values.brokers -}}
+{{- fail "sni.pattern: with hosts no broker has a port; remove brokers" -}}
+{{- end -}}
+{{- $_ := required "advertisedHost: the host that clients bootstrap to, beside sni.pattern" .Values.advertisedHost -}}
+{{- $_ := set $own "listen.sni.pattern" .Values.sni.pattern -}}
+{{- end -}}
 {{- if .Values.journal.enabled -}}
 {{- $_ := set $own "journal" "sqlite" -}}
 {{- $_ := set $own "journal.path" "/var/lib/epochbridge/journal.db" -}}

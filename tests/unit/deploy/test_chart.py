@@ -45,6 +45,13 @@ CASES: Mapping[str, Values] = {
         "admin": {"port": 19_090},
         "service": {"type": "LoadBalancer", "annotations": {"example.org/internal": "true"}},
     },
+    "one port": {
+        **LEAST,
+        "advertisedHost": "kafka.example.org",
+        "sni": {"pattern": "b{id}.kafka.example.org:443"},
+        "tls": {"enabled": True, "secretName": "bridge-tls"},
+        "service": {"type": "LoadBalancer"},
+    },
     "secrets": {
         **BROKERS,
         "upstreamSasl": {
@@ -94,6 +101,24 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
         {**LEAST, "port": 9192, "brokers": [{"id": 0, "port": 9192}]},
         "brokers: port 9192 is taken",
     ),
+    "hosts without TLS": (
+        {**LEAST, "advertisedHost": "k.example", "sni": {"pattern": "b{id}.k.example"}},
+        "sni.pattern: clients ask for hosts in TLS",
+    ),
+    "hosts and ports": (
+        {
+            **BROKERS,
+            "advertisedHost": "k.example",
+            "sni": {"pattern": "b{id}.k.example"},
+            "tls": {"enabled": True, "secretName": "bridge-tls"},
+        },
+        "sni.pattern: with hosts no broker has a port",
+    ),
+    "hosts without one for bootstrap": (
+        {**LEAST, "sni": {"pattern": "b{id}.k.example"}, "tls": {"enabled": True, "secretName": "bridge-tls"}},
+        "advertisedHost: the host that clients bootstrap to",
+    ),
+    "a pattern without an id": ({**LEAST, "sni": {"pattern": "b.k.example"}}, "pattern"),
     "TLS without a Secret": ({**LEAST, "upstreamTls": {"enabled": True}}, "upstreamTls.secretName"),
 }
 

@@ -25,7 +25,7 @@ def test_page_has_findings_and_abilities() -> None:
     assert document["findings"][0] == {
         "code": "EB-DOCTOR-170",
         "text": "clients are told 10.0.0.9:9192: refused, and nobody can connect there from the bridge's own machine",
-        "remedy": "check advertised.host, listen.ports.first and listen.ports, and what lies between",
+        "remedy": "check advertised.host, listen.ports and listen.ports.first, or listen.sni.pattern, and firewalls",
         "severity": "stops",
     }
     assert (document["brokers"]["takeover"], document["brokers"]["known"]) == ("in_place", "probed")

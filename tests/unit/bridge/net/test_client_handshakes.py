@@ -297,7 +297,7 @@ async def test_context_that_is_put_in_place_counts_for_who_comes_then(world: Wor
     other = Authority(world.authority.folder, "other")
     handshakes = Handshakes(client_context(world.tls()), Limits())
     first = await _meet(handshakes, world.authority.context)
-    handshakes.context = client_context(World(other).tls())
+    handshakes.use(client_context(World(other).tls()))
     second = await _meet(handshakes, other.context)
     third = await _meet(handshakes, world.authority.context)
     assert isinstance(third, Rejected)
