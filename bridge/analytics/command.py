@@ -3,7 +3,10 @@
 A job is loaded when it is asked for, so that `--help` works without the extra `spark`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Literal, TypedDict, Unpack
 
@@ -12,7 +15,12 @@ import click
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec, ReplaySpec, StreamSpec
 
-EXTRA = "spark"
+SPARK, DUCKDB = "spark", "duckdb"
+ENGINES: Mapping[str, str] = {
+    SPARK: "bridge.analytics.engines.spark_views",
+    DUCKDB: "bridge.analytics.engines.duckdb_views",
+}
+"""Who can answer for `report` and `compare`; each needs the extra of its name."""
 DEBUG = "bridge.analytics.debug"
 """Under this name the context knows whether Spark's own words are wanted."""
 
@@ -33,7 +41,7 @@ class StreamOptions(TypedDict):
 
 @click.group("analytics")
 def analytics() -> None:
-    """Tables, a stream and a report over event logs, by Spark."""
+    """Tables, a stream and a report over event logs, by Spark; reports and comparisons also by DuckDB."""
 
 
 def parse_settings(context: click.Context, _parameter: click.Parameter, pairs: Sequence[str]) -> Mapping[str, str]:
@@ -71,6 +79,11 @@ _setting_option = click.option(
     help="A setting of Spark, such as spark.driver.memory=8g; may be repeated.",
 )
 _out_option = click.option("--out", metavar="DIR", required=True, help="Directory of the tables.")
+_engine_option = click.option(
+    "--engine",
+    type=click.Choice([SPARK, DUCKDB]),
+    help="Who reads the tables: spark, the default, or duckdb, which needs no Java and gives the same answers.",
+)
 
 
 @analytics.command("run")
@@ -126,12 +139,13 @@ def stream(*, master: str | None, settings: Mapping[str, str], **options: Unpack
 @analytics.command("report")
 @_out_option
 @click.option("--group", metavar="GROUP", help="Only this group.")
+@_engine_option
 @_master_option
 @_debug_option
 @_setting_option
-def report(*, out: str, group: str | None, master: str | None, settings: Mapping[str, str]) -> None:
+def report(*, out: str, group: str | None, engine: str | None, master: str | None, settings: Mapping[str, str]) -> None:
     """Write report.html and report.md beside the tables: phases, members, causes, stalls, before and after a change."""
-    call("bridge.analytics.report.job", out, group, master, settings)
+    ask("bridge.analytics.report.job", (out, group), Asked(out=out, engine=engine, master=master, settings=settings))
 
 
 class CompareOptions(TypedDict):
@@ -196,14 +210,18 @@ class CompareOptions(TypedDict):
     help="Rebalances of the two arms are compared if they began not further apart than this.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the judgement as JSON.")
+@_engine_option
 @_master_option
 @_debug_option
 @_setting_option
-def compare(*, master: str | None, settings: Mapping[str, str], **options: Unpack[CompareOptions]) -> None:
+def compare(
+    *, engine: str | None, master: str | None, settings: Mapping[str, str], **options: Unpack[CompareOptions]
+) -> None:
     """Judge a canary: exit status 0 if the treatment is no worse than the control, 1 if it is, 3 if that is not certain
     yet.
     """
-    call("bridge.analytics.compare.job", CompareSpec(**options), master, settings)
+    spec = CompareSpec(**options)
+    ask("bridge.analytics.compare.job", (spec,), Asked(out=spec.out, engine=engine, master=master, settings=settings))
 
 
 class ReplayOptions(TypedDict):
@@ -251,18 +269,45 @@ def replay(*, master: str | None, settings: Sequence[str], **options: Unpack[Rep
     call("bridge.analytics.replay.job", ReplaySpec(**options, settings=of_groups), master, spark)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Whose tables are read by whom; no engine means Spark, and settings are Spark's."""
+
+    out: str
+    engine: str | None
+    master: str | None
+    settings: Mapping[str, str]
+
+
+def ask(job: str, wanted: tuple[object, ...], asked: Asked) -> None:
+    """Load a job that only reads the tables, and run its `main` with the way to open them."""
+    if asked.engine == DUCKDB and (asked.master is not None or asked.settings):
+        raise click.UsageError("--master, --setting and --debug are of Spark, and --engine duckdb starts none")
+    engine = asked.engine or SPARK
+    with _told(engine):
+        views, main = import_module(ENGINES[engine]), import_module(job).main
+        opened = partial(views.open_views, asked.out, asked.engine, asked.master, asked.settings)
+        with views.told_failures():
+            main(*wanted, opened)
+
+
 def call(job: str, *arguments: object) -> None:
     """Load a job's module and run its `main`; what it can't do is one sentence, and so is a library that is missing."""
-    try:
+    with _told(SPARK):
         main = import_module(job).main
-        told_failures = import_module("bridge.analytics.spark.failures").told_failures
+        with import_module("bridge.analytics.spark.failures").told_failures():
+            main(*arguments)
+
+
+@contextmanager
+def _told(extra: str) -> Iterator[None]:
+    """End the command with one sentence where the job can't be done, or a library of the extra is missing."""
+    try:
+        yield
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"EB-ANALYTICS-000: analytics needs {missing.name}, which is not installed; "
-            f"run `pip install 'epochbridge[{EXTRA}]'`"
+            f"run `pip install 'epochbridge[{extra}]'`"
         ) from missing
-    try:
-        with told_failures():
-            main(*arguments)
     except AnalyticsError as problem:
         raise click.ClickException(str(problem)) from problem

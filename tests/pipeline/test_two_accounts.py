@@ -13,7 +13,11 @@ import pytest
 import trio
 from pyspark.sql import SparkSession
 
+from bridge.analytics.compare.samples import Choice, Measure, UnitKind, sample
+from bridge.analytics.engines.duckdb_views import open_views
+from bridge.analytics.engines.spark_views import views_of
 from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.report.facts import report_facts
 from bridge.analytics.tables.store import Store
 from bridge.demo.fleet import FleetError
 from bridge.demo.judge_evidence import Evidence
@@ -106,3 +110,16 @@ def test_tables_say_what_the_clients_say(
     assert misjudged_moves(ours, clients) == {}
     late = [lag for lag in lags(ours, clients) if max(abs(lag.begin_us), abs(lag.end_us)) > CLOCK_ERROR_US]
     assert late == []
+
+
+def test_engines_say_the_same_of_real_clients(tables: Store) -> None:
+    """Every figure of a report, and every time that a comparison is made of: Spark's and DuckDB's are equal."""
+    spark, duckdb = views_of(tables), open_views(tables.root, None, None, {})
+    facts = report_facts(duckdb, None)
+    assert facts == report_facts(spark, None)
+    assert all((facts.rebalances, facts.stall, facts.phases, facts.members, facts.culprits, facts.heat.groups))
+    for measure, unit in ((Measure.MEMBER, UnitKind.REBALANCE), (Measure.PARTITION, UnitKind.GROUP_HOUR)):
+        choice = Choice(control="at_us % 2 = 0", treatment="at_us % 2 = 1", measure=measure, unit=unit)
+        found = sample(duckdb, choice)
+        assert found == sample(spark, choice)
+        assert found.units

@@ -17,6 +17,7 @@ from pathlib import Path
 from confluent_kafka import Consumer
 
 from bridge.analytics.compare.samples import Choice, Measure, UnitKind, sample
+from bridge.analytics.engines.spark_views import views_of
 from bridge.analytics.job_run import open_store, run
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.store import Store
@@ -101,7 +102,7 @@ def recorded(store: Store, group_id: str) -> list[list[float]]:
     choice = Choice(
         control=f"group_id = '{group_id}'", treatment="false", measure=Measure.MEMBER, unit=UnitKind.REBALANCE
     )
-    return [[round(wait, DECIMALS) for wait in unit.control] for unit in sample(store, choice).units]
+    return [[round(wait, DECIMALS) for wait in unit.control] for unit in sample(views_of(store), choice).units]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The job `compare`: is the treatment worse than the control?"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -10,12 +10,10 @@ import click
 from bridge.analytics.compare.judging import Interval, Judgement, Rules, Verdict, judge
 from bridge.analytics.compare.pairing import Pairing, Unit, pair_up
 from bridge.analytics.compare.samples import Choice, Measure, Sample, UnitKind, sample
+from bridge.analytics.engines.table_files import require_tables
+from bridge.analytics.engines.views import Views
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.job_run import open_tables
-from bridge.analytics.report.job import require_tables
-from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import CompareSpec
-from bridge.analytics.tables.store import Store
 
 MICROS = 1_000_000
 STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAIL: 1, Verdict.INSUFFICIENT: 3}
@@ -31,17 +29,16 @@ class Comparison:
     unpaired: int
 
 
-def main(spec: CompareSpec, master: str | None, settings: Mapping[str, str]) -> None:
+def main(spec: CompareSpec, open_views: Callable[[], Views]) -> None:
     """Print the judgement and end with its status."""
     require_tables(spec.out)
-    spark = open_session(SessionSettings(master=master, settings=settings))
     rules = Rules(alpha=spec.alpha, margin=spec.margin, tail_margin=spec.tail_margin, pairs_min=spec.pairs_min)
-    found = compare(open_tables(spark, spec.out), spec, rules)
+    found = compare(open_views(), spec, rules)
     click.echo(json.dumps(asdict(found), indent=2) if spec.as_json else "\n".join(describe(found, rules)))
     raise SystemExit(STATUS[found.judgement.verdict])
 
 
-def compare(store: Store, spec: CompareSpec, rules: Rules) -> Comparison:
+def compare(views: Views, spec: CompareSpec, rules: Rules) -> Comparison:
     """Judge the treatment against the control; raise AnalyticsError if one has no units, or they are apart in time."""
     choice = Choice(
         control=spec.control,
@@ -49,7 +46,7 @@ def compare(store: Store, spec: CompareSpec, rules: Rules) -> Comparison:
         measure=Measure(spec.measure),
         unit=UnitKind(spec.unit),
     )
-    chosen = sample(store, choice)
+    chosen = sample(views, choice)
     pairing = pair_up(chosen.units, int(spec.pair_within_s * MICROS))
     if not pairing.control_units or not pairing.treatment_units:
         raise AnalyticsError(

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
 
-from bridge.analytics.report.facts import HOUR_US, ChangeFacts, CulpritFacts, HeatFacts, ReportFacts, Spread
+from bridge.analytics.report.facts import ChangeFacts, CulpritFacts, HeatFacts, ReportFacts, Spread
 from bridge.analytics.report.plots import Bar, Heat, bars, heat_map
+from bridge.analytics.report.questions import HOUR_US
 
 TONES = {"classic": 0, "consumer": 1}
 TICKS_MAX = 12

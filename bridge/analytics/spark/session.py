@@ -30,6 +30,10 @@ NEXT_STEP = (
 )
 
 
+class NoJavaError(AnalyticsError):
+    """There is no Java, or none on which Spark runs."""
+
+
 def is_submitted() -> bool:
     """Whether spark-submit started this process, so that master and options are its business."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
@@ -47,7 +51,7 @@ def provide_java(environment: Mapping[str, str] | None = None) -> Path:
     on_path = shutil.which("java", path=known.get("PATH"))
     if on_path is not None:
         return _fit(Path(on_path), "it is on PATH")
-    raise AnalyticsError(
+    raise NoJavaError(
         f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, and there is none: no JAVA_HOME, no java on PATH; "
         f"{NEXT_STEP}"
     )
@@ -76,12 +80,12 @@ def _fit(java: Path, how: str) -> Path:
     code, banner = _ask(java, how, "-version")
     major = java_major(banner)
     if code or major is None or major < JAVA_MAJOR_MIN:
-        raise AnalyticsError(
+        raise NoJavaError(
             f"{NO_JAVA}: Spark needs Java {JAVA_MAJOR_MIN} or newer, but {java} is version {major or 'unknown'}, "
             f"and {how}; {NEXT_STEP}"
         )
     if _ask(java, how, f"--add-modules={MODULE}", "-version")[0]:
-        raise AnalyticsError(
+        raise NoJavaError(
             f"{NO_JAVA}: {java} lacks the module {MODULE}, without which Spark does not start, and {how}; {NEXT_STEP}"
         )
     return java
@@ -93,7 +97,7 @@ def _ask(java: Path, how: str, *arguments: str) -> tuple[int, str]:
             [str(java), *arguments], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as fault:
-        raise AnalyticsError(f"{NO_JAVA}: {java} does not run ({fault}), and {how}; {NEXT_STEP}") from fault
+        raise NoJavaError(f"{NO_JAVA}: {java} does not run ({fault}), and {how}; {NEXT_STEP}") from fault
     return answer.returncode, answer.stderr + answer.stdout
 
 

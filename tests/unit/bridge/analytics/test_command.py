@@ -1,12 +1,18 @@
 """The commands' options and their one-sentence failures; no Spark is started."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
 
-from bridge.analytics.command import analytics, call, parse_settings
+from bridge.analytics.command import Asked, analytics, ask, call, parse_settings
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import ReplaySpec
+from bridge.analytics.tables.definitions import REBALANCES
+from tests.support.table_files import write_rows
 
 CONTEXT, OPTION = click.Context(analytics), click.Option(["--setting"])
 
@@ -93,3 +99,42 @@ def test_debug_lets_spark_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     for options in (["--debug"], ["--debug", "--setting", "spark.log.level=ERROR"], []):
         assert CliRunner().invoke(analytics, ["run", "--events", "e", "--out", "o", *options]).exit_code == 0
     assert [settings for *_, settings in asked] == [{"spark.log.level": "WARN"}, {"spark.log.level": "ERROR"}, {}]
+
+
+def test_engine_needs_the_extra_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And DuckDB neither Spark nor its settings."""
+
+    def fail(name: str) -> None:
+        raise ModuleNotFoundError(f"no {name}", name=name)
+
+    monkeypatch.setattr("bridge.analytics.command.import_module", fail)
+    for engine, extra in ((None, "spark"), ("spark", "spark"), ("duckdb", "duckdb")):
+        asked = Asked(out="o", engine=engine, master=None, settings={})
+        with pytest.raises(click.ClickException, match=rf"EB-ANALYTICS-000: .*pip install 'epochbridge\[{extra}\]'"):
+            ask("bridge.analytics.report.job", (), asked)
+    for option in (["--master", "local[2]"], ["--debug"], ["--setting", "spark.a=1"]):
+        answer = CliRunner().invoke(analytics, ["report", "--out", "o", "--engine", "duckdb", *option])
+        assert (answer.exit_code, "--engine duckdb starts none" in answer.output) == (2, True)
+
+
+def test_report_and_comparison_need_no_spark(tmp_path: Path) -> None:
+    """By DuckDB they are made in a process that has loaded neither Spark nor what speaks to Java."""
+    rows = [
+        {"group_id": "g", "rebalance_id": f"r{place}", "chain_id": f"r{place}", "began_us": place} for place in (1, 2)
+    ]
+    write_rows(tmp_path, REBALANCES, rows)
+    arms = ["--control", "at_us = 1", "--treatment", "at_us = 2", "--measure", "partition-stall"]
+    program = f"""
+import sys
+from bridge.analytics.command import analytics
+sys.modules["pyspark"] = sys.modules["py4j"] = sys.modules["pyarrow"] = sys.modules["pandas"] = None
+try:
+    analytics({["report", "--out", str(tmp_path), "--engine", "duckdb"]}, standalone_mode=False)
+    analytics({["compare", "--out", str(tmp_path), "--engine", "duckdb", *arms]}, standalone_mode=False)
+except SystemExit as end:
+    print("status", end.code)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "report.html" in said
+    assert "verdict: insufficient" in said
+    assert said.endswith("status 3\n")

@@ -1,26 +1,27 @@
 """The canary judge as a job: what it compares, what it says, what it refuses."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bridge.analytics.compare.job import STATUS, compare, describe
 from bridge.analytics.compare.judging import Rules, Verdict
+from bridge.analytics.engines.duckdb_views import DuckDbViews
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.spark.column_types import conform
 from bridge.analytics.specs import CompareSpec
 from bridge.analytics.tables.definitions import REBALANCES, STALLS
-from bridge.analytics.tables.store import Store
+from tests.support.table_files import duckdb_over
 
 RULES = Rules()
 MINUTE_US = 60_000_000
 DAY_MINUTES = 1_440
 
 
-def spec(store: Store, treatment: str = "protocol = 'consumer'") -> CompareSpec:
+def spec(treatment: str = "protocol = 'consumer'") -> CompareSpec:
     """Classic against something else, by partitions."""
     return CompareSpec(
-        out=store.root,
+        out="o",
         control="protocol = 'classic'",
         treatment=treatment,
         measure="partition-stall",
@@ -30,29 +31,31 @@ def spec(store: Store, treatment: str = "protocol = 'consumer'") -> CompareSpec:
     )
 
 
-def fill(store: Store, *, apart_minutes: int = 0) -> None:
+def filled(root: Path, *, apart_minutes: int = 0) -> DuckDbViews:
     """Forty rebalances of each protocol by turns, those of the new one longer; its arm as much later as is said."""
-    at_us = f"(id + id % 2 * {apart_minutes}) * {MINUTE_US}L"
-    rows = store.spark.range(80).selectExpr(
-        "'g' as group_id",
-        "concat('r', id) as rebalance_id",
-        "concat('r', id) as chain_id",
-        f"{at_us} as began_us",
-        f"{at_us} + 1 as ended_us",
-        "concat('t-', id) as partition",
-        "if(id % 2 = 0, 'classic', 'consumer') as protocol_after",
-        "if(id % 2 = 0, 1000000L, 1500000L) + id as stall_us",
-        f"{at_us} as fetched_us",
-        "date '2025-11-21' as date",
-    )
-    store.replace(STALLS, conform(STALLS, rows))
-    store.replace(REBALANCES, conform(REBALANCES, rows))
+    ids = [(number, (number + number % 2 * apart_minutes) * MINUTE_US) for number in range(80)]
+    key = [{"group_id": "g", "rebalance_id": f"r{number}"} for number, _ in ids]
+    rebalances = [
+        {**one, "chain_id": f"r{number}", "began_us": at_us, "ended_us": at_us + 1}
+        for one, (number, at_us) in zip(key, ids, strict=True)
+    ]
+    stalls = [
+        {
+            **one,
+            "partition": f"t-{number}",
+            "protocol_after": "consumer" if number % 2 else "classic",
+            "stall_us": (1_500_000 if number % 2 else 1_000_000) + number,
+            "fetched_us": at_us,
+        }
+        for one, (number, at_us) in zip(key, ids, strict=True)
+    ]
+    return duckdb_over(root, {REBALANCES: rebalances, STALLS: stalls})
 
 
-def test_slower_canary_fails_and_the_lines_say_by_how_much(store: Store) -> None:
+def test_slower_canary_fails_and_the_lines_say_by_how_much(tmp_path: Path) -> None:
     """An effect with its interval, tails and quantiles of both."""
-    fill(store)
-    found = compare(store, spec(store), RULES)
+    views = filled(tmp_path)
+    found = compare(views, spec(), RULES)
     assert (found.judgement.verdict, STATUS[found.judgement.verdict]) == (Verdict.FAIL, 1)
     lines = describe(found, RULES)
     assert lines[0] == f"verdict: fail, certain after {found.judgement.decided_after} of 40 pairs"
@@ -61,32 +64,32 @@ def test_slower_canary_fails_and_the_lines_say_by_how_much(store: Store) -> None
     assert any("(p95 of both)" in line for line in lines)
 
 
-def test_uncertain_verdict_says_what_to_do(store: Store) -> None:
+def test_uncertain_verdict_says_what_to_do(tmp_path: Path) -> None:
     """Few pairs: wait."""
-    fill(store)
-    found = compare(store, spec(store, "protocol = 'consumer' and at_us < 600000000"), RULES)
+    views = filled(tmp_path)
+    found = compare(views, spec("protocol = 'consumer' and at_us < 600000000"), RULES)
     assert STATUS[found.judgement.verdict] == 3
     assert found.unpaired == 35
     assert "let the canary run on" in describe(found, RULES)[-1]
 
 
-def test_filter_that_matches_nothing_is_one_sentence(store: Store) -> None:
+def test_filter_that_matches_nothing_is_one_sentence(tmp_path: Path) -> None:
     """With the counts of both sides."""
-    fill(store)
+    views = filled(tmp_path)
     with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-021: 40 units .* 0 match --treatment"):
-        compare(store, spec(store, "protocol = 'none'"), RULES)
+        compare(views, spec("protocol = 'none'"), RULES)
 
 
-def test_arms_of_different_days_are_refused(store: Store) -> None:
+def test_arms_of_different_days_are_refused(tmp_path: Path) -> None:
     """With when each was, and what to do."""
-    fill(store, apart_minutes=2 * DAY_MINUTES)
+    views = filled(tmp_path, apart_minutes=2 * DAY_MINUTES)
     with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-023: .*1970-01-01 00:00.*1970-01-03.*switch the treatment"):
-        compare(store, spec(store), RULES)
+        compare(views, spec(), RULES)
 
 
-def test_turns_shorter_than_the_reach_are_compared(store: Store) -> None:
+def test_turns_shorter_than_the_reach_are_compared(tmp_path: Path) -> None:
     """The reach is the user's to say."""
-    fill(store, apart_minutes=240)
+    views = filled(tmp_path, apart_minutes=240)
     with pytest.raises(AnalyticsError, match="EB-ANALYTICS-023"):
-        compare(store, spec(store), RULES)
-    assert compare(store, replace(spec(store), pair_within_s=14_700.0), RULES).judgement.verdict is Verdict.FAIL
+        compare(views, spec(), RULES)
+    assert compare(views, replace(spec(), pair_within_s=14_700.0), RULES).judgement.verdict is Verdict.FAIL

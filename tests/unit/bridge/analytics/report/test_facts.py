@@ -1,144 +1,110 @@
 """What a report asks of the tables."""
 
-from pyspark.sql import DataFrame
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from bridge.analytics.report.facts import (
-    Spread,
-    cause_facts,
-    change_facts,
-    culprit_facts,
-    heat_facts,
-    member_facts,
-    phase_facts,
-    report_facts,
-    spread_of,
-)
-from bridge.analytics.spark.column_types import conform
+from bridge.analytics.report.facts import Spread, known_groups, report_facts
 from bridge.analytics.tables.definitions import MEMBERS, PHASES, REBALANCES, STALLS, Table
-from bridge.analytics.tables.store import Store
+from tests.support.table_files import duckdb_over
 
+Rows = Sequence[Mapping[str, object]]
 HOUR_US = 3_600_000_000
 
 
-def rows(store: Store, table: Table, schema: str, *values: tuple[object, ...]) -> DataFrame:
+def rows(columns: str, *values: tuple[object, ...]) -> Rows:
     """Rows of a table, of which only some columns matter."""
-    return conform(table, store.spark.createDataFrame(list(values), schema))
+    return [dict(zip(columns.split(), row, strict=True)) for row in values]
 
 
-def phases(store: Store) -> DataFrame:
-    """Anna joins three times and revokes once, boris revokes."""
-    schema = "group_id string, member_id string, protocol string, phase string, duration_us long, is_closed boolean"
-    joins = [("g", "anna", "classic", "joining", us, True) for us in (1, 2, 9)]
-    return rows(
-        store,
-        PHASES,
-        schema,
-        *joins,
-        ("g", "anna", "classic", "revoking", 4, True),
-        ("h", "boris", "consumer", "revoking", 100, True),
-    )
+PHASE_ROWS = rows(
+    "group_id member_id protocol phase duration_us is_closed",
+    *(("g", "anna", "classic", "joining", us, True) for us in (1, 2, 9)),
+    ("g", "anna", "classic", "revoking", 4, True),
+    ("h", "boris", "consumer", "revoking", 100, True),
+    ("h", "boris", "consumer", "stable", 900, True),
+    ("h", "boris", "consumer", "revoking", 800, False),
+)
+"""Anna joins three times and revokes once, boris revokes; being stable and what is open do not count."""
+MEMBER_ROWS = rows(
+    "group_id member_id protocol library library_version began_us",
+    ("g", "anna", "classic", "old", "1", 1),
+    ("g", "anna", "consumer", "new", "2", 50),
+    ("h", "boris", "consumer", "new", "2", 1),
+)
+"""Anna of g is classic until time 50, of h nobody changes."""
+REBALANCE_ROWS = rows(
+    "group_id rebalance_id began_us duration_us cause disturbed told",
+    ("g", "r1", 10, 5, "join", 2, 3),
+    ("g", "r2", 20, 7, "join", 1, 3),
+    ("g", "r3", 60, 1, "leave", 0, 1),
+    ("h", "r1", 5, None, None, 0, 0),
+)
+"""Two of g before the change, one after, one of h without a cause."""
+STALL_ROWS = rows(
+    "group_id told_us released_us fetched_us stall_us", ("g", None, 10, 20, 10), ("g", 60, 61, 2 * HOUR_US, 3)
+)
+"""One before the change, nobody told; one after, two hours later."""
+TABLES: Mapping[Table, Rows] = {
+    PHASES: PHASE_ROWS,
+    MEMBERS: MEMBER_ROWS,
+    REBALANCES: REBALANCE_ROWS,
+    STALLS: STALL_ROWS,
+}
 
 
-def members(store: Store) -> DataFrame:
-    """Anna of g is classic until time 50, of h nobody changes."""
-    schema = "group_id string, member_id string, protocol string, library string, library_version string, began_us long"
-    return rows(
-        store,
-        MEMBERS,
-        schema,
-        ("g", "anna", "classic", "old", "1", 1),
-        ("g", "anna", "consumer", "new", "2", 50),
-        ("h", "boris", "consumer", "new", "2", 1),
-    )
-
-
-def rebalances(store: Store) -> DataFrame:
-    """Two of g before the change, one after, one of h without a cause."""
-    schema = (
-        "group_id string, rebalance_id string, began_us long, duration_us long, cause string, disturbed long, told long"
-    )
-    return rows(
-        store,
-        REBALANCES,
-        schema,
-        ("g", "r1", 10, 5, "join", 2, 3),
-        ("g", "r2", 20, 7, "join", 1, 3),
-        ("g", "r3", 60, 1, "leave", 0, 1),
-        ("h", "r1", 5, None, None, 0, 0),
-    )
-
-
-def stalls(store: Store) -> DataFrame:
-    """One before the change, nobody told; one after, two hours later."""
-    schema = "group_id string, told_us long, released_us long, fetched_us long, stall_us long"
-    return rows(store, STALLS, schema, ("g", None, 10, 20, 10), ("g", 60, 61, 2 * HOUR_US, 3))
-
-
-def test_phase_has_a_line_per_protocol(store: Store) -> None:
+def test_phase_has_a_line_per_protocol(tmp_path: Path) -> None:
     """With how its durations are spread."""
-    found = {(one.phase, one.protocol): one.spread.count for one in phase_facts(phases(store))}
+    facts = report_facts(duckdb_over(tmp_path, TABLES), None)
+    found = {(one.phase, one.protocol): one.spread.count for one in facts.phases}
     assert found == {("joining", "classic"): 3, ("revoking", "classic"): 1, ("revoking", "consumer"): 1}
 
 
-def test_spread_is_exact(store: Store) -> None:
-    """Median and maximum."""
-    row = phases(store).where("phase = 'joining'").agg(*spread_of("duration_us")).collect()[0]
-    assert (row["n"], row["p50"], row["p95"], row["most"]) == (3, 2, 8, 9)
-
-
-def test_slowest_member_comes_first_with_its_worst_phase(store: Store) -> None:
+def test_slowest_member_comes_first_with_its_worst_phase(tmp_path: Path) -> None:
     """And with the library it had last."""
-    found = member_facts(phases(store), members(store))
-    assert [(one.member_id, one.total_us, one.phase, one.library) for one in found] == [
+    facts = report_facts(duckdb_over(tmp_path, TABLES), None)
+    assert [(one.member_id, one.total_us, one.phase, one.library) for one in facts.members] == [
         ("boris", 100, "revoking", "new 2"),
         ("anna", 16, "joining", "new 2"),
     ]
 
 
-def test_culprits_are_those_who_were_waited_for_or_put_out(store: Store) -> None:
+def test_culprits_are_those_who_were_waited_for_or_put_out(tmp_path: Path) -> None:
     """A frozen member made nobody wait in a rebalance: what stood still is what it had when it was put out."""
     named = rows(
-        store,
-        REBALANCES,
-        "group_id string, rebalance_id string, critical_member string, critical_phase string, waited_us long",
+        "group_id rebalance_id critical_member critical_phase waited_us",
         *(("g", "r1", "slow", "revoking", 30), ("g", "r2", "slow", "joining", 10), ("g", "r3", "", None, 0)),
     )
     spans = rows(
-        store,
-        MEMBERS,
-        "group_id string, member_id string, client_id string, library string, library_version string, "
-        "began_us long, ended_us long, departure string",
+        "group_id member_id client_id library library_version began_us ended_us departure",
         ("g", "slow", "client-1", "lib", "1", 1, None, None),
         ("g", "ice", "client-2", "lib", "2", 1, 9_000_000, "session-expired"),
         ("g", "calm", "client-3", "lib", "3", 1, 9_000_000, "left"),
     )
     still = rows(
-        store,
-        STALLS,
-        "group_id string, before string, released_us long, stall_us long",
-        *(
-            ("g", "ice", 9_000_000, 6_000),
-            ("g", "ice", 5_000_000, 70),
-            ("g", "slow", 5, 8),
-            ("g", "calm", 9_000_000, 9),
-        ),
+        "group_id before released_us fetched_us stall_us",
+        ("g", "ice", 9_000_000, 9_006_000, 6_000),
+        ("g", "ice", 5_000_000, 5_000_070, 70),
+        ("g", "slow", 5, 13, 8),
+        ("g", "calm", 9_000_000, 9_000_009, 9),
     )
-    frozen, slow = culprit_facts(named, still, spans)
+    views = duckdb_over(tmp_path, {REBALANCES: named, MEMBERS: spans, STALLS: still})
+    frozen, slow = report_facts(views, None).culprits
     assert (frozen.member_id, frozen.client_id, frozen.library) == ("ice", "client-2", "lib 2")
     assert (frozen.departure, frozen.stall_us, frozen.rebalances, frozen.phase) == ("session-expired", 6_000, 0, "")
     assert (slow.member_id, slow.rebalances, slow.waited_us, slow.most_us) == ("slow", 2, 40, 30)
     assert (slow.phase, slow.departure, slow.stall_us) == ("revoking", "", 0)
 
 
-def test_causes_are_counted(store: Store) -> None:
+def test_causes_are_counted(tmp_path: Path) -> None:
     """A rebalance that was not explained is counted too."""
-    found = [(one.cause, one.rebalances, one.told, one.disturbed) for one in cause_facts(rebalances(store))]
+    causes = report_facts(duckdb_over(tmp_path, TABLES), None).causes
+    found = [(one.cause, one.rebalances, one.told, one.disturbed) for one in causes]
     assert found == [("join", 2, 6, 3), ("leave", 1, 1, 0), ("not told", 1, 0, 0)]
 
 
-def test_group_that_changed_protocol_is_told_before_and_after(store: Store) -> None:
+def test_group_that_changed_protocol_is_told_before_and_after(tmp_path: Path) -> None:
     """The others have nothing to compare."""
-    found = change_facts(members(store), rebalances(store), stalls(store))
+    found = report_facts(duckdb_over(tmp_path, TABLES), None).changes
     assert [(one.group_id, one.protocol, one.rebalances, one.disturbed) for one in found] == [
         ("g", "classic", 2, 3),
         ("g", "consumer", 1, 0),
@@ -149,21 +115,23 @@ def test_group_that_changed_protocol_is_told_before_and_after(store: Store) -> N
     ]
 
 
-def test_heat_has_every_hour_from_first_to_last(store: Store) -> None:
+def test_heat_has_every_hour_from_first_to_last(tmp_path: Path) -> None:
     """Hours without a stall are 0."""
-    heat = heat_facts(stalls(store))
+    heat = report_facts(duckdb_over(tmp_path, TABLES), None).heat
     assert (heat.groups, heat.first_hour, heat.stall_us) == (["g"], 0, [[10, 0, 3]])
 
 
-def test_empty_tables_make_an_empty_report(store: Store) -> None:
+def test_empty_tables_make_an_empty_report(tmp_path: Path) -> None:
     """Nothing happened yet."""
-    facts = report_facts(store, None)
+    views = duckdb_over(tmp_path, {})
+    facts = report_facts(views, None)
     assert (facts.rebalances, facts.stall, facts.phases, facts.heat.groups) == (0, None, [], [])
+    assert known_groups(views) == []
 
 
-def test_report_may_be_of_one_group(store: Store) -> None:
+def test_report_may_be_of_one_group(tmp_path: Path) -> None:
     """Everything else is left out."""
-    for table, frame in ((PHASES, phases(store)), (REBALANCES, rebalances(store)), (MEMBERS, members(store))):
-        store.replace(table, frame)
-    facts = report_facts(store, "h")
+    views = duckdb_over(tmp_path, TABLES)
+    facts = report_facts(views, "h")
     assert (facts.rebalances, [one.member_id for one in facts.members]) == (1, ["boris"])
+    assert known_groups(views) == ["g", "h"]
