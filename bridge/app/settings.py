@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 
 from bridge.app.host_names import read_host_pattern
+from bridge.app.login import read_login
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
 from bridge.config.causes import cause_of_address
@@ -12,6 +12,7 @@ from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.secrets import without_login
+from bridge.config.sources import read_environment
 from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
@@ -20,57 +21,10 @@ from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
-from bridge.wire.sasl import Credentials, Mechanism
 from translators.classic_member.states import Limits as MemberLimits
 from translators.dialects.ids import GroupId
 
 OFF = "off"
-FILE_KEY = "upstream.sasl.password.path"
-
-
-def read_credentials(config: Config) -> Credentials | None:
-    """Who the bridge is to the cluster, None if it does not log in; the password goes nowhere else.
-
-    Raises ConfigError for a mechanism without a name or a password that can be read.
-    """
-    settings = config.settings
-    if settings.upstream_sasl_mechanism == OFF:
-        for key, value in (
-            ("upstream.sasl.username", settings.upstream_sasl_username),
-            (FILE_KEY, settings.upstream_sasl_password_path),
-        ):
-            if value:
-                seen, allowed = f"{value!r} is given, and nothing reads it", "upstream.sasl.mechanism beside it"
-                raise _login_fault(key, seen, allowed, FaultCode.CONTRADICTION)
-        return None
-    if not settings.upstream_sasl_username:
-        raise _login_fault("upstream.sasl.username", "nothing is given", "the name to log in with", FaultCode.MISSING)
-    return Credentials(
-        mechanism=Mechanism(settings.upstream_sasl_mechanism),
-        username=settings.upstream_sasl_username,
-        password=_read_password(settings.upstream_sasl_password_path),
-    )
-
-
-def _read_password(path: str) -> str:
-    allowed = "a file that holds the password"
-    if not path:
-        raise _login_fault(FILE_KEY, "nothing is given", allowed, FaultCode.MISSING)
-    try:
-        password = Path(path).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
-    except (OSError, UnicodeDecodeError) as problem:
-        # A decoding error would quote the password.
-        why = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8"
-        raise _login_fault(FILE_KEY, f"{path} can't be read: {why}", allowed, FaultCode.WRONG_KIND) from None
-    if not password:
-        raise _login_fault(FILE_KEY, f"{path} is empty", allowed, FaultCode.WRONG_KIND)
-    return password
-
-
-def _login_fault(key: str, seen: str, allowed: str, code: FaultCode) -> ConfigError:
-    return ConfigError([Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)])
-
-
 BROKER_KEYS = frozenset({"bootstrap", "events.bootstrap"})
 """Addresses that are connected to, not listened at."""
 ASSIGNORS_KEY = "group.consumer.assignors"
@@ -83,7 +37,7 @@ _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name 
 
 
 def proxy_settings(config: Config) -> ProxySettings:
-    """What the net room is told; raises ConfigError for addresses that are none, and `read_credentials`' own."""
+    """What the net room is told; raises ConfigError for addresses that are none, and `read_login`'s own."""
     settings = config.settings
     if not settings.bootstrap:
         raise ConfigError([_fault("bootstrap", "nothing is given", "HOST:PORT of a broker", FaultCode.MISSING)])
@@ -118,7 +72,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",
         refresh_interval_ms=settings.metadata_refresh_ms,
         connect_backoff_ms=settings.connect_backoff_ms,
-        credentials=read_credentials(config),
+        login=read_login(config, read_environment()),
         broker_tls=broker_tls(settings),
         client_tls=client_tls(settings),
         certificates_watch_ms=settings.certificates_watch_ms,

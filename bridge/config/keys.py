@@ -193,13 +193,36 @@ class Settings(KafkaSettings):
         "off",
         "How the bridge logs in where it asks the cluster for itself: topics, members of groups, offsets to commit "
         "again. Clients log in by themselves, through the bridge.",
-        Bounds(choices=("off", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+        Bounds(choices=("off", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")),
     )
-    upstream_sasl_username: str = key("upstream.sasl.username", "", "The name that the bridge logs in with.")
+    upstream_sasl_username: str = key(
+        "upstream.sasl.username", "", "The name that the bridge logs in with; of OAUTHBEARER's endpoint, its client id."
+    )
     upstream_sasl_password_path: str = key(
         "upstream.sasl.password.path",
         "",
-        "File that holds the password and nothing else (a line end is left out), so that no configuration shows it.",
+        "File that holds the password (the client's secret) and nothing else (a line end is left out), so that no "
+        "configuration shows it; read at every login, so what is written into it counts without a restart.",
+    )
+    upstream_sasl_password_variable: str = key(
+        "upstream.sasl.password.variable", "", "Instead of the file: the name of an environment variable that holds it."
+    )
+    upstream_sasl_token_path: str = key(
+        "upstream.sasl.token.path",
+        "",
+        "File that holds the token of OAUTHBEARER, kept fresh by somebody else; read at every login.",
+    )
+    upstream_sasl_token_endpoint: str = key(
+        "upstream.sasl.token.endpoint",
+        "",
+        "URL that gives a token of OAUTHBEARER for client id and secret (client credentials); asked again after four "
+        "fifths of a token's life. Without TLS on this machine only.",
+    )
+    upstream_sasl_token_scope: str = key("upstream.sasl.token.scope", "", "Scope to ask that endpoint for.")
+    upstream_sasl_token_trust_path: str = key(
+        "upstream.sasl.token.trust.path",
+        "",
+        "File of the authorities that endpoint is trusted by, as PEM; empty: the system's.",
     )
 
     # ------------------------------------------------------------------ TLS to brokers

@@ -14,6 +14,7 @@ from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import exchange
 from bridge.net.clock import now_ms
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
+from bridge.net.own_login import RenewedLogin
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
 from bridge.session.limits import LARGE_BODY_BYTES
@@ -154,15 +155,16 @@ class BridgeQuestions:
         transport = await self._cluster.connect(broker_id)
         if transport is None:
             raise BrokerUnreachable(f"EB-NET-036: no connection to broker {broker_id}; check that it runs")
+        login = self._cluster.renewed_login(transport)
         try:
             with trio.fail_after(ANSWER_TIMEOUT_S):
-                await self._cluster.enter(transport)
+                await login.be_in()
         except BaseException as problem:
             transport.close()
             if isinstance(problem, trio.TooSlowError):
                 raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
             raise
-        return OwnConnection(broker_id, transport, versions)
+        return OwnConnection(broker_id, transport, versions, login)
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""
@@ -234,14 +236,16 @@ class BridgeQuestions:
 class OwnConnection:
     """See `ports.CoordinatorConnection`: whoever asks bounds how long."""
 
-    def __init__(self, broker_id: int, transport: Transport, versions: VersionTable) -> None:
+    def __init__(self, broker_id: int, transport: Transport, versions: VersionTable, login: RenewedLogin) -> None:
         self.broker_id = broker_id
         self.versions = versions
         self._transport = transport
+        self._login = login
 
     async def ask(self, request: Request, client_id: str) -> Reply:
         """See `ports.CoordinatorConnection`."""
         asked = _asked(self.broker_id, self.versions, request, client_id)
+        await self._login.be_in()
         return await _read_beside(asked.read, await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
 
     async def expect(self, request: Request, kind: type[ReplyT]) -> ReplyT:

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from dataclasses import dataclass
 from secrets import token_urlsafe
 
 import trio
@@ -15,10 +16,14 @@ from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.sasl import (
+    AUTHENTICATE_VERSION,
+    BEARER_GIVES_UP,
     AuthenticateAnswer,
+    BearerToken,
     Credentials,
     Mechanism,
     authenticate_request,
+    bearer_token,
     handshake_request,
     plain_token,
     read_authenticate,
@@ -28,6 +33,8 @@ from bridge.wire.scram import ScramFailed, check_server, first_message, prove
 from translators.dialects.errors import ErrorCode
 
 NONCE_BYTES = 24
+OF_PASSWORDS = "see upstream.sasl.username and the file of upstream.sasl.password.path"
+OF_TOKENS = "see what upstream.sasl.token.path holds, or upstream.sasl.token.endpoint gives, and who the broker trusts"
 ANSWER_BYTES_MAX = 65_536
 
 
@@ -42,20 +49,36 @@ class LoginRefused(BrokerUnreachable):
         self.is_brokers_word = is_brokers_word
 
 
-async def log_in(transport: Transport, credentials: Credentials, client_id: str) -> None:
-    """Say who the bridge is. Raises LoginRefused, and BrokerUnreachable when the connection ends."""
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who logs in at a connection, and by which version of SaslAuthenticate."""
+
+    transport: Transport
+    client_id: str
+    version: int = AUTHENTICATE_VERSION
+
+
+async def log_in(asker: Asker, proof: Credentials | BearerToken) -> int:
+    """Say who the bridge is; gives how long that lasts, in ms, 0 for ever (KIP-368).
+
+    Raises LoginRefused, and BrokerUnreachable when the connection ends.
+    """
+    name = repr(proof.username) if isinstance(proof, Credentials) else "whom its token names"
     try:
-        await _shake_hands(transport, credentials.mechanism, client_id)
-        if credentials.mechanism is Mechanism.PLAIN:
-            await _authenticate(transport, plain_token(credentials), client_id)
-        else:
-            await _prove(transport, credentials, client_id)
+        if isinstance(proof, BearerToken):
+            await _shake_hands(asker, Mechanism.OAUTHBEARER)
+            return await _show_token(asker, proof)
+        await _shake_hands(asker, proof.mechanism)
+        if proof.mechanism is Mechanism.PLAIN:
+            return (await _authenticate(asker, plain_token(proof))).lifetime_ms
+        return await _prove(asker, proof)
     except (MalformedFrame, ScramFailed) as problem:
-        raise LoginRefused(f"EB-NET-040: the login as {credentials.username!r} failed: {problem}") from problem
+        raise LoginRefused(f"EB-NET-040: the login as {name} failed: {problem}") from problem
 
 
-async def _shake_hands(transport: Transport, mechanism: Mechanism, client_id: str) -> None:
-    answer = read_handshake(await exchange(transport, handshake_request(mechanism, client_id), ANSWER_BYTES_MAX))
+async def _shake_hands(asker: Asker, mechanism: Mechanism) -> None:
+    request = handshake_request(mechanism, asker.client_id)
+    answer = read_handshake(await exchange(asker.transport, request, ANSWER_BYTES_MAX))
     if answer.error is ErrorCode.NONE:
         return
     offered = ", ".join(answer.mechanisms) or "none: is this a listener without SASL?"
@@ -66,21 +89,33 @@ async def _shake_hands(transport: Transport, mechanism: Mechanism, client_id: st
     )
 
 
-async def _prove(transport: Transport, credentials: Credentials, client_id: str) -> None:
+async def _prove(asker: Asker, credentials: Credentials) -> int:
     nonce = token_urlsafe(NONCE_BYTES)
-    first = await _authenticate(transport, first_message(credentials, nonce), client_id)
+    first = await _authenticate(asker, first_message(credentials, nonce))
     proof = await trio.to_thread.run_sync(prove, credentials, nonce, first.token)
-    final = await _authenticate(transport, proof.message, client_id)
+    final = await _authenticate(asker, proof.message)
     check_server(final.token, proof)
+    return final.lifetime_ms
 
 
-async def _authenticate(transport: Transport, token: bytes, client_id: str) -> AuthenticateAnswer:
-    answer = read_authenticate(await exchange(transport, authenticate_request(token, client_id), ANSWER_BYTES_MAX))
+async def _show_token(asker: Asker, proof: BearerToken) -> int:
+    answer = await _authenticate(asker, bearer_token(proof), OF_TOKENS)
+    if answer.token:
+        # The broker gives its reasons, and refuses once they are acknowledged.
+        await _authenticate(asker, BEARER_GIVES_UP, OF_TOKENS)
+        told = f"EB-NET-042: the broker does not take the bridge's token; {OF_TOKENS}"
+        raise LoginRefused(told, is_brokers_word=True)
+    return answer.lifetime_ms
+
+
+async def _authenticate(asker: Asker, token: bytes, advice: str = OF_PASSWORDS) -> AuthenticateAnswer:
+    request = authenticate_request(token, asker.client_id, asker.version)
+    answer = read_authenticate(await exchange(asker.transport, request, ANSWER_BYTES_MAX), asker.version)
     if answer.error is ErrorCode.NONE:
         return answer
     raise LoginRefused(
         f"EB-NET-042: the broker refuses the bridge ({answer.error.name}: {answer.message or 'no reason given'}); "
-        "see upstream.sasl.username and the file of upstream.sasl.password.path",
+        f"{advice}",
         is_brokers_word=True,
     )
 

@@ -11,6 +11,7 @@ import trio
 
 from bridge.net.broker_connection import exchange
 from bridge.net.cluster import OWN_CLIENT_ID, OWN_SOFTWARE, UpstreamCluster
+from bridge.net.own_login import RenewedLogin
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable
 from bridge.wire.api_versions import ApiVersionsAnswer, Features, api_versions_request, read_api_versions
@@ -45,8 +46,9 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 class BrokerTalk:
     """Every question raises BrokerUnreachable where no answer comes, or none that can be read."""
 
-    def __init__(self, transport: Transport, versions: VersionTable, name: str) -> None:
+    def __init__(self, transport: Transport, versions: VersionTable, name: str, login: RenewedLogin) -> None:
         self._transport = transport
+        self._login = login
         self.versions = versions
         self._name = name
 
@@ -127,6 +129,7 @@ class BrokerTalk:
     async def _exchange(self, request: bytes) -> bytes:
         try:
             with trio.fail_after(ANSWER_TIMEOUT_S):
+                await self._login.be_in()
                 return await exchange(self._transport, request, ANSWER_BYTES_MAX)
         except trio.TooSlowError as problem:
             raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
@@ -152,12 +155,13 @@ async def talk_to(cluster: UpstreamCluster, node_id: int | None) -> AsyncIterato
     transport = await cluster.connect(node_id)
     if transport is None:
         raise BrokerUnreachable(f"EB-NET-036: no connection to {name}; check that it runs and the bootstrap setting")
+    login = cluster.renewed_login(transport)
     try:
         try:
             with trio.fail_after(ANSWER_TIMEOUT_S):
-                await cluster.enter(transport)
+                await login.be_in()
         except trio.TooSlowError as problem:
             raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
-        yield BrokerTalk(transport, offered.broker, name)
+        yield BrokerTalk(transport, offered.broker, name, login)
     finally:
         transport.close()

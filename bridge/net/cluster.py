@@ -6,13 +6,15 @@ It must not know clients or groups.
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from importlib.metadata import version
+from functools import partial
+from importlib.metadata import version as version_of
+from math import inf
 
 import trio
 
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.broker_connection import BrokerClosed, LoginRefused, connect, exchange, log_in
+from bridge.net.broker_connection import Asker, BrokerClosed, LoginRefused, connect, exchange, log_in
 from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import (
     ClusterMemory,
@@ -23,6 +25,7 @@ from bridge.net.cluster_memory import (
     recollect,
     refusal_finding,
 )
+from bridge.net.own_login import RENEWED_SHARE, OwnLogin, RenewedLogin
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
 from bridge.net.strange_answers import explain_end, explain_silence
@@ -46,13 +49,13 @@ from bridge.wire.endpoints import Addresses, Endpoint
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.rewrite import brokers_in, rewrite
-from bridge.wire.sasl import Mechanism, handshake_request, read_handshake
-from bridge.wire.versions import offer
+from bridge.wire.sasl import AUTHENTICATE_VERSION, FIRST_WITH_LIFETIME, Mechanism, handshake_request, read_handshake
+from bridge.wire.versions import offer, speaks
 from translators.dialects.ids import Topic
 
 OWN_CLIENT_ID = "epochbridge"
 NOT_ASKED = "it has not been asked yet"
-OWN_SOFTWARE = ClientSoftware("epochbridge", version("epochbridge"))
+OWN_SOFTWARE = ClientSoftware("epochbridge", version_of("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
 NAMES_ASKED_EVERY_MS = 1_000
@@ -86,6 +89,7 @@ class UpstreamCluster:
         self.entrance = Entrance.UNKNOWN
         self.tls = None if settings.broker_tls is None else broker_context(settings.broker_tls)
         """For connections from now on; None: without TLS."""
+        self._login = OwnLogin(settings.login, self._log)
         self._is_known_away = False
         self._away_fault = NOT_ASKED
         self._login_fault = ""
@@ -200,13 +204,28 @@ class UpstreamCluster:
     @property
     def can_log_in(self) -> bool:
         """Whether the bridge has credentials of its own."""
-        return self._settings.credentials is not None
+        return self._login.source is not None
 
-    async def enter(self, transport: Transport) -> None:
-        """Log in on a connection of the bridge's own, where the cluster asks for that. Raises BrokerUnreachable."""
-        credentials = self._settings.credentials
-        if credentials is not None:
-            await log_in(transport, credentials, OWN_CLIENT_ID)
+    async def enter(self, transport: Transport) -> float:
+        """Log in on a connection of the bridge's own, if it has a login; gives when that has to be done again.
+
+        Raises BrokerUnreachable.
+        """
+        if not self.can_log_in:
+            return inf
+        known = self.offered_nowait(None)
+        tells_lifetime = known is not None and speaks(known.broker, ApiKey.SASL_AUTHENTICATE, FIRST_WITH_LIFETIME)
+        version = FIRST_WITH_LIFETIME if tells_lifetime else AUTHENTICATE_VERSION
+        try:
+            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), await self._login.proof())
+        except LoginRefused:
+            self._login.forget()
+            raise
+        return now_ms() + lifetime_ms * RENEWED_SHARE if lifetime_ms else inf
+
+    def renewed_login(self, transport: Transport) -> RenewedLogin:
+        """The login at a connection of the bridge's own that is asked on more than once."""
+        return RenewedLogin(partial(self.enter, transport))
 
     def _address(self, broker_id: int | None) -> Address:
         if broker_id is not None:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.migration.route import Rule
+from bridge.net.own_login import LoginSource
 from bridge.net.tls import BrokerTls, ClientTls
 from bridge.session.broker_addresses import Address
 from bridge.session.host_names import HostPattern
 from bridge.session.limits import Limits
-from bridge.wire.sasl import Credentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class ProxySettings:
     """How long one attempt to connect to a broker may take."""
     connect_backoff_ms: int = 100
     """The pause after the first attempt that failed; each further one is twice as long, up to a second."""
-    credentials: Credentials | None = None
+    login: LoginSource | None = None
     """Who the bridge is where it asks for itself; clients log in by themselves."""
     broker_tls: BrokerTls | None = None
     """How brokers are spoken to inside TLS, by clients' connections, too; None: without it."""

@@ -16,11 +16,12 @@ _CODES = {code.value: code for code in ErrorCode}
 
 
 class Mechanism(StrEnum):
-    """The mechanisms with a password that Kafka knows."""
+    """The mechanisms by which the bridge itself can log in."""
 
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"
     SCRAM_SHA_512 = "SCRAM-SHA-512"
+    OAUTHBEARER = "OAUTHBEARER"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,13 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
+class BearerToken:
+    """A token that says who the bridge is; it is never shown."""
+
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class HandshakeAnswer:
     """Whether the broker takes a mechanism, and those it takes."""
 
@@ -42,11 +50,12 @@ class HandshakeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateAnswer:
-    """The broker's word on a token, with a token of its own."""
+    """The broker's word on a token, with a token of its own; `lifetime_ms` of the login that it ends, 0 for ever."""
 
     error: ErrorCode
     message: str
     token: bytes = field(repr=False)
+    lifetime_ms: int = 0
 
 
 def handshake_request(mechanism: Mechanism, client_id: str) -> bytes:
@@ -63,18 +72,20 @@ def read_handshake(frame: FrameBytes) -> HandshakeAnswer:
     return HandshakeAnswer(error, tuple(_text(cursor, "mechanisms") for _ in range(max(count, 0))))
 
 
-def authenticate_request(token: bytes, client_id: str) -> bytes:
-    """Send a token of the mechanism."""
-    header = _header(ApiKey.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, client_id)
+def authenticate_request(token: bytes, client_id: str, version: int = AUTHENTICATE_VERSION) -> bytes:
+    """Send a token of the mechanism, in a version before the flexible ones."""
+    header = _header(ApiKey.SASL_AUTHENTICATE, version, client_id)
     return request_frame(header, INT32.pack(len(token)) + token)
 
 
-def read_authenticate(frame: FrameBytes) -> AuthenticateAnswer:
-    """Read the answer, length prefix included. Raises MalformedFrame."""
-    cursor = _body(frame, ApiKey.SASL_AUTHENTICATE, AUTHENTICATE_VERSION)
+def read_authenticate(frame: FrameBytes, version: int = AUTHENTICATE_VERSION) -> AuthenticateAnswer:
+    """Read the answer to such a request, length prefix included. Raises MalformedFrame."""
+    cursor = _body(frame, ApiKey.SASL_AUTHENTICATE, version)
     error = _code(cursor)
     message = _text(cursor, "error_message")
-    return AuthenticateAnswer(error, message, cursor.take(cursor.int32("auth_bytes"), "auth_bytes"))
+    token = cursor.take(max(0, cursor.int32("auth_bytes")), "auth_bytes")
+    lifetime_ms = cursor.int64("session_lifetime_ms") if version >= FIRST_WITH_LIFETIME else 0
+    return AuthenticateAnswer(error, message, token, lifetime_ms)
 
 
 FIRST_WITH_LIFETIME = 1
@@ -123,6 +134,15 @@ def read_username(header: RequestHeader, frame: FrameBytes) -> str | None:
 def plain_token(credentials: Credentials) -> bytes:
     """The one token of PLAIN (RFC 4616): no authorization id, name and password."""
     return f"\0{credentials.username}\0{credentials.password}".encode()
+
+
+def bearer_token(proof: BearerToken) -> bytes:
+    """What OAUTHBEARER says first (RFC 7628): the token, and no name that one asks to be."""
+    return f"n,,\x01auth=Bearer {proof.token}\x01\x01".encode()
+
+
+BEARER_GIVES_UP = b"\x01"
+"""What a client says to the reasons of a broker that takes no token of its own: then the broker ends it."""
 
 
 def _header(api_key: ApiKey, version: int, client_id: str) -> RequestHeader:

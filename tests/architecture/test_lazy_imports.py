@@ -32,6 +32,7 @@ DOORS: Mapping[str, str] = {
     "bridge/config/configuration.py": "start-up time: the YAML library, where there is a file",
     "bridge/demo/command.py": "optional extra: the client libraries",
     "bridge/demo/kafka_java.py": "optional: a Java from a wheel",
+    "bridge/net/own_login.py": "start-up time: the HTTP client, where there is a token endpoint",
     "bridge/net/tls.py": "optional extra: cryptography, for PKCS#12",
     "bridge/telemetry/otel/exporting.py": "optional extra: one of OpenTelemetry's two exporters",
 }

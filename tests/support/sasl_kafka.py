@@ -2,7 +2,10 @@
 another.
 """
 
+import json
 import subprocess
+import time
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +20,14 @@ from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSet
 
 LISTENER = "SASL_PLAINTEXT"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+BEARER = "OAUTHBEARER"
+"""The fourth: tokens that nobody has signed, as Kafka takes them unless it is told otherwise."""
 PASSWORDS: Mapping[str, str] = {"admin": "admin-word", "bridge": "bridge,=word", "alice": "alice-word"}
 """By name; that of the bridge has what SCRAM and properties files have to escape."""
 STORE_WORD = "store-word"
 ANSWER_TIMEOUT_S = 180.0
 ITERATIONS = 4_096
+_BEARER_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -86,7 +92,8 @@ def _properties(client_port: int, controller_port: int, tls_port: int) -> dict[s
         "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER},SSL:SSL",
         "inter.broker.listener.name": LISTENER,
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "sasl.enabled.mechanisms": ",".join((*MECHANISMS, BEARER)),
+        f"{prefix}.oauthbearer.sasl.jaas.config": f'{_BEARER_MODULE} required unsecuredLoginStringClaim_sub="admin";',
         f"{prefix}.plain.sasl.jaas.config": f"{_PLAIN_MODULE} required {own} {people};",
         f"{prefix}.scram-sha-256.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
         f"{prefix}.scram-sha-512.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
@@ -95,9 +102,23 @@ def _properties(client_port: int, controller_port: int, tls_port: int) -> dict[s
 
 def _teach_scram(bootstrap: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, **login_of("admin")})
+    for name in ("bridge", "alice"):
+        set_scram(admin, name, PASSWORDS[name])
+
+
+def set_scram(admin: AdminClient, name: str, password: str) -> None:
+    """Give a user a password for both kinds of SCRAM."""
     # Kafka takes one change of a user at a time.
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
         info = ScramCredentialInfo(mechanism, ITERATIONS)
-        wanted = UserScramCredentialUpsertion("bridge", info, PASSWORDS["bridge"].encode())
+        wanted = UserScramCredentialUpsertion(name, info, password.encode())
         for future in admin.alter_user_scram_credentials([wanted], request_timeout=ANSWER_TIMEOUT_S).values():
             future.result(ANSWER_TIMEOUT_S)
+
+
+def bearer_token(name: str, life_s: float = 3_600.0) -> str:
+    """A token of a user that nobody has signed (RFC 7519, "alg": "none")."""
+    now_s = time.time()
+    claims = {"sub": name, "iat": now_s, "exp": now_s + life_s}
+    parts = (json.dumps(part).encode() for part in ({"alg": "none"}, claims))
+    return ".".join((*(urlsafe_b64encode(part).decode().rstrip("=") for part in parts), ""))

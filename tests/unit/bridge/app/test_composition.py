@@ -94,7 +94,7 @@ def test_embedded_road_fails_closed_and_judges_on_proof_only(
 
     Where neither is known, clients come again: GROUP_AUTHORIZATION_FAILED ends a KIP-848 client for good.
     """
-    settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0), credentials=credentials)
+    settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0), login=credentials)
     directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
     cluster = UpstreamCluster(settings, directory, lambda _: True)
     cluster.recall(entrance)

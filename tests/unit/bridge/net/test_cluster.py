@@ -220,7 +220,7 @@ async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticate
     broker = ScriptedBroker(bodies=let_in)
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
-        cluster = cluster_for(replace(settings_for(broker), credentials=credentials))
+        cluster = cluster_for(replace(settings_for(broker), login=credentials))
         assert (cluster.can_log_in, cluster.entrance) == (True, Entrance.UNKNOWN)
         assert await cluster.refresh()
         assert cluster.entrance is Entrance.LOGIN

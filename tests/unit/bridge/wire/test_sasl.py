@@ -9,10 +9,12 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader, read_request_header, request_frame, response_frame
 from bridge.wire.sasl import (
     AuthenticateAnswer,
+    BearerToken,
     Credentials,
     HandshakeAnswer,
     Mechanism,
     authenticate_request,
+    bearer_token,
     handshake_request,
     plain_token,
     read_authenticate,
@@ -107,3 +109,19 @@ def test_login_that_ends_early_is_malformed() -> None:
     assert header is not None
     with pytest.raises(MalformedFrame):
         read_username(header, frame[:-1])
+
+
+def test_authenticate_answer_may_say_how_long_it_lasts() -> None:
+    """From version 1 on (KIP-368)."""
+    body = b"\x00\x00\xff\xff\x00\x00\x00\x00" + (7_000).to_bytes(8, "big")
+    answer = read_authenticate(response_frame(ApiKey.SASL_AUTHENTICATE, 1, 0, body), 1)
+    assert answer == AuthenticateAnswer(ErrorCode.NONE, "", b"", 7_000)
+    header = read_request_header(authenticate_request(b"t", "me", 1))
+    assert header is not None
+    assert header.api_version == 1
+
+
+def test_token_stands_behind_the_flags_of_channel_binding() -> None:
+    """RFC 7628; it is shown nowhere else."""
+    assert bearer_token(BearerToken("a.b.c")) == b"n,,\x01auth=Bearer a.b.c\x01\x01"
+    assert "a.b.c" not in repr(BearerToken("a.b.c"))

@@ -3,10 +3,10 @@
 import pytest
 import trio
 
-from bridge.net.broker_connection import LoginRefused, connect, log_in
+from bridge.net.broker_connection import Asker, LoginRefused, connect, log_in
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
-from bridge.wire.sasl import Credentials, Mechanism
+from bridge.wire.sasl import BearerToken, Credentials, Mechanism
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker
 
 WORD = "never-shown"
@@ -25,7 +25,7 @@ async def log_in_at(broker: ScriptedBroker, mechanism: Mechanism = Mechanism.PLA
         await nursery.start(broker.serve)
         transport = await connect(Address(LOOPBACK, broker.port), 5)
         try:
-            await log_in(transport, credentials(mechanism), "client")
+            await log_in(Asker(transport, "client"), credentials(mechanism))
         finally:
             transport.close()
             nursery.cancel_scope.cancel()
@@ -67,3 +67,38 @@ async def test_broker_that_proves_nothing_is_told() -> None:
     """SCRAM goes both ways."""
     broker = ScriptedBroker(bodies={ApiKey.SASL_HANDSHAKE: TAKEN, ApiKey.SASL_AUTHENTICATE: LET_IN})
     assert (await refused(broker, Mechanism.SCRAM_SHA_256)).startswith("EB-NET-040: the login as 'bridge' failed: ")
+
+
+TOKEN = BearerToken("a.token")
+
+
+async def show(broker: ScriptedBroker, version: int = 1) -> int:
+    """How long the login by a token lasts."""
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        transport = await connect(Address(LOOPBACK, broker.port), 5)
+        try:
+            return await log_in(Asker(transport, "client", version), TOKEN)
+        finally:
+            transport.close()
+            nursery.cancel_scope.cancel()
+
+
+async def test_login_by_a_token_lasts_as_long_as_the_broker_says() -> None:
+    """One step, where the broker takes it."""
+    let_in = LET_IN + (60_000).to_bytes(8, "big")
+    broker = ScriptedBroker(bodies={ApiKey.SASL_HANDSHAKE: TAKEN, ApiKey.SASL_AUTHENTICATE: let_in})
+    assert await show(broker) == 60_000
+    assert [key for key, _, _ in broker.requests] == [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE]
+
+
+async def test_token_that_the_broker_gives_reasons_against_is_refused() -> None:
+    """They are acknowledged (RFC 7628), whereupon the broker ends it, or has to be taken at its word."""
+    reasons = b"\x00\x00\xff\xff\x00\x00\x00\x02{}" + bytes(8)
+    broker = ScriptedBroker(bodies={ApiKey.SASL_HANDSHAKE: TAKEN, ApiKey.SASL_AUTHENTICATE: reasons})
+    with pytest.raises(ExceptionGroup) as found:
+        await show(broker)
+    (problem,) = found.value.exceptions
+    assert str(problem).startswith("EB-NET-042: the broker does not take the bridge's token; see what upstream.sasl.to")
+    assert TOKEN.token not in str(problem)
+    assert [key for key, _, _ in broker.requests] == [ApiKey.SASL_HANDSHAKE, *[ApiKey.SASL_AUTHENTICATE] * 2]

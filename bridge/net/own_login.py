@@ -1,0 +1,173 @@
+"""Who the bridge is to the cluster, asked for at every login: what a file holds by then, or what an endpoint gives.
+
+So what is rotated counts without a restart. It must not know connections; what it reads is never shown.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import trio
+
+from bridge.log_lines import Line, RateLimitedLog
+from bridge.net.clock import now_ms
+from bridge.ports import BrokerUnreachable
+from bridge.wire.sasl import BearerToken, Credentials, Mechanism
+
+SECRET_BYTES_MAX = 65_536
+"""More than any token; a file that is longer is another one."""
+ENDPOINT = "bridge.net.token_endpoint"
+RENEWED_SHARE = 0.8
+"""After so much of its life an endpoint's token is asked for anew, as Kafka's clients do."""
+Proof = Credentials | BearerToken
+SecretT = TypeVar("SecretT", str, BearerToken)
+
+
+class SecretUnreadable(Exception):
+    """The file or the endpoint gives nothing that can be used; the text never holds what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordFile:
+    """A name, and the file that holds its password."""
+
+    mechanism: Mechanism
+    username: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFile:
+    """A file that somebody keeps fresh, with one token."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEndpoint:
+    """Where tokens are given to who shows a client id and its secret (OAuth 2.0, client credentials)."""
+
+    url: str
+    client_id: str
+    secret_path: str = ""
+    secret: str = field(default="", repr=False)
+    scope: str = ""
+    trust_path: str = ""
+
+
+LoginSource = Credentials | PasswordFile | TokenFile | TokenEndpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A token of an endpoint, and how long it lasts."""
+
+    token: BearerToken
+    life_s: float
+
+
+class AskEndpoint(Protocol):
+    """See `token_endpoint.ask_endpoint`."""
+
+    def __call__(self, endpoint: TokenEndpoint, secret: str) -> Awaitable[Granted]:
+        """Ask once; raises SecretUnreadable."""
+
+
+def read_secret(path: str) -> str:
+    """What a file holds, without its line end. Raises SecretUnreadable."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(SECRET_BYTES_MAX + 1)
+        # A decoding error would quote the secret.
+        text = data.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except OSError as problem:
+        raise SecretUnreadable(f"{path} can't be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise SecretUnreadable(f"{path} can't be read: it is no UTF-8") from None
+    if not text or len(data) > SECRET_BYTES_MAX:
+        raise SecretUnreadable(f"{path} is {'longer than any secret' if text else 'empty'}")
+    return text
+
+
+def read_token(path: str) -> BearerToken:
+    """The token that a file holds. Raises SecretUnreadable."""
+    token = read_secret(path).strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise SecretUnreadable(f"{path} holds no token: one word of ASCII is one")
+    return BearerToken(token)
+
+
+class OwnLogin:
+    """The bridge's own, whatever it is made of; None: it has none."""
+
+    def __init__(self, source: LoginSource | None, log: RateLimitedLog) -> None:
+        self.source = source
+        self._log = log
+        self._last: Proof | None = None
+        self._good_until_ms = -inf
+        self._ends_ms = -inf
+        self._turn = trio.Lock()
+
+    async def proof(self) -> Proof:
+        """What to log in with now. Raises BrokerUnreachable where there was never anything."""
+        source = self.source
+        assert source is not None, "there is a login"
+        if isinstance(source, Credentials):
+            return source
+        async with self._turn:
+            try:
+                self._last = await self._get(source)
+            except SecretUnreadable as problem:
+                if self._last is None or now_ms() >= self._ends_ms:
+                    raise BrokerUnreachable(f"EB-NET-205: the bridge has nothing to log in with: {problem}") from None
+                told = "EB-NET-206: what the bridge logs in with can't be had anew, what it has counts on: %s"
+                self._log.write(now_ms(), "own login", Line(logging.WARNING, told, (problem,)))
+            return self._last
+
+    def forget(self) -> None:
+        """It was refused: an endpoint is asked anew at the next login, a file is read anew anyway."""
+        self._good_until_ms = -inf
+
+    async def _get(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
+        if isinstance(source, TokenEndpoint):
+            return await self._ask(source)
+        self._ends_ms = inf
+        if isinstance(source, TokenFile):
+            return await _read(partial(read_token, source.path))
+        password = await _read(partial(read_secret, source.path))
+        return Credentials(mechanism=source.mechanism, username=source.username, password=password)
+
+    async def _ask(self, endpoint: TokenEndpoint) -> Proof:
+        if self._last is not None and now_ms() < self._good_until_ms:
+            return self._last
+        secret = endpoint.secret or await _read(partial(read_secret, endpoint.secret_path))
+        # The client library is loaded where there is an endpoint.
+        ask: AskEndpoint = import_module(ENDPOINT).ask_endpoint
+        granted = await ask(endpoint, secret)
+        self._good_until_ms = now_ms() + granted.life_s * RENEWED_SHARE * 1_000
+        self._ends_ms = now_ms() + granted.life_s * 1_000
+        return granted.token
+
+
+class RenewedLogin:
+    """The bridge's login at one connection that may outlive it (KIP-368)."""
+
+    def __init__(self, enter: Callable[[], Awaitable[float]]) -> None:
+        """`enter` logs in and gives when that has to be done again, on the clock of `now_ms`."""
+        self._enter = enter
+        self._again_ms = -inf
+
+    async def be_in(self) -> None:
+        """Log in if that was not done or will soon have run out. Raises BrokerUnreachable."""
+        if now_ms() >= self._again_ms:
+            self._again_ms = await self._enter()
+
+
+async def _read(read: Callable[[], SecretT]) -> SecretT:
+    """In a thread: a disk may sleep, and who stops the bridge does not wait for it."""
+    return await trio.to_thread.run_sync(read, abandon_on_cancel=True)

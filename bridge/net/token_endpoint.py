@@ -1,0 +1,65 @@
+"""Asks an endpoint for a token by client credentials (OAuth 2.0, RFC 6749 section 4.4).
+
+It is loaded only where there is one. Neither the secret nor the token is ever shown.
+"""
+
+import ssl
+from collections.abc import Mapping
+
+import httpx
+import trio
+
+from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint
+from bridge.wire.sasl import BearerToken
+
+TIMEOUT_S = 10.0
+LIFE_S = 300.0
+"""Of a token whose endpoint does not say how long it lasts."""
+WORDS_CHARS_MAX = 200
+
+
+async def ask_endpoint(endpoint: TokenEndpoint, secret: str) -> Granted:
+    """Ask once; raises SecretUnreadable with the endpoint's own word where it gave one."""
+    answer = await trio.to_thread.run_sync(_post, endpoint, secret, abandon_on_cancel=True)
+    document = _document(answer)
+    token = document.get("access_token")
+    if answer.status_code != httpx.codes.OK or not isinstance(token, str) or not token.isascii() or " " in token:
+        word = document.get("error_description") or document.get("error") or "no token"
+        raise SecretUnreadable(
+            f"{endpoint.url} answered {answer.status_code} ({word!s:.{WORDS_CHARS_MAX}}); see upstream.sasl.username, "
+            "its secret in the file of upstream.sasl.password.path, and upstream.sasl.token.scope"
+        )
+    told = document.get("expires_in")
+    life_s = float(told) if isinstance(told, int | float) else 0.0
+    return Granted(BearerToken(token), life_s if life_s > 1 else LIFE_S)
+
+
+def _post(endpoint: TokenEndpoint, secret: str) -> httpx.Response:
+    form = {"grant_type": "client_credentials"} | ({"scope": endpoint.scope} if endpoint.scope else {})
+    try:
+        context = ssl.create_default_context(cafile=endpoint.trust_path or None)
+        # Redirects are not followed: the secret is for this place alone.
+        with (
+            httpx.Client(verify=context, timeout=TIMEOUT_S, trust_env=False) as client,
+            client.stream("POST", endpoint.url, data=form, auth=(endpoint.client_id, secret)) as answer,
+        ):
+            data = b""
+            for chunk in answer.iter_bytes():
+                data += chunk
+                if len(data) > SECRET_BYTES_MAX:
+                    raise SecretUnreadable(f"{endpoint.url} answered more than {SECRET_BYTES_MAX} bytes")
+            return httpx.Response(answer.status_code, content=data)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
+        why = str(problem) or type(problem).__name__
+        raise SecretUnreadable(
+            f"{endpoint.url} can't be asked: {why:.{WORDS_CHARS_MAX}}; see upstream.sasl.token.endpoint and "
+            "upstream.sasl.token.trust.path"
+        ) from None
+
+
+def _document(answer: httpx.Response) -> Mapping[str, object]:
+    try:
+        document: object = answer.json()
+    except (ValueError, RecursionError):
+        document = None
+    return document if isinstance(document, dict) else {}

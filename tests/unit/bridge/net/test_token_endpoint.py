@@ -1,0 +1,50 @@
+"""What an endpoint answers, read with care: it holds a secret or tells why there is none."""
+
+import pytest
+
+from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint
+from bridge.net.token_endpoint import LIFE_S, ask_endpoint
+from bridge.wire.sasl import BearerToken
+from tests.support.token_endpoint import endpoint
+
+
+def at(url: str) -> TokenEndpoint:
+    """By a client id."""
+    return TokenEndpoint(url=url, client_id="me")
+
+
+@pytest.mark.parametrize(
+    ("told", "life_s"),
+    [({"expires_in": 60}, 60.0), ({}, LIFE_S), ({"expires_in": "x"}, LIFE_S), ({"expires_in": 0}, LIFE_S)],
+)
+async def test_token_comes_with_its_life(told: dict[str, object], life_s: float) -> None:
+    """Where the endpoint says nothing of use, a short one is taken."""
+    with endpoint([(200, {"access_token": "one", **told})]) as (url, _):
+        assert await ask_endpoint(at(url), "s3cret") == Granted(BearerToken("one"), life_s)
+
+
+@pytest.mark.parametrize(
+    ("status", "document", "told"),
+    [
+        (401, {"error": "invalid_client", "error_description": "no such client"}, "401 (no such client); see upstream"),
+        (400, {"error": "invalid_scope"}, "400 (invalid_scope)"),
+        (200, {}, "200 (no token)"),
+        (200, [1], "200 (no token)"),
+        (302, {}, "302 (no token)"),
+        (200, "x" * (SECRET_BYTES_MAX + 1), f"answered more than {SECRET_BYTES_MAX} bytes"),
+    ],
+)
+async def test_endpoint_that_gives_no_token_is_told_in_its_own_words(status: int, document: object, told: str) -> None:
+    """Never the secret; and where a redirect leads it is not sent."""
+    with endpoint([(status, document)]) as (url, asked):
+        with pytest.raises(SecretUnreadable) as found:
+            await ask_endpoint(at(url), "s3cret")
+        assert len(asked) == 1
+    assert told in str(found.value)
+    assert "s3cret" not in str(found.value)
+
+
+async def test_endpoint_that_is_not_there_is_told() -> None:
+    """With the keys to look at."""
+    with pytest.raises(SecretUnreadable, match=r"http://127\.0\.0\.1:1/ can't be asked: .*upstream\.sasl\.token"):
+        await ask_endpoint(at("http://127.0.0.1:1/"), "s3cret")
