@@ -13,7 +13,7 @@ from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.session.contracts import BrokerAccess
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef, TopicId, TopicName
+from translators.dialects.ids import GroupId, RequestRef, TopicId, TopicName
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import CommittedTopic, OffsetCommitReply, TopicCommit
 
@@ -39,8 +39,9 @@ class _Wanted:
 class CommitPieces:
     """In front of whoever carries out commits (`begin`), and behind it (`deliver`); `wake` has `go_on` called soon.
 
-    Every piece is a commit by itself: judged when its turn comes, as if its client had sent that many. What the
-    connection commits behind a large one waits for it, so that no partition's offsets overtake one another.
+    Every piece is a commit by itself: judged when its turn comes, as if its client had sent that many. Behind a large
+    commit those of the same group wait for it, on whatever connection they come, so that no partition's offsets
+    overtake one another.
     """
 
     def __init__(self, deliver: Deliver, wake: Callable[[], None]) -> None:
@@ -48,57 +49,68 @@ class CommitPieces:
         """To be set before anything is submitted: whoever it is says through `deliver` what became of each."""
         self._deliver = deliver
         self._wake = wake
-        self._lines: dict[int, deque[_Wanted]] = {}
-        self._ready: deque[int] = deque()
+        self._lines: dict[GroupId, deque[_Wanted]] = {}
+        self._under_way: dict[RequestRef, GroupId] = {}
+        """Large commits of which a piece was begun; each is the first of its line."""
+        self._ready: deque[GroupId] = deque()
+        """Lines whose first may go on."""
 
     def submit(self, ref: RequestRef, way: BrokerAccess, request: Commit) -> None:
-        """Take a commit; a small one goes on at once, unless its connection has a large one under way."""
-        line = self._lines.get(ref.connection)
+        """Take a commit; a small one goes on at once, unless a large one of its group is under way."""
+        line = self._lines.get(request.group_id)
         if line is None:
             if not is_large(request):
                 self.begin(ref, way, request)
                 return
-            line = self._lines[ref.connection] = deque()
-            self._go_on_with(ref.connection)
+            line = self._lines[request.group_id] = deque()
+            self._go_on_with(request.group_id)
         line.append(_Wanted(ref, way, request, deque(pieces_of(request))))
 
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         """Take what became of a commit; of a large one this is a piece."""
-        line = self._lines.get(ref.connection)
-        if not line or line[0].ref != ref or not isinstance(reply, OffsetCommitReply):
+        group_id = self._under_way.pop(ref, None)
+        if group_id is None:
             self._deliver(ref, reply)
             return
+        line = self._lines[group_id]
         wanted = line[0]
-        wanted.replies.append(reply)
+        if isinstance(reply, OffsetCommitReply):
+            wanted.replies.append(reply)
         if not wanted.left:
             line.popleft()
             self._deliver(ref, merged(wanted.replies))
-        self._go_on_with(ref.connection)
+        self._go_on_with(group_id)
 
     def go_on(self) -> None:
-        """Begin the next piece of one connection; is called again for the others."""
+        """Begin the next piece of one group; is called again for the others."""
         if not self._ready:
             return
-        connection = self._ready.popleft()
-        line = self._lines.get(connection)
-        if line:
-            self._begin_next(connection, line)
+        group_id = self._ready.popleft()
+        if self._lines[group_id]:
+            self._begin_next(group_id, self._lines[group_id])
         else:
-            self._lines.pop(connection, None)
+            del self._lines[group_id]
         if self._ready:
             self._wake()
 
     def forget(self, connection: int) -> None:
         """The connection is gone: what was not begun never will be."""
-        self._lines.pop(connection, None)
+        for group_id, line in self._lines.items():
+            if not any(one.ref.connection == connection for one in line):
+                continue
+            if line[0].ref.connection == connection and self._under_way.pop(line[0].ref, None) is not None:
+                self._go_on_with(group_id)
+            self._lines[group_id] = deque(one for one in line if one.ref.connection != connection)
 
-    def _begin_next(self, connection: int, line: deque[_Wanted]) -> None:
+    def _begin_next(self, group_id: GroupId, line: deque[_Wanted]) -> None:
         wanted = line[0]
         piece = wanted.left.popleft()
         if not wanted.left and not wanted.replies:
             # All of it: whatever comes behind needs not wait for the broker's word.
             line.popleft()
-            self._go_on_with(connection)
+            self._go_on_with(group_id)
+        else:
+            self._under_way[wanted.ref] = group_id
         try:
             self.begin(wanted.ref, wanted.way, piece)
         except Exception:
@@ -106,8 +118,8 @@ class CommitPieces:
             LOG.exception(told, wanted.ref, extra=request_fields(wanted.request))
             self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
-    def _go_on_with(self, connection: int) -> None:
-        self._ready.append(connection)
+    def _go_on_with(self, group_id: GroupId) -> None:
+        self._ready.append(group_id)
         self._wake()
 
 

@@ -154,11 +154,11 @@ def test_large_commit_is_begun_piece_by_piece_each_in_a_turn() -> None:
     assert desk.told == [(ref, committed(LARGE))]
 
 
-def test_commits_behind_a_large_one_wait_and_those_of_others_do_not() -> None:
-    """Else an older offset would be committed over a newer one."""
+def test_commits_of_a_group_wait_behind_its_large_one_and_those_of_others_do_not() -> None:
+    """Else an older offset would be committed over a newer one, also where a client comes by another connection."""
     desk = Desk()
-    large, behind, last = desk.submit(1, LARGE), desk.submit(2, SMALL), desk.submit(3, LARGE)
-    other = desk.submit(1, SMALL, connection=2)
+    large, behind, last = desk.submit(1, LARGE), desk.submit(2, SMALL, connection=2), desk.submit(3, LARGE)
+    other = desk.submit(4, replace(SMALL, group_id=GroupId("another")))
     assert [ref for ref, _ in desk.begun] == [other]
     desk.answer()
     for _ in range(3):
@@ -171,7 +171,7 @@ def test_commits_behind_a_large_one_wait_and_those_of_others_do_not() -> None:
         desk.answer()
         desk.go_on()
     assert [ref for ref, _ in desk.told] == [other, large, behind, last]
-    assert desk.submit(4, SMALL) == desk.begun[0][0], "the line is over"
+    assert desk.submit(5, SMALL) == desk.begun[0][0], "the line is over"
 
 
 def test_refusals_of_pieces_are_part_of_the_answer() -> None:
@@ -208,12 +208,58 @@ def test_connection_that_is_gone_begins_nothing_more() -> None:
     desk = Desk()
     ref = desk.submit(1, LARGE)
     desk.submit(2, SMALL)
+    other = desk.submit(3, LARGE, connection=2)
     desk.go_on()
     desk.pieces.forget(1)
     desk.answer()
+    for _ in range(3):
+        desk.go_on()
+        desk.answer()
+    assert [told for told, _ in desk.told] == [ref, other]
     desk.go_on()
-    assert [told for told, _ in desk.told] == [ref]
     assert desk.begun == []
+
+
+def test_connection_that_goes_while_it_waits_leaves_the_line_to_others() -> None:
+    """Whoever is under way goes on."""
+    desk = Desk()
+    ref = desk.submit(1, LARGE)
+    desk.submit(2, LARGE, connection=2)
+    desk.go_on()
+    desk.pieces.forget(2)
+    desk.pieces.forget(3)
+    for _ in range(3):
+        desk.answer()
+        desk.go_on()
+    assert desk.told == [(ref, committed(LARGE))]
+    assert (desk.begun, desk.wakes) == ([], 0)
+
+
+@given(st.lists(st.tuples(st.sampled_from("slwaf"), st.integers(1, 3), st.integers(1, 2)), max_size=30))
+def test_whatever_comes_everybody_who_is_there_is_answered_once_and_in_order(story: list[tuple[str, int, int]]) -> None:
+    """Small and large commits of two groups by three connections, turns, answers, and connections that end."""
+    desk, sent, number = Desk(), list[RequestRef](), 0
+    gone = set[int]()
+    for what, connection, group in story:
+        if what in "sl" and connection not in gone:
+            number += 1
+            commit = replace(SMALL if what == "s" else LARGE, group_id=GroupId(f"g{group}"))
+            sent.append(desk.submit(number, commit, connection))
+        elif what == "w":
+            desk.go_on()
+        elif what == "a" and desk.begun:
+            desk.answer()
+        elif what == "f":
+            gone.add(connection)
+            desk.pieces.forget(connection)
+    desk.go_on()
+    while desk.begun:
+        desk.answer()
+        desk.go_on()
+    told = [ref for ref, _ in desk.told]
+    whole = [ref for ref in told if ref.connection not in gone]
+    assert sorted(whole) == sorted(ref for ref in sent if ref.connection not in gone)
+    assert desk.wakes == 0
 
 
 # ---------------------------------------------------------------- in its place
