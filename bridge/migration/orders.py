@@ -103,3 +103,7 @@ class MoveProgress:
     def count(self, stage: MemberStage) -> int:
         """How many members are at this stage."""
         return sum(member.stage is stage for member in self.members)
+
+    def told(self) -> tuple[MemberId, ...]:
+        """Members that had to be told to join again, or are gone."""
+        return tuple(one.member_id for one in self.members if one.detail and one.stage is not MemberStage.STAYS)

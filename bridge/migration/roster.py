@@ -43,6 +43,16 @@ class Roster:
         """Those of a group whose SyncGroup was heard."""
         return self._by_group.get(group_id, {})
 
+    def is_joining(self, member_id: MemberId, group_id: GroupId) -> bool:
+        """Whether a member's JoinGroup was heard, and its SyncGroup is still to come: what it has now is not what it
+        will have. Costs the connections in the middle of that, which are few.
+        """
+        return any(
+            said.request.member_id == member_id
+            for joining in self._joining.values()
+            if (said := joining.get(group_id)) is not None
+        )
+
     def hears(self, via: Via, client: ClientIdentity, request: object) -> None:
         """Whatever goes to the broker in its client's words; most of it says nothing of a member."""
         match request:

@@ -234,10 +234,13 @@ def no_embedded_groups(broker: FakeBroker, clients: Clients) -> EmbeddedGroups:
 
 @asynccontextmanager
 async def moving_world(
-    facts: FakeFacts | None = None, journal: MemoryJournal | None = None, rules: tuple[Rule, ...] = ()
+    facts: FakeFacts | None = None,
+    journal: MemoryJournal | None = None,
+    rules: tuple[Rule, ...] = (),
+    resume_ms: int = 0,
 ) -> AsyncIterator[MovingWorld]:
     """Run until the end of the block; with facts and journal of an earlier life it goes on with them."""
-    async with upstream_world(journal) as upstream:
+    async with upstream_world(journal, resume_ms) as upstream:
         clock, kept = TrioClock(), facts or FakeFacts()
         router, roster = Router(rules), Roster()
 

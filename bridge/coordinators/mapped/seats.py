@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from bridge.coordinators.offset_requests import refuse_commit
-from bridge.migration.moves.members import with_generation
+from bridge.migration.moves.members import ClassicMember, with_generation
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -27,7 +27,8 @@ class MappedSeat:
     """A client's id and generation, and those of its seat at the broker.
 
     If it `is_called` the broker has less for it than its client has: it is to join again. Until it does, the broker
-    keeps what its client has, as its JoinGroup said so: what it commits on its way there counts.
+    keeps what its client has, as its JoinGroup said so: what it commits on its way there counts. `member` is what it
+    said last of itself, which no broker shows of the members of a consumer group.
     """
 
     member_id: MemberId
@@ -35,6 +36,7 @@ class MappedSeat:
     seat_id: MemberId
     seat_generation: int
     is_called: bool = False
+    member: ClassicMember | None = None
 
 
 MemberRequest = Heartbeat | SyncGroup | JoinGroup | LeaveGroup | OffsetCommit | TxnOffsetCommit | OffsetFetch

@@ -7,8 +7,8 @@ import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.moving.surroundings import Around
-from bridge.coordinators.moving.survey import left_out, nobody, survey
-from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine
+from bridge.coordinators.moving.survey import Survey, left_out, nobody, survey
+from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
@@ -42,7 +42,7 @@ class Candidates:
         elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
             found = await self._here_at_work(order.group_id)
             if not found and not order.members:
-                found = await self._to_be_reseated(order.group_id)
+                found = await self.to_be_reseated(order.group_id)
         elif order.destination is Road.EMBEDDED and self.around.upstream.members_of(order.group_id):
             return (_half_taken_over(order.group_id),)
         elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
@@ -97,20 +97,32 @@ class Candidates:
                 await trio.sleep(LOOK_S)
         return self.here(group_id)
 
-    async def _to_be_reseated(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
-        """The classic members of a consumer group, whom a newcomer would disturb, as their clients know them; nobody
-        where it is a classic group already.
+    async def to_be_reseated(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
+        """The classic members of a consumer group at rest, whom a newcomer would disturb, as their clients know them;
+        nobody where it is a classic group already, or is not at rest.
         """
-        try:
-            described = await self.broker.describe_group(group_id)
-        except BrokerUnreachable as problem:
-            return (_unaskable(problem),)
-        if not isinstance(described, DescribedConsumerGroup):
-            return {}
-        found = survey(described, self.roster)
-        unheard = left_out(group_id, found.members, ())
-        known = as_clients_know(group_id, found.members, self.around.mapped)
-        return found.obstacles or tuple(unheard.values()) or known
+        with trio.move_on_after(REST_S):
+            while True:
+                try:
+                    described = await self.broker.describe_group(group_id)
+                except BrokerUnreachable as problem:
+                    return (_unaskable(problem),)
+                if not isinstance(described, DescribedConsumerGroup):
+                    return {}
+                found = survey(described, self.roster)
+                if self._is_at_rest(group_id, found):
+                    members = with_last_words(group_id, found.members, self.around.mapped)
+                    unheard = left_out(group_id, members, ())
+                    known = as_clients_know(group_id, members, self.around.mapped)
+                    return found.obstacles or tuple(unheard.values()) or known
+                await trio.sleep(LOOK_S)
+        return (_restless(group_id),)
+
+    def _is_at_rest(self, group_id: GroupId, found: Survey) -> bool:
+        """Whether what members have is known, and no client is to join, or between its join and its sync."""
+        if any(seat.is_called for seat in self.around.mapped.seats_of(group_id).values()):
+            return False
+        return found.is_at_rest and not any(self.roster.is_joining(one, group_id) for one in found.members)
 
     def here(self, group_id: GroupId) -> Members:
         """The members of a group that have a machine."""
@@ -138,21 +150,23 @@ class Candidates:
             while True:
                 try:
                     found = survey(await self.broker.describe_group(group_id), self.roster)
-                    if found.is_at_rest:
+                    if self._is_at_rest(group_id, found):
                         await self.around.upstream.look_at_topics()
-                        return found.obstacles or found.members
+                        return found.obstacles or with_last_words(group_id, found.members, self.around.mapped)
                 except BrokerUnreachable as problem:
                     return (_unaskable(problem),)
                 if found.is_empty:
                     return (nobody(group_id),)
                 await trio.sleep(LOOK_S)
-        return (
-            Obstacle(
-                "EB-MOVE-104",
-                f"{quote(group_id)} did not come to rest within {REST_S:.0f} s, and a move begins at rest",
-                "ask again when its rebalance is over",
-            ),
-        )
+        return (_restless(group_id),)
+
+
+def _restless(group_id: GroupId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-104",
+        f"{quote(group_id)} did not come to rest within {REST_S:.0f} s, and a move begins at rest",
+        "ask again when its rebalance is over",
+    )
 
 
 def _unaskable(problem: BrokerUnreachable) -> Obstacle:

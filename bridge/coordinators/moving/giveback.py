@@ -156,10 +156,20 @@ class GiveBackMove:
 
     def given_back(self) -> Mapping[MemberId, ClassicMember] | None:
         """Its members if each of them is a classic one now with just what its client has, and None otherwise."""
-        left = [one for one, member in self.state.members.items() if member.stage is not Stage.GONE]
-        if not left or any(self.state.members[one].stage is not Stage.BACK for one in left):
+        left = self._left()
+        if not left or any(stage is not Stage.BACK for stage in left.values()):
             return None
         return {one: self._members[one] for one in left}
+
+    @property
+    def are_all_classic(self) -> bool:
+        """Whether somebody is left, and nobody stayed a consumer member: some may have been called."""
+        left = self._left()
+        return bool(left) and all(stage in (Stage.BACK, Stage.CALLED) for stage in left.values())
+
+    def _left(self) -> Mapping[MemberId, Stage]:
+        known = {one: member.stage for one, member in self.state.members.items()}
+        return {one: stage for one, stage in known.items() if stage is not Stage.GONE}
 
     def via_of(self, member_id: MemberId) -> Via:
         """By which connection a member was heard last."""
@@ -183,7 +193,8 @@ class GiveBackMove:
             return
         match self.state.members[member_id].stage:
             case Stage.BACK | Stage.CALLED:
-                self._ways.by_road(held, Road.MAPPED)
+                # Who was called and has joined is mapped no more.
+                self._ways.by_road(held, self._around.home(self._group_id, member_id))
             case Stage.GONE:
                 self._ways.to_broker(held)
             case _:
@@ -314,6 +325,7 @@ class GiveBackMove:
             seat_id=member_id,
             seat_generation=generation,
             is_called=is_called,
+            member=self._members[member_id],
         )
         self._mapped.put(self._group_id, seat)
         LOG.info(

@@ -67,6 +67,8 @@ class _Running:
     due_ms: int = 0
     is_stopped: bool = False
     is_late: bool = False
+    called: int = 0
+    """Members that were told to join before the last part of the way began."""
     begun: dict[MemberId, ClassicMember] = field(default_factory=dict)
     """Whom a give-back has asked for."""
 
@@ -228,6 +230,8 @@ class LiveMoves:
         move = running.move
         if isinstance(move, AdoptMove | ReleaseMove | ReseatMove):
             self._start_task(order, partial(self._go_on_whole, order, running, move, AGAIN_S))
+        elif isinstance(move, GiveBackMove) and move.state.is_over:
+            self._conclude_give_back(order, running, move)
         elif move is None:
             running.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
             self._parts.places.end_move(order.group_id)
@@ -377,6 +381,33 @@ class LiveMoves:
             for held in joins:
                 reseat.take(held)
             return
+        if not order.members and move.are_all_classic and move.state.stopped is None:
+            self._start_task(order, partial(self._reseat_behind_calls, order, running, move))
+            return
+        self._conclude_give_back(order, running, move)
+
+    async def _reseat_behind_calls(self, order: MoveOrder, running: _Running, move: GiveBackMove) -> None:
+        """Whoever was called joins first; meanwhile requests go on as they did, and newcomers wait.
+
+        Behind a restart nobody is given back again.
+        """
+        running.begun = {}
+        await self._write(running)
+        found = await self._parts.candidates.to_be_reseated(order.group_id)
+        if isinstance(found, tuple) or not found:
+            running.progress.warn(found if isinstance(found, tuple) else ())
+            self._conclude_give_back(order, running, move)
+            return
+        # The progress of whom a reseat begins with begins anew.
+        running.called = len(set(running.progress.now.told()) & found.keys())
+        joins = move.take_joins()
+        reseat = self._start_reseat(order, running, found)
+        for member_id, member in found.items():
+            reseat.know(member_id, move.via_of(member_id), member.generation)
+        for held in joins:
+            reseat.take(held)
+
+    def _conclude_give_back(self, order: MoveOrder, running: _Running, move: GiveBackMove) -> None:
         back = running.progress.now.count(MemberStage.MOVED)
         self._conclude(running, move.state.stopped, back)
         is_refused = not back and running.progress.now.count(MemberStage.STAYS) > 0
@@ -402,6 +433,12 @@ class LiveMoves:
             # Whatever came of it, the members are where they were ordered to.
             if reason is not None:
                 running.progress.warn((reason,))
+                LOG.warning(
+                    "%s: group %r is still a consumer group of classic members at its broker: %s; %s, then order the"
+                    " move to pass again",
+                    *(reason.code, order.group_id, reason.sentence, reason.remedy),
+                    extra=LogFields(group_id=order.group_id, road=Road.PASS.value),
+                )
             self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
             self._settle(order, running, frozenset(), Road.PASS)
             return
@@ -424,7 +461,7 @@ class LiveMoves:
             )
         else:
             words += f", {stays} stay where they were" if stays else ""
-            told = sum(bool(one.detail) for one in progress.now.members if one.stage is not MemberStage.STAYS)
+            told = running.called + len(progress.now.told())
             disturbed = f"{told} had to be told to join again, or are gone" if told else "none of them was disturbed"
             progress.end(MoveStage.DONE, f"{words}, and {disturbed}")
         LOG.info(

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
@@ -27,6 +27,7 @@ class _WrittenSeat(TypedDict):
     seat_id: str
     seat_generation: int
     is_called: bool
+    said: NotRequired[list[WrittenMember]]
 
 
 class _WrittenMove(TypedDict):
@@ -102,16 +103,7 @@ class Places:
             written["members"] = {str(one): road for one, road in roads.items()}
         seats = self._mapped.seats_of(group_id)
         if seats:
-            written["mapped"] = [
-                _WrittenSeat(
-                    member_id=seat.member_id,
-                    generation=seat.generation,
-                    seat_id=seat.seat_id,
-                    seat_generation=seat.seat_generation,
-                    is_called=seat.is_called,
-                )
-                for seat in seats.values()
-            ]
+            written["mapped"] = [_write_seat(seat) for seat in seats.values()]
         if group_id in self._unfinished:
             written["move"] = self._unfinished[group_id]
         text = json.dumps(written, separators=(",", ":"), sort_keys=True) if written else ""
@@ -152,6 +144,19 @@ class Places:
         return unfinished
 
 
+def _write_seat(seat: MappedSeat) -> _WrittenSeat:
+    written = _WrittenSeat(
+        member_id=seat.member_id,
+        generation=seat.generation,
+        seat_id=seat.seat_id,
+        seat_generation=seat.seat_generation,
+        is_called=seat.is_called,
+    )
+    if seat.member is not None:
+        written["said"] = to_json((seat.member,))
+    return written
+
+
 def _read_seat(seat: _WrittenSeat) -> MappedSeat:
     return MappedSeat(
         member_id=MemberId(seat["member_id"]),
@@ -159,6 +164,7 @@ def _read_seat(seat: _WrittenSeat) -> MappedSeat:
         seat_id=MemberId(seat["seat_id"]),
         seat_generation=seat["seat_generation"],
         is_called=seat["is_called"],
+        member=next(iter(from_json(seat.get("said", []))), None),
     )
 
 

@@ -50,6 +50,7 @@ class ProofOfRest:
         """The connections by which offsets of transactions came."""
         self._news = trio.Event()
         """Everybody was heard, or the move was stopped."""
+        self._is_proved = False
 
     # ------------------------------------------------------------------ what is heard
 
@@ -73,7 +74,9 @@ class ProofOfRest:
             self._note(request.member_id, via, request.generation)
 
     def disconnected(self, connection: int) -> None:
-        """A connection is gone: its members are to be heard by another."""
+        """A connection is gone: its members are to be heard by another; of who is proved to be at rest all is known."""
+        if self._is_proved:
+            return
         self._producers = {via for via in self._producers if via.connection != connection}
         for member_id in [one for one, heard in self.heard.items() if heard.via.connection == connection]:
             del self.heard[member_id]
@@ -145,6 +148,7 @@ class ProofOfRest:
                     "order the move again when the group has settled",
                     member_id,
                 )
+        self._is_proved = True
         return None
 
     def seat_id(self, member_id: MemberId) -> MemberId:

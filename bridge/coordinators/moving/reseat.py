@@ -337,6 +337,7 @@ class ReseatMove(RestingGroup[HeldT]):
             seat_id=self._seat_id(member_id),
             seat_generation=generation,
             is_called=is_called,
+            member=self._members[member_id],
         )
 
     def _client_generation(self, member_id: MemberId) -> int:

@@ -244,7 +244,10 @@ class TakeOverMove:
                 self._ask_scout(by, epoch)
             case Take(member_id, epoch):
                 self._take_over(member_id, epoch)
-            case Keep() | Drop():
+            case Drop(member_id):
+                # Whatever it still has in use is somebody else's by now: it is not asked what it has, as after a start.
+                self._upstream.note_gone(MemberRef(self._group_id, member_id))
+            case Keep():
                 """Its requests go where its stage says."""
             case _:
                 assert_never(effect)

@@ -47,6 +47,22 @@ def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> 
     return members
 
 
+def with_last_words(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
+    """The same members, by their ids at the broker; of mapped ones that were not heard since what they said before."""
+    members = dict(found)
+    for seat in mapped.seats_of(group_id).values():
+        member = members.get(seat.seat_id)
+        if member is not None and not member.protocols and seat.member is not None:
+            members[seat.seat_id] = replace(
+                member,
+                protocols=seat.member.protocols,
+                protocol_name=seat.member.protocol_name,
+                session_timeout_ms=seat.member.session_timeout_ms,
+                rebalance_timeout_ms=seat.member.rebalance_timeout_ms,
+            )
+    return members
+
+
 async def find_in_engine(group_id: GroupId, embedded: EmbeddedGroups) -> Members | tuple[Obstacle, ...]:
     """The members of a group here, once they are at rest; or why they can't be released."""
     what = ""

@@ -230,6 +230,12 @@ class UpstreamGroups:
         """End the machine of a member without a word to its client or the broker."""
         self._task.order_at_once(LetGo(member))
 
+    def note_gone(self, member: MemberRef) -> None:
+        """A member without a machine is none of its broker's any more, or is to be none: its client is told (25), also
+        where seats of an earlier life of the bridge are still looked for.
+        """
+        self._coordinator.left_overs.note_gone(member)
+
     def speak_for_others(self, may: Callable[[], bool]) -> None:
         """Learn who says whether one client's connection may see off another's member."""
         self._coordinator.speaks_for_others = may

@@ -17,7 +17,13 @@ from tests.support.simulation.actor import GROUP
 from tests.support.simulation.cluster import Topics
 from tests.support.simulation.timeline import Timeline
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    DescribedConsumerGroup,
+    DescribedConsumerMember,
+    DescribedTopicPartitions,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     NO_TOPIC_ID,
@@ -148,6 +154,9 @@ class SimulatedBroker:
                 then(self._commit(line.owner, request))
             case OffsetFetch():
                 then(self._fetch(request))
+            case ConsumerGroupDescribe(group_ids=group_ids):
+                found = map(self.describe, group_ids)
+                then(ConsumerGroupDescribeReply(tuple(one for one in found if isinstance(one, DescribedConsumerGroup))))
             case _:
                 self.group.ask(self._timeline.now_ms, line.client, request, then)
         self.plan()

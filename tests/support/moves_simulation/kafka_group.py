@@ -114,6 +114,10 @@ class KafkaGroup:
 
     def __init__(self, release: Release, settings: EngineSettings, topics: Iterable[Topic]) -> None:
         self.busy: ErrorCode | None = None
+        self.on_left_behind: Callable[[MemberId], None] = lambda _: None
+        """Hears of classic members that had not followed the group's epoch when it became its generation: Kafka says 22
+        to them, whoever is in front of it.
+        """
         self._release = release
         self._settings = settings
         self._topics = tuple(topics)
@@ -412,7 +416,10 @@ class KafkaGroup:
             self._has_departed = False
             return
         self._has_departed = False
+        behind = [one for one, member in group.members.items() if member.current.epoch != group.epoch]
         if self._become_classic():
+            for member_id in behind:
+                self.on_left_behind(member_id)
             ref = self._ref()
             self._waiting[ref] = _unheard
             self._tell(ClassicJoin(ref=ref, request=PHANTOM, identity=_NOBODY, fresh_id=MemberId("phantom")))

@@ -55,6 +55,7 @@ class MovesWorld:
             departure_wait_ms=0,
         )
         group = KafkaGroup(conditions.release, settings, self.topics.all())
+        group.on_left_behind = self._leave_behind
         self.broker = SimulatedBroker(self.timeline, seed, group, self.topics, self._land)
         self.broker.latency_ms, self.broker.loses = conditions.broker_latency_ms, conditions.loses
         self.fleet: dict[int, Actor] = {}
@@ -75,6 +76,11 @@ class MovesWorld:
             chance=Random(f"bridge {seed}"),
             engine=EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0),
         )
+
+    def _leave_behind(self, member_id: MemberId) -> None:
+        for actor in self.fleet.values():
+            if actor.member_id == member_id:
+                self.oracle.leave_behind(actor.role.number)
 
     def fail(self, problem: Exception) -> None:
         """A law was broken, or something raised."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from translators.dialects.ids import TopicName, TopicPartition
 
 TRACE_MAX = 60
+FOREVER_MS = 10**15
 
 
 class InvariantBroken(Exception):
@@ -86,6 +87,11 @@ class Oracle:
             # Who was excused already stays so: others may have been given what it had by the bridge before this one.
             standing.has_expired = self.is_excused(standing.number)
             standing.grace_ends_ms, standing.forgotten_ms = until_ms, self._now_ms()
+
+    def leave_behind(self, number: int) -> None:
+        """The coordinator will not know the client's generation, though nobody else gets what it has meanwhile."""
+        standing = self.standings[number]
+        standing.grace_ends_ms, standing.forgotten_ms = FOREVER_MS, self._now_ms()
 
     def admit(self, number: int) -> None:
         """A client learned that it is a member: from now on nothing is forgiven."""

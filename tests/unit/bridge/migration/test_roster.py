@@ -49,6 +49,19 @@ def test_member_is_who_syncs_on_the_connection_of_its_join(joined_as: MemberId) 
     assert roster.members_of(GROUP) == {ONE: Spoken(join(joined_as), CLIENT, HERE, 3)}
 
 
+def test_member_between_its_join_and_its_sync_is_told_from_others() -> None:
+    """Of another group, another member and a lost connection nothing is on its way."""
+    roster = Roster()
+    enter(roster, HERE, join(ONE), ONE)
+    assert not roster.is_joining(ONE, GROUP)
+    roster.joins(HERE, CLIENT, join(ONE))
+    assert roster.is_joining(ONE, GROUP)
+    assert not roster.is_joining(TWO, GROUP)
+    assert not roster.is_joining(ONE, GroupId("other"))
+    roster.disconnected(HERE)
+    assert not roster.is_joining(ONE, GROUP)
+
+
 def test_sync_without_its_join_says_nothing() -> None:
     """Of another connection, of another member, of another group, or for the second time."""
     roster = Roster()

@@ -1,20 +1,23 @@
 """Who can be moved now, as the broker or the machines have it, and what is said where nobody can."""
 
+from dataclasses import replace
+
 import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.candidates import of_order
 from bridge.migration import route
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
-from tests.support.moving_world import GENERATION, MovingWorld, described, moving_world
-from tests.support.owned_group import GROUP, TOPIC
+from tests.support.moving_world import GENERATION, MovingWorld, classic_join, described, moving_world
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.reseated_world import described as classic
 from tests.support.upstream_world import granted
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import MemberId, RequestRef, TopicPartition, via_of
 
 ZERO = frozenset({TopicPartition(TOPIC, 0)})
 MEMBERS = {"a": ZERO, "b": frozenset[TopicPartition]()}
@@ -46,6 +49,26 @@ async def test_members_at_the_broker_are_found_at_rest(autojump_clock: MockClock
         assert {str(one): member.using for one, member in found.items()} == MEMBERS
         order = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),))
         assert of_order(found, order).keys() == {MemberId("a")}
+
+
+async def test_member_between_join_and_sync_is_waited_for(autojump_clock: MockClock) -> None:
+    """Its broker shows what it will have, and its client is about to say another generation than it was heard in."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.joined("a")
+        via = via_of(RequestRef(0, world.via("a").connection, 0))
+        world.roster.joins(via, CLIENT, classic_join("a"))
+
+        async def end() -> None:
+            await trio.sleep(3)
+            world.joined("a")
+
+        begun_s = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(end)
+            found = await world.candidates.find(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS)
+        assert not isinstance(found, tuple)
+        assert trio.current_time() - begun_s >= 3
 
 
 async def test_what_stands_in_the_way_is_named(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,5 +154,11 @@ async def test_classic_members_of_a_consumer_group_are_reseated(autojump_clock: 
         assert not isinstance(found, tuple)
         assert {one: len(it.using) for one, it in found.items()} == {MemberId("a"): 1}
         assert await code(world, Road.PASS, Road.PASS, "a") == "EB-MOVE-103"
+        seat = MappedSeat(member_id=MemberId("a"), generation=1, seat_id=MemberId("a"), seat_generation=2)
+        world.mapped.put(GROUP, replace(seat, is_called=True))
+        assert await code(world, Road.PASS) == "EB-MOVE-104"
+        world.mapped.put(GROUP, seat)
+        world.upstream.broker.described = replace(world.upstream.broker.described, group_state="Reconciling")
+        assert await code(world, Road.PASS) == "EB-MOVE-104"
         world.upstream.broker.is_down = True
         assert await code(world, Road.PASS) == "EB-MOVE-204"

@@ -4,11 +4,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.moving.candidates import REST_S, Candidates
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from tests.support.embedded_world import commit_request, leave_request
 from tests.support.moving_world import GENERATION, MovingWorld, classic_join, moving_world, ref_of
 from tests.support.owned_group import GROUP, TOPIC
+from tests.support.reseated_world import described
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.classic import (
     Heartbeat,
@@ -18,10 +20,10 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
 from translators.dialects.consumer_protocol import decode_subscription, encode_assignment
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
 ZERO = frozenset({TopicPartition(TOPIC, 0)})
 EPOCH = 9
@@ -96,6 +98,67 @@ async def test_member_with_less_is_called(autojump_clock: MockClock) -> None:
         world.send("a", classic_join("a"))
         accept(world, generation=EPOCH + 1)
         assert (world.road("a"), world.mapped.seats_of(GROUP)) == (Road.PASS, {})
+
+
+def consumer_group(world: MovingWorld, state: str) -> None:
+    """The broker has a consumer group of one classic member with partition 0."""
+    world.upstream.broker.described = DescribedConsumerGroup(
+        error=ErrorCode.NONE, group_id=GROUP, group_state=state, members=(described(MemberId("a"), (0,)),)
+    )
+
+
+async def test_group_of_called_members_is_reseated_when_they_have_joined(autojump_clock: MockClock) -> None:
+    """Its newcomers would disturb everybody else for good; who was called is told of in the verdict all the same."""
+    async with moving_world() as world:
+        await taken_over(world)
+        consumer_group(world, "Stable")
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(3)
+        assert world.progress().stage is MoveStage.MOVING
+        assert world.code(world.beat("a")) is ErrorCode.REBALANCE_IN_PROGRESS
+        world.send("a", classic_join("a"))
+        accept(world, generation=EPOCH + 1)
+        world.send("a", SyncGroup(group_id=GROUP, generation=EPOCH + 1, member_id=MemberId("a"), instance_id=None))
+        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.at_broker({"a": ZERO})
+        await trio.sleep(1)
+        done = world.progress()
+        assert done.stage is MoveStage.DONE
+        assert "1 had to be told to join again" in done.verdict
+
+
+async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_clock: MockClock) -> None:
+    """Within a named time; what is left to be known is said."""
+    async with moving_world() as world:
+        await taken_over(world)
+        consumer_group(world, "Stable")
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(REST_S + 1)
+        done = world.progress()
+        assert (done.stage, [one.code for one in done.obstacles]) == (MoveStage.DONE, ["EB-MOVE-104"])
+        assert world.road("a") is Road.MAPPED
+
+
+async def test_bug_while_called_members_are_waited_for_ends_the_move(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """Everybody is where they were ordered to already."""
+    async with moving_world() as world:
+        await taken_over(world)
+
+        async def fail(_candidates: Candidates, _group_id: GroupId) -> None:
+            raise LookupError("a bug")
+
+        monkeypatch.setattr(Candidates, "to_be_reseated", fail)
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(1)
+        assert world.progress().stage is MoveStage.DONE
 
 
 async def test_broker_that_won_t_have_it_leaves_it_where_it_was(autojump_clock: MockClock) -> None:

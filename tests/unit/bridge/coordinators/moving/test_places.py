@@ -21,14 +21,6 @@ from translators.dialects.classic import Protocol
 from translators.dialects.ids import MemberId, TopicPartition
 
 IDS = st.text(max_size=8).map(MemberId)
-SEATS = st.builds(
-    MappedSeat,
-    member_id=IDS,
-    generation=st.integers(0, 9),
-    seat_id=IDS,
-    seat_generation=st.integers(0, 9),
-    is_called=st.booleans(),
-)
 MEMBERS = st.builds(
     ClassicMember,
     member_id=IDS,
@@ -40,6 +32,15 @@ MEMBERS = st.builds(
     rebalance_timeout_ms=st.integers(1, 60_000),
     generation=st.integers(-1, 9),
     using=st.frozensets(st.builds(TopicPartition, st.just(TOPIC), st.integers(0, 5)), max_size=3),
+)
+SEATS = st.builds(
+    MappedSeat,
+    member_id=IDS,
+    generation=st.integers(0, 9),
+    seat_id=IDS,
+    seat_generation=st.integers(0, 9),
+    is_called=st.booleans(),
+    member=st.none() | MEMBERS,
 )
 SETTLED = st.sampled_from([Road.PASS, Road.UPSTREAM, Road.EMBEDDED])
 MOVES = st.builds(
@@ -93,6 +94,14 @@ def test_what_is_written_is_read_again(
     assert next_life.unfinished == (() if move is None else (move,))
     next_life.places.end_move(GROUP)
     assert Life(facts).unfinished == ()
+
+
+def test_seats_of_older_journals_say_less() -> None:
+    """What a member said of itself was not kept."""
+    seat = {"member_id": "a", "generation": 1, "seat_id": "b", "seat_generation": 2, "is_called": False}
+    life = Life(FakeFacts({FACTS + GROUP: json.dumps({"mapped": [seat]})}))
+    (known,) = life.mapped.seats_of(GROUP).values()
+    assert (known.seat_id, known.member) == ("b", None)
 
 
 def test_group_that_goes_by_the_rules_leaves_nothing() -> None:

@@ -28,6 +28,17 @@ async def test_group_at_rest_is_proved(autojump_clock: trio.testing.MockClock) -
         assert set(world.stages) == set(proof.members)
 
 
+async def test_connection_that_goes_behind_the_proof_changes_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """In which generation its member rests is known, and the move goes on without another word of it."""
+    async with adopted_world() as world:
+        proof = proof_of(world)
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        assert await proof.prove(1_000, world.note) is None
+        proof.disconnected(0)
+        assert set(proof.heard) == set(proof.members)
+
+
 async def test_old_generation_is_no_rest(autojump_clock: trio.testing.MockClock) -> None:
     """The broker says so in the place of the first who says it."""
     async with adopted_world() as world:

@@ -321,6 +321,17 @@ async def test_member_whose_partitions_were_given_away_is_dropped_with_a_farewel
         assert world.code(world.beat("a")) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_member_that_its_broker_has_no_more_is_told_so_also_behind_a_restart(autojump_clock: MockClock) -> None:
+    """A client that was away for longer than its session would go on with what others were given."""
+    async with moving_world(resume_ms=10**9) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        waited = world.beat("a")
+        world.answer("a", refused(ErrorCode.UNKNOWN_MEMBER_ID))
+        assert world.code(waited) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_all(autojump_clock: MockClock) -> None:
     """Kafka 4.0 and 4.1."""
     async with moving_world() as world:

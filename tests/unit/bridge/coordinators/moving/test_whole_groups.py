@@ -5,7 +5,7 @@ from dataclasses import replace
 import trio
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine
+from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
 from tests.support.adopted_world import adopted_world
 from tests.support.embedded_world import native_join
 from tests.support.engine_bench import FOO, GROUP
@@ -23,6 +23,22 @@ async def test_mapped_members_go_by_what_their_clients_know(autojump_clock: trio
         known = as_clients_know(GROUP, found, world.mapped)
         assert known[client] == replace(found[first], member_id=client, generation=9)
         assert set(known) == {client, *others}
+
+
+async def test_last_words_of_mapped_members_count_where_their_broker_shows_none(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Who was heard since is known better."""
+    async with adopted_world() as world:
+        found = world.clients()
+        silent, heard, _ = found
+        for one in (silent, heard):
+            said = replace(found[one], session_timeout_ms=7_000)
+            seat = MappedSeat(member_id=one, generation=1, seat_id=one, seat_generation=2, member=said)
+            world.mapped.put(GROUP, seat)
+        shown = {**found, silent: replace(found[silent], protocols=(), protocol_name="")}
+        known = with_last_words(GROUP, shown, world.mapped)
+        assert known == {**found, silent: replace(found[silent], session_timeout_ms=7_000)}
 
 
 async def test_group_here_is_found_at_rest(autojump_clock: trio.testing.MockClock) -> None:
