@@ -361,7 +361,8 @@ class ClientSession:
         if not speaks(offered.broker, header.api_key, header.api_version):
             return self._unsupported(head)
         slot = self._reserve(header)
-        hear = self._passing.overhear(slot.ref, PassingRequest(header, head.data), self.identity, self.broker_id)
+        request = PassingRequest(header, head.data, found.group_ids)
+        hear = self._passing.overhear(slot.ref, request, self.identity, self.broker_id)
         if found.untranslated is not None:
             hear = self._let_pass(header, found.group_ids[0], found.untranslated, hear)
         if found.kind is not None:

@@ -113,12 +113,15 @@ class Groups(Protocol):
 
 
 class PassingRequest:
-    """A whole group request that goes to the broker untouched: it is read once, when somebody asks first."""
+    """A whole group request that goes to the broker untouched: it is read once, when somebody asks first. `group_ids`
+    are the groups that it names.
+    """
 
-    __slots__ = ("_data", "_read", "header")
+    __slots__ = ("_data", "_read", "group_ids", "header")
 
-    def __init__(self, header: RequestHeader, data: bytes | memoryview) -> None:
+    def __init__(self, header: RequestHeader, data: bytes | memoryview, group_ids: tuple[GroupId, ...] = ()) -> None:
         self.header = header
+        self.group_ids = group_ids
         self._data = data
         self._read: Request | None = None
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from bridge.log_lines import PASSING, LogFields
 from bridge.session.contracts import Hear, PassingRequest
+from bridge.session.limits import LARGE_BODY_BYTES
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.observing import Guard
@@ -143,7 +144,7 @@ class ObservedPassing(PassingLog):
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
         api_key = request.header.api_key
-        if api_key not in FOLLOWED_APIS:
+        if api_key not in FOLLOWED_APIS or self._is_not_worth_it(request):
             return None
         sent = Sent(request, client, broker_id, self._now_us())
         self._follower.spoke(ref.connection, sent.at_us)
@@ -154,6 +155,12 @@ class ObservedPassing(PassingLog):
         is_followed: list[bool] = []
         self._read(lambda: is_followed.append(self._ask(ref, sent)))
         return partial(self._hear, ref, request.header, broker_id) if is_followed and is_followed[0] else None
+
+    def _is_not_worth_it(self, request: PassingRequest) -> bool:
+        """A large commit takes long to read, and most say nothing that is told: the first after a rebalance do."""
+        header = request.header
+        is_large = header.api_key == ApiKey.OFFSET_COMMIT and header.frame_bytes >= LARGE_BODY_BYTES
+        return is_large and not any(map(self._follower.awaits_commit, request.group_ids))
 
     def awaits_fetch(self, client: ClientIdentity) -> bool:
         """See `session.contracts.Passing`; that a client fetches at all is told in any case."""

@@ -70,6 +70,10 @@ class FetchFollower:
             self._writer.fetch(group, member, frozenset(fetched), at_us)
 
 
+def _is_awaited(member: MemberTrack) -> bool:
+    return member.owes_commit or member.phase is Phase.REVOKING
+
+
 class CommitFollower:
     """Commits of members."""
 
@@ -79,7 +83,11 @@ class CommitFollower:
     def is_wanted(self, group: GroupTrack, request: OffsetCommit) -> bool:
         """Whether this commit's answer matters."""
         member = group.members.get(request.member_id)
-        return member is not None and (member.owes_commit or member.phase is Phase.REVOKING)
+        return member is not None and _is_awaited(member)
+
+    def awaits_any(self, group: GroupTrack) -> bool:
+        """Whether there is a member whose commit would matter; O(members)."""
+        return any(map(_is_awaited, group.members.values()))
 
     def answered(self, group: GroupTrack, request: OffsetCommit, reply: OffsetCommitReply, at_us: int) -> None:
         """A commit was answered."""
@@ -204,6 +212,11 @@ class Follower:
             fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
             self.writer.tell(group, fact, at_us)
             group.move()
+
+    def awaits_commit(self, group_id: GroupId) -> bool:
+        """Whether a commit in this group may bring a fact; O(members)."""
+        group = self.groups.get(group_id)
+        return group is not None and self._commits.awaits_any(group)
 
     def spoke(self, connection: int, at_us: int) -> None:
         """A request came by this connection, if only a heartbeat like the last one."""

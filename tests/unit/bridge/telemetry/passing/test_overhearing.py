@@ -10,17 +10,25 @@ from bridge.session import contracts
 from bridge.session.contracts import Hear, PassingRequest
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.passing import ObservedPassing
-from bridge.telemetry.schema.facts import CoordinatorMoved, PartitionsAssigned
+from bridge.telemetry.schema.facts import CommitPassed, CoordinatorMoved, PartitionsAssigned
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import encode_reply, encode_request
+from bridge.wire.codec.registry import Request, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
 from tests.support.heard import Ears
 from tests.support.oracle_frames import request_bytes
-from tests.support.owned_group import CLIENT
+from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import TOPIC_ID, beat, beaten, join, joined, report, reported, sync, synced
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, Topic, TopicName
 from translators.dialects.messages import GroupReply, GroupRequest
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommit,
+    OffsetCommitReply,
+    PartitionCommit,
+    TopicCommit,
+)
 
 VERSIONS = {
     ApiKey.JOIN_GROUP: 7,
@@ -28,6 +36,7 @@ VERSIONS = {
     ApiKey.HEARTBEAT: 4,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: 1,
     ApiKey.DESCRIBE_GROUPS: 5,
+    ApiKey.OFFSET_COMMIT: 8,
 }
 
 
@@ -46,7 +55,7 @@ class Listener:
     ) -> Hear | None:
         frame = encode_request(api_key, VERSIONS[api_key], correlation_id, CLIENT.client_id, request)
         return self.passing.overhear(
-            RequestRef(0, 1, correlation_id), PassingRequest(_header(frame), frame), CLIENT, broker_id
+            RequestRef(0, 1, correlation_id), PassingRequest(_header(frame), frame, (GROUP,)), CLIENT, broker_id
         )
 
     def pass_by(self, api_key: ApiKey, request: GroupRequest, reply: GroupReply, correlation_id: int = 1) -> None:
@@ -173,3 +182,33 @@ def test_other_broker_that_answers_for_a_group_is_its_coordinator_now() -> None:
         hear(encode_reply(ApiKey.HEARTBEAT, 4, number, beaten(error)))
     moved = [fact.broker for fact in listener.ears.log.of(CoordinatorMoved) if isinstance(fact, CoordinatorMoved)]
     assert moved == ["2"]
+
+
+@pytest.mark.parametrize(("partitions", "read"), [(10, [0, 1, 2]), (10_000, [0])])
+def test_large_commits_are_read_while_one_is_waited_for(
+    partitions: int, read: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read 24,000 partitions takes a tenth of a second, every time that their consumer commits."""
+    listener, seen, reads = _joined(), list[int](), PassingRequest.read
+    items = tuple(PartitionCommit(partition=number, offset=7) for number in range(partitions))
+    commit = OffsetCommit(
+        group_id=GROUP,
+        generation=1,
+        member_id=MemberId("a"),
+        instance_id=None,
+        topics=(TopicCommit(name=TopicName("t"), partitions=items),),
+    )
+    done = tuple(CommittedPartition(number, ErrorCode.NONE) for number in range(partitions))
+    reply = OffsetCommitReply(topics=(CommittedTopic(name=TopicName("t"), partitions=done),))
+
+    def note(request: PassingRequest) -> Request:
+        seen.append(request.header.correlation_id)
+        return reads(request)
+
+    monkeypatch.setattr(PassingRequest, "read", note)
+    for number in range(3):
+        hear = listener.hear(ApiKey.OFFSET_COMMIT, commit, number)
+        if hear is not None:
+            hear(encode_reply(ApiKey.OFFSET_COMMIT, 8, number, reply))
+    assert seen == read
+    assert len(listener.ears.log.of(CommitPassed)) == 1
