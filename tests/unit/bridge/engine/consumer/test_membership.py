@@ -228,6 +228,16 @@ def test_empty_pattern_clears_it() -> None:
     assert (bench.member("a").subscription.pattern, bench.target("a")) == (None, parts(*range(6)))
 
 
+def test_names_that_a_pattern_finds_too_still_move_the_epoch() -> None:
+    """K2.23: what is subscribed to changed, if not which topics that are."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("(foo|bar)", frozenset({FOO, BAR})))
+    bench.ask(replace(join_request("a"), subscribed_topic_names=(FOO,), subscribed_topic_regex="(foo|bar)"))
+    epoch, target = bench.group.epoch, bench.target("a")
+    bench.ask(replace(beat_request("a", bench.member("a").current.epoch), subscribed_topic_names=(FOO, BAR)))
+    assert (bench.group.epoch, bench.target("a")) == (epoch + 1, target)
+
+
 def test_native_heartbeat_of_a_classic_member_switches_it_in_place() -> None:
     """K2.22: same id, right epoch; its deadlines are the engine's from then on."""
     bench = Bench(settings=NO_DELAY)

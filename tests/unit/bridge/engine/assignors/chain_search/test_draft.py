@@ -1,6 +1,7 @@
 """A mixed region while it is being rearranged: who stands for whom, and what a unit costs."""
 
-from bridge.engine.assignors.chain_search import Draft
+from bridge.engine.assignors.chain_search import Draft, Touched
+from bridge.engine.assignors.seats import seat_of
 from tests.support.assignments import index_of, parts, spec
 from translators.dialects.ids import MemberId
 
@@ -35,6 +36,13 @@ def test_touched_member_stands_for_itself_only() -> None:
     fresh.touch(M3)
     assert (fresh.poorest(NARROW), fresh.poorest(WIDE)) == (None, (1, M2))
     assert fresh.richest_holder(WIDE, B) is None
+
+
+def test_member_is_owed_what_it_claimed_and_has_not() -> None:
+    """Of a kind that it never claimed nothing, and of one that it has none of all."""
+    touched = Touched(seat_of(M1, None), NARROW, load=1, units={A: 1}, claimed={B: 1})
+    assert [touched.is_owed(kind) for kind in (A, B)] == [False, True]
+    assert touched.take_cost(A) == 0
 
 
 def test_unit_given_away_is_owed_and_one_gained_costs_nothing_to_pass_on() -> None:

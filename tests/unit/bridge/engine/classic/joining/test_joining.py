@@ -200,6 +200,13 @@ def test_full_stable_group_refuses_newcomers_only() -> None:
     assert bench.join_code(join_of()) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
+def test_id_that_is_not_the_instances_gets_no_seat_in_a_full_group() -> None:
+    """K1.13: the id counts where there is one; there is no room before it is asked whose the instance is."""
+    bench = ClassicBench(FULL)
+    bench.form("A", "B")
+    assert bench.join_now(join_of("another", "B")) == refuse_join(ErrorCode.GROUP_MAX_SIZE_REACHED)
+
+
 def test_static_member_returns_into_a_full_group() -> None:
     """K1.13 as it should be: its instance has a seat, Kafka looks at the id only."""
     bench = ClassicBench(FULL)

@@ -58,6 +58,16 @@ def test_first_member_alone_waits_one_delay() -> None:
     assert len(bench.pass_time(3_000).replies) == 2
 
 
+def test_first_member_of_a_group_that_was_left_by_all_waits_again() -> None:
+    """An emptied group is as new: whoever restarts its whole fleet comes together."""
+    bench = Bench()
+    bench.join("gone")
+    bench.ask(beat_request("gone", LEAVE_EPOCH))
+    waiting = classic_join(bench, "a")
+    assert bench.outcome.replies == ()
+    assert waiting.ref in bench.answers(bench.pass_time(3_000))
+
+
 def test_native_first_member_does_not_wait() -> None:
     """Decision 13: a classic one that follows doesn't either."""
     bench = Bench()
