@@ -184,7 +184,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             configured.renew = proxy.certificates.read_changed
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
-            _introduce(config, proxy.cluster, groups, upstream, places)
+            _introduce(proxy.cluster, groups, upstream, places)
             sources = _sources(config, between, proxy, watch)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
             moving.live.reconverts = partial(_reconverts, surveys)
@@ -237,15 +237,13 @@ def _start_jobs(nursery: trio.Nursery, failures: Failures, groups: EmbeddedGroup
     start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
 
 
-def _introduce(
-    config: Config, cluster: UpstreamCluster, groups: EmbeddedGroups, upstream: UpstreamGroups, places: GroupPlaces
-) -> None:
+def _introduce(cluster: UpstreamCluster, groups: EmbeddedGroups, upstream: UpstreamGroups, places: GroupPlaces) -> None:
     """Let those who need to know it ask what the cluster allows."""
     places.may_ask = partial(may_ask, cluster)
     places.speaks_consumer_protocol = partial(speaks_consumer_protocol, cluster)
     upstream.on_refused = places.note_refusal
     upstream.speak_for_others(lambda: cluster.is_open)
-    groups.guard(lambda: closed_reason(config, cluster), lambda: waiting_reason(cluster))
+    groups.guard(lambda: closed_reason(cluster), lambda: waiting_reason(cluster))
 
 
 async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:
@@ -396,28 +394,22 @@ def may_ask(cluster: UpstreamCluster) -> bool:
     return cluster.can_log_in or cluster.entrance is Entrance.OPEN
 
 
-def closed_reason(config: Config, cluster: UpstreamCluster) -> Refusal | None:
-    """Why embedded groups are not served, None if they are: the bridge checks no rights itself, so it fails closed.
+def closed_reason(cluster: UpstreamCluster) -> Refusal | None:
+    """Why embedded groups are not served, None if they are: where clients log in, the bridge has to, too.
 
     A verdict kills KIP-848 clients for good, so it takes proof: until it is known whether the cluster authenticates,
     and that makes a difference, clients are told to come again.
     """
     if cluster.entrance is Entrance.OPEN:
         return None
-    refusal = _login_fault(config, cluster)
+    refusal = _login_fault(cluster)
     if refusal is None or cluster.entrance is Entrance.LOGIN:
         return refusal
     return _NOT_ASKED
 
 
-def _login_fault(config: Config, cluster: UpstreamCluster) -> Refusal | None:
+def _login_fault(cluster: UpstreamCluster) -> Refusal | None:
     """What stands in the way where the cluster authenticates."""
-    if not config.settings.embedded_trust_clients:
-        reason = (
-            "EB-APP-002: the cluster authenticates its clients and the bridge does not check their rights; "
-            "set embedded.trust-clients: true to serve embedded groups all the same"
-        )
-        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
     if not cluster.can_log_in:
         reason = (
             "EB-APP-004: the cluster authenticates its clients and the bridge has no credentials of its own to ask for "

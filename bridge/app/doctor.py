@@ -46,7 +46,7 @@ async def _examine(config: Config) -> Examined:
     access = ClusterAccess(cluster, ClusterSurvey(cluster), questions, fresh_member_id)
     try:
         with trio.fail_after(EXAMINATION_TIMEOUT_S):
-            examined = await examine_cluster(access, config)
+            examined = await examine_cluster(access)
     except trio.TooSlowError:
         raise AppError(
             f"EB-DOCTOR-011: the cluster was not looked at to the end within {EXAMINATION_TIMEOUT_S:.0f} s; a broker"

@@ -71,17 +71,17 @@ async def _leave(broker: Broker, requests: Sequence[GroupRequest]) -> None:
                 return
 
 
-async def examine_cluster(access: ClusterAccess, config: Config) -> Examined:
+async def examine_cluster(access: ClusterAccess) -> Examined:
     """What can be seen of a cluster; whoever asks adds what it knows of the bridge."""
     nodes = await access.survey.find_brokers()
     # Asking for brokers tells whether the cluster wants a login.
     login = login_of(access.cluster)
-    abilities = read_abilities((), login, trusts_clients=config.settings.embedded_trust_clients)
+    abilities = read_abilities((), login)
     if not abilities.may_ask:
         return Examined(abilities=abilities)
     found = await access.survey.describe_brokers(nodes)
     facts = [broker_facts(one) for one in found if not one.fault]
-    abilities = read_abilities(facts, login, trusts_clients=config.settings.embedded_trust_clients)
+    abilities = read_abilities(facts, login)
     abilities, fault = await _probe(access.broker, abilities, access.fresh_member_id())
     times = [one for one in found if one.skew_ms is not None]
     best = min(times, key=lambda one: one.skew_error_ms, default=BrokerFound(node_id=-1))

@@ -58,6 +58,8 @@ def proxy_settings(config: Config) -> ProxySettings:
         frame_time_max_ms=settings.limits_progress_ms,
         handshakes_max=settings.limits_handshakes_max,
         handshake_time_max_ms=settings.limits_handshake_ms,
+        grants_max=settings.authorization_cache_max,
+        grant_ms=settings.authorization_cache_ms,
         upstream_wait_max_ms=settings.connect_timeout_ms,
     )
     return ProxySettings(

@@ -92,7 +92,7 @@ class AppSurveys:
 
     async def examine(self) -> Examined:
         """The cluster, also by a probe, and this bridge."""
-        examined = await examine_cluster(self._access, self._configured.config)
+        examined = await examine_cluster(self._access)
         bridge = replace(
             bridge_facts(self._configured.config), is_running=True, unreachable=await self._find_unreachable()
         )
@@ -114,23 +114,19 @@ class AppSurveys:
         """What the cluster can do by what its brokers tell."""
         login = login_of(self._cluster)
         if login not in (Login.OPEN, Login.OWN):
-            return read_abilities((), login, trusts_clients=self._configured.config.settings.embedded_trust_clients)
+            return read_abilities((), login)
         found = await self._survey.describe_brokers(await self._survey.find_brokers())
         return self._abilities(found)
 
     def _abilities(self, found: Iterable[BrokerFound]) -> BrokerAbilities:
         facts = [broker_facts(one) for one in found if not one.fault]
-        return read_abilities(
-            facts, login_of(self._cluster), trusts_clients=self._configured.config.settings.embedded_trust_clients
-        )
+        return read_abilities(facts, login_of(self._cluster))
 
     async def _ask(self, unseen: list[str]) -> tuple[Told, BrokerAbilities]:
         login = login_of(self._cluster)
         if login not in (Login.OPEN, Login.OWN):
             unseen.append(_NOT_ASKED if login is Login.NONE else _NOT_KNOWN)
-            return Told(), read_abilities(
-                (), login, trusts_clients=self._configured.config.settings.embedded_trust_clients
-            )
+            return Told(), read_abilities((), login)
         nodes = await self._survey.find_brokers()
         if not nodes:
             unseen.append(_NOT_KNOWN)

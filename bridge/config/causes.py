@@ -58,6 +58,13 @@ FOREIGN_KEYS: Mapping[str, tuple[str, ...]] = {
     "truststore": ("upstream.tls.trust.path",),
 }
 """How Kafka's clients and brokers begin the names of what has another name here; longer beginnings come first."""
+REMOVED_KEYS: Mapping[str, str] = {
+    "embedded.trust-clients": (
+        "take it out: what a client may do with an embedded group its broker is asked, on the client's own connection, "
+        "and the broker's ACLs hold (docs/howto/secure-the-clients.md); the bridge needs upstream.sasl.… of its own"
+    ),
+}
+"""Keys of former releases, and what came in their place."""
 RULES = "groups"
 _RULE_WORDS = frozenset({"rules", "rule", "group", "routes"})
 

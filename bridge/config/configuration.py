@@ -1,11 +1,19 @@
 """One frozen configuration, parsed once from YAML, the environment and the command line."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 
-from bridge.config.causes import cause_of_choice, cause_of_kind, cause_of_name, cause_of_variable, is_of_kubernetes
+from bridge.config.causes import (
+    REMOVED_KEYS,
+    cause_of_choice,
+    cause_of_kind,
+    cause_of_name,
+    cause_of_variable,
+    is_of_kubernetes,
+)
 from bridge.config.entries import Entry, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.fields import Key, Origin, Value
@@ -99,7 +107,12 @@ TESTS_PREFIX = f"{ENVIRONMENT_PREFIX}TEST_"
 def _from_environment(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, Entry]:
     variables = {ENVIRONMENT_PREFIX + key.field_name.upper(): key for key in KEYS.values()}
     known = {*variables, *OTHER_VARIABLES}
+    removed = {ENVIRONMENT_PREFIX + re.sub("[.-]", "_", name).upper(): name for name in REMOVED_KEYS}
     for name, text in environment.items():
+        if name in removed:
+            fault = _fault(FaultCode.REMOVED, ENVIRONMENT, name, "there is no such key any more", "no such variable")
+            faults.append(replace(fault, hint=REMOVED_KEYS[removed[name]]))
+            continue
         is_ours = name.upper().startswith(ENVIRONMENT_PREFIX) and not name.startswith(TESTS_PREFIX)
         if is_ours and name not in known and not is_of_kubernetes(name, text):
             fault = _fault(FaultCode.UNKNOWN_KEY, ENVIRONMENT, name, "no such variable", "EPOCHBRIDGE_ and a key")
@@ -120,6 +133,10 @@ def _from_assignments(assignments: Sequence[str], faults: list[Fault]) -> dict[s
 
 def _take(name: str, entry: Entry, source: str, values: dict[str, Value], faults: list[Fault]) -> None:
     key = KEYS.get(name)
+    if name in REMOVED_KEYS:
+        fault = _fault(FaultCode.REMOVED, source, name, "there is no such key any more", "the keys of the reference")
+        faults.append(replace(fault, line=entry.line, hint=REMOVED_KEYS[name]))
+        return
     if key is None:
         fault = _fault(FaultCode.UNKNOWN_KEY, source, name, "no such key", "the keys of the reference")
         faults.append(replace(fault, line=entry.line, hint=cause_of_name(name, KEYS)))

@@ -26,6 +26,8 @@ class FaultCode(StrEnum):
     """A key that has no default is not given."""
     NEEDS_RESTART = "EB-CONFIG-009"
     """The value differs from the one that the bridge runs with, and can't be changed while it does."""
+    REMOVED = "EB-CONFIG-010"
+    """There was such a key and is no more; the sentence says what came in its place."""
 
 
 NEXT_STEPS: Mapping[FaultCode, str] = {
@@ -37,6 +39,7 @@ NEXT_STEPS: Mapping[FaultCode, str] = {
     FaultCode.WRONG_RULE: "write a rule as `- match: NAMES` with `road: ROAD` in the line below",
     FaultCode.CONTRADICTION: "change one of the two",
     FaultCode.MISSING: "add the key",
+    FaultCode.REMOVED: "take it out",
     FaultCode.NEEDS_RESTART: "start the bridge again to have it, or put the former value back",
 }
 """What to do where the place that found the fault knows no better."""

@@ -267,12 +267,23 @@ class Settings(KafkaSettings):
         within(100),
     )
 
-    # ------------------------------------------------------------------ road embedded
-    embedded_trust_clients: bool = key(
-        "embedded.trust-clients",
-        False,
-        "Serve embedded groups on a cluster that authenticates its clients, although the bridge checks no rights.",
+    # ------------------------------------------------------------------ rights
+    authorization_cache_ms: int = key(
+        "authorization.cache.ms",
+        60_000,
+        "How long what a broker says of a client's right on an embedded group counts before it is asked again, on the "
+        "client's own connection and beside its requests; where no answer comes, twice as long.",
+        within(100),
     )
+    authorization_cache_max: int = key(
+        "authorization.cache.max",
+        100_000,
+        "Rights that are kept for all clients and groups together, some 400 bytes each; beyond it the oldest are asked "
+        "for again at their next use.",
+        within(),
+    )
+
+    # ------------------------------------------------------------------ road embedded
     embedded_initial_group_type: str = key(
         "embedded.initial.group.type",
         "consumer",

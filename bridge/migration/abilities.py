@@ -68,7 +68,7 @@ class BrokerAbilities:
 
     `session_min_ms` and `session_max_ms` bound classic members (`group.min.session.timeout.ms`); the sizes are
     `group.max.size` and `group.consumer.max.size`; `consumer_session_ms` is the session of members of the consumer
-    protocol. `trusts_clients` is the bridge's own `embedded.trust-clients`.
+    protocol.
     """
 
     takeover: TakeOver = TakeOver.UNKNOWN
@@ -80,7 +80,6 @@ class BrokerAbilities:
     consumer_size_max: int | None = None
     consumer_session_ms: int | None = None
     login: Login = Login.UNKNOWN
-    trusts_clients: bool = False
 
     @property
     def may_ask(self) -> bool:

@@ -46,10 +46,10 @@ class BrokerFacts:
         return next((name for last, name in (*bounds, *later) if highest <= last), "4.2 or newer")
 
 
-def read_abilities(brokers: Sequence[BrokerFacts], login: Login, *, trusts_clients: bool) -> BrokerAbilities:
+def read_abilities(brokers: Sequence[BrokerFacts], login: Login) -> BrokerAbilities:
     """What a cluster can do by what its brokers tell: as much as the least able of them; unknown without any."""
     if not brokers:
-        return BrokerAbilities(login=login, trusts_clients=trusts_clients)
+        return BrokerAbilities(login=login)
     policies = {policy for broker in brokers if (policy := _policy(broker)) is not None}
     return BrokerAbilities(
         takeover=max((_takeover(broker) for broker in brokers), key=list(TakeOver).index),
@@ -61,7 +61,6 @@ def read_abilities(brokers: Sequence[BrokerFacts], login: Login, *, trusts_clien
         consumer_size_max=_number(brokers, "group.consumer.max.size", min),
         consumer_session_ms=_number(brokers, "group.consumer.session.timeout.ms", max),
         login=login,
-        trusts_clients=trusts_clients,
     )
 
 

@@ -208,12 +208,10 @@ def _check_login(seen: Examined) -> Iterator[Diagnosis]:
             "set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path",
             Severity.STOPS,
         )
-    elif not seen.abilities.trusts_clients:
+    else:
         yield Diagnosis(
-            "EB-DOCTOR-143",
-            "the cluster authenticates its clients and the bridge does not check their rights: road embedded is closed",
-            "set embedded.trust-clients: true to serve embedded groups all the same",
-            Severity.STOPS,
+            "EB-DOCTOR-144",
+            "the cluster authenticates its clients and lets the bridge in, which asks it what each client may do",
         )
 
 

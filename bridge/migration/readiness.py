@@ -6,7 +6,7 @@ It is a pure function over what was seen.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, MigrationPolicy, TakeOver
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.reasons import Assessment, Reason, Weight
 from bridge.migration.route import ROADS_OF_RULES, Road
@@ -274,12 +274,6 @@ def _check_own_questions(seen: Seen) -> Iterator[Reason]:
             f"the bridge can't ask the cluster in its own name (login: {seen.abilities.login.value}), and nobody else"
             " would keep the members alive at the broker",
             "set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path",
-        )
-    elif seen.abilities.login is not Login.OPEN and not seen.abilities.trusts_clients:
-        yield Reason(
-            "EB-MOVE-131",
-            "the cluster authenticates its clients and the bridge does not check their rights",
-            "set embedded.trust-clients: true to serve embedded groups all the same",
         )
 
 

@@ -71,6 +71,11 @@ class Cluster(Protocol):
         """Whether nobody is; False also as long as that is not known."""
         ...
 
+    @property
+    def is_reachable(self) -> bool:
+        """Whether a broker said anything when the cluster was asked last."""
+        ...
+
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks, where that is known and fresh."""
         ...

@@ -15,7 +15,8 @@ from bridge.net.broker_side import (
     BrokerSide,
     Cluster,
 )
-from bridge.net.client_questions import ClientQuestions, LoginProof
+from bridge.net.client_questions import ClientQuestions
+from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN
@@ -41,14 +42,15 @@ from bridge.session.left_over import LeftOver, Waiting, left_over_of
 from bridge.session.limits import is_large
 from bridge.session.outbox import Slot
 from bridge.session.requests import Cut, Head, Rejected
+from bridge.session.rights import guarded_in
 from bridge.session.split_requests import Merge
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, carry_out
 from bridge.wire.apis import ApiKey, api_name
-from bridge.wire.codec.registry import Reply, Request
+from bridge.wire.codec.registry import Reply, Request, error_reply
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
-from translators.dialects.errors import quote
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import RequestRef, via_of
 
 LAST_WORDS_S = 1.0
@@ -68,8 +70,8 @@ class ClientConnection:
         "_left_over",
         "_merges",
         "_nursery",
-        "_proof",
         "_questions",
+        "_rights",
         "_shared",
         "_waiting_bytes",
         "broker_id",
@@ -95,7 +97,7 @@ class ClientConnection:
         self._cluster = cluster
         self._broker = BrokerSide(shared, cluster, self, broker_id)
         self._questions = ClientQuestions(shared, cluster, session, self._broker, self)
-        self._proof = LoginProof(cluster, self._broker, self.close)
+        self._rights = ClientRights(shared, cluster, self, self._broker, self._questions)
         self._nursery: trio.Nursery | None = None
         self._lane = HeartbeatLane(session, shared.groups, shared.counters)
         self._is_corked = False
@@ -137,6 +139,7 @@ class ClientConnection:
             self.transport.close()
             self.session.requests.drop()
             self.share.end()
+            self._rights.forget()
 
     async def linger(self) -> None:
         """Once the client is gone: hear what the broker says to questions that were asked on its connection.
@@ -341,11 +344,12 @@ class ClientConnection:
         if self.session.login.is_limited and not self._is_logged_in(decision):
             return Waiting(head, Rejected(CloseReason.LOGIN_RAN_OUT, f"client {head.header.client_id!r}"))
         if isinstance(decision, (Submitted, Divided)):
-            if not self._proof.is_given:
+            grant = self._rights.find_nowait(decision)
+            if grant is None:
                 return Waiting(head, decision, came_ns)
             self._dealt += head.header.frame_bytes // PIECE_BYTES
             if isinstance(decision, Submitted):
-                self._lane.note_request(head, decision)
+                self._lane.note_request(head, decision, grant)
             self._submit(decision)
         elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
             if not self._broker.is_ready or self._has_to_wait(decision):
@@ -390,6 +394,7 @@ class ClientConnection:
         if head.header.api_key == ApiKey.SASL_HANDSHAKE:
             # What was asked before has gone before it; what is asked from now on waits.
             self.session.login.begin()
+            self._rights.forget()
         self._shared.counters.count_passed(head.header.api_key, now_ns() - came_ns)
 
     async def _deal(self, waiting: Waiting) -> None:
@@ -406,7 +411,7 @@ class ClientConnection:
         elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
             await self._forward_later(cut, decision, came_ns)
         elif isinstance(decision, (Submitted, Divided)):
-            await self._submit_later(cut, decision, came_ns)
+            await self._submit_later(cut, decision)
         elif isinstance(decision, Unplaced):
             await self._place(cut, decision, came_ns)
 
@@ -432,16 +437,23 @@ class ClientConnection:
         await self.wait_until(lambda: self._broker.is_ready)
         self._forward(head, decision, came_ns)
 
-    async def _submit_later(self, head: Head, submitted: Submitted | Divided, came_ns: int) -> None:
-        await self._proof.wait_for()
-        self._carry_out(head, submitted, came_ns)
+    async def _submit_later(self, head: Head, submitted: Submitted | Divided) -> None:
+        """Submit what had to wait for a broker's word, as far as that lets it be."""
+        judged = await self._rights.judge(submitted)
+        if isinstance(judged, ErrorCode):
+            self._submit(submitted, judged)
+        else:
+            if isinstance(judged, Submitted) and (grant := self._rights.find_nowait(judged)) is not None:
+                self._lane.note_request(head, judged, grant)
+            self._submit(judged)
+        self.flush()
 
     async def _place(self, head: Head, unplaced: Unplaced, came_ns: int) -> None:
         """Have it found out where groups live before their request is decided on; who has not logged in asks nothing.
 
         Where that can't be found out the client is told to come again.
         """
-        await self._proof.wait_for()
+        await self._rights.proof.wait_for()
         refusal = None
         for group_id in unplaced.group_ids:
             refusal = refusal or await self._shared.place(group_id)
@@ -556,20 +568,24 @@ class ClientConnection:
         else:
             on_answer(None)
 
-    def _submit(self, decision: Submitted | Divided) -> None:
+    def _submit(self, decision: Submitted | Divided, refused: ErrorCode | None = None) -> None:
+        """Hand in a request; `refused`: but not the part of it that is guarded, which is answered so."""
         slot = decision.slot
         if isinstance(decision, Submitted):
-            self._submit_to(decision.road, slot, decision.request)
+            self._submit_to(decision.road, slot, decision.request, refused)
             return
         merge = self._merges[slot.ref] = decision.merge
         for road, part in merge.parts.items():
             if road is Road.PASS:
                 self.ask(slot.ref, part, partial(self._take_part, slot, merge, road))
             else:
-                self._submit_to(road, slot, part)
+                self._submit_to(road, slot, part, refused)
 
-    def _submit_to(self, road: Road, slot: Slot, request: Request) -> None:
+    def _submit_to(self, road: Road, slot: Slot, request: Request, refused: ErrorCode | None) -> None:
         slot.asked = request
+        if refused is not None and guarded_in(road, request) is not None:
+            self.deliver(slot, road, error_reply(request, refused))
+            return
         self._shared.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
 
     def _take_part(self, slot: Slot, merge: Merge, road: Road, reply: Reply | None) -> None:

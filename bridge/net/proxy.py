@@ -40,6 +40,7 @@ from bridge.session.client_session import ClientSession, ReportKind, Rules
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
+from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
 from bridge.session.host_names import HostNames
 from bridge.session.limits import Limits
@@ -161,6 +162,7 @@ class Proxy:
             counters=services.counters,
             failures=services.failures,
             in_flight=InFlight(settings.limits.all_inflight_bytes_max),
+            grants=Grants(settings.limits.grant_ms, settings.limits.grants_max),
         )
         self._connections: dict[int, ClientConnection] = {}
         self._next_connection = 0
@@ -384,7 +386,8 @@ class Proxy:
     async def sweep(self) -> None:
         """Close connections that stand still, until cancelled."""
         limits = self._settings.limits
-        pause_s = min(SWEEP_MAX_S, min(limits.idle_max_ms, limits.frame_time_max_ms) / 1000 / SWEEPS_PER_LIMIT)
+        least_ms = min(limits.idle_max_ms, limits.frame_time_max_ms, limits.grant_ms)
+        pause_s = min(SWEEP_MAX_S, least_ms / 1000 / SWEEPS_PER_LIMIT)
         watches: dict[int, Watch] = {}
         while True:
             now = now_ms()
@@ -394,6 +397,7 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
+            self._shared.grants.sweep(now)
             self._shared.log.catch_up(now)
             self._shared.failures.log.catch_up(now)
             await trio.sleep(pause_s)

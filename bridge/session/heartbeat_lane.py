@@ -11,6 +11,7 @@ from bridge.migration.route import Road
 from bridge.session.client_session import ClientSession, Submitted
 from bridge.session.contracts import Groups
 from bridge.session.counters import Counters
+from bridge.session.grants import Grant
 from bridge.session.outbox import Slot
 from bridge.session.requests import Head
 from bridge.wire.codec.registry import Reply
@@ -37,6 +38,7 @@ class _Asked(NamedTuple):
     request: Heartbeat | ConsumerGroupHeartbeat
     client: ClientIdentity
     groups: Groups
+    grant: Grant
 
 
 class _Known(NamedTuple):
@@ -45,6 +47,7 @@ class _Known(NamedTuple):
     request: Heartbeat | ConsumerGroupHeartbeat
     client: ClientIdentity
     groups: Groups
+    grant: Grant
     request_start: bytes
     request_end: bytes
     answer_start: bytes
@@ -65,12 +68,12 @@ class HeartbeatLane:
         self._asked: _Asked | None = None
         self._known: _Known | None = None
 
-    def note_request(self, head: Head, submitted: Submitted) -> None:
-        """A request goes the long way; if it is a heartbeat, the next one may be like it."""
+    def note_request(self, head: Head, submitted: Submitted, grant: Grant) -> None:
+        """A request goes the long way, by this grant; if it is a heartbeat, the next one may be like it."""
         request = submitted.request
         if isinstance(request, (Heartbeat, ConsumerGroupHeartbeat)) and head.header.frame_bytes <= FRAME_BYTES_MAX:
             groups = self._groups[submitted.road]
-            self._asked = _Asked(submitted.slot.ref, bytes(head.data), request, self._session.identity, groups)
+            self._asked = _Asked(submitted.slot.ref, bytes(head.data), request, self._session.identity, groups, grant)
 
     def note_answer(self, slot: Slot, reply: Reply, answer: bytes) -> None:
         """The answer to a request of this connection; one that tells a heartbeat nothing new is kept for the next."""
@@ -85,6 +88,7 @@ class HeartbeatLane:
                 request=asked.request,
                 client=asked.client,
                 groups=asked.groups,
+                grant=asked.grant,
                 request_start=frame[:REQUEST_CORRELATION_OFFSET],
                 request_end=frame[_REQUEST_AFTER:],
                 answer_start=answer[:RESPONSE_CORRELATION_OFFSET],
@@ -103,6 +107,8 @@ class HeartbeatLane:
             or not received.startswith(known.request_start)
             # Another request on this connection may have named another client id meanwhile.
             or known.client is not session.identity
+            # The broker is to be asked anew whether the client may do this, or has said no.
+            or not known.grant.is_fresh
             or not session.is_quiet
             or not known.groups.beat(known.client, known.request)
         ):

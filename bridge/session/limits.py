@@ -4,6 +4,7 @@ was configured or who enforces it.
 
 from dataclasses import dataclass
 
+from bridge.session.grants import GRANTS_MAX, KEEP_MS
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.offsets import (
     OffsetCommit,
@@ -65,6 +66,12 @@ class Limits:
     """Clients at once whose TLS has not come about yet; one more is accepted and closed."""
     handshake_time_max_ms: int = 30_000
     """How long TLS with one client may take to come about; who has not got it by then is closed."""
+    grants_max: int = GRANTS_MAX
+    """Rights on groups that are kept for all clients together; beyond it the oldest are asked for again at their next
+    use.
+    """
+    grant_ms: int = KEEP_MS
+    """How long a right on a group counts before its broker is asked for it again."""
     upstream_wait_max_ms: int = 10_000
     """How long a request waits for a broker that can't be reached, with backoff between attempts."""
 

@@ -1,12 +1,13 @@
-"""Metadata as the bridge itself asks for it: the request for all topics, and the topics in an answer."""
+"""Metadata as the bridge itself asks for it: for all topics or for some, and what an answer says of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.cursor import Cursor
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
-from bridge.wire.packing import NO_TAGS, array_length
+from bridge.wire.packing import NO_TAGS, array_length, nullable_string
 from bridge.wire.versions import VersionRange, VersionTable
 from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicName
 
@@ -30,6 +31,8 @@ FIRST_VERSION_WITH_TOPIC_ID = 10
 
 HIGHEST_VERSION = 12
 """The last version that adds to what the watcher reads."""
+NAMED_SINCE, NAMED_UNTIL = FIRST_VERSION_WITH_AUTO_CREATION, 8
+"""The versions in which topics are asked for by name, and none is made by that; all are written in the plain form."""
 
 _REPLICA_BYTES = 4
 _PARTITION_START_BYTES = 2 + 4 + 4
@@ -69,6 +72,32 @@ def all_topics_request(version: int, correlation_id: int, client_id: str) -> byt
     return request_frame(RequestHeader(0, ApiKey.METADATA, version, correlation_id, client_id, 0), body)
 
 
+def named_topics_request(version: int, correlation_id: int, client_id: str, names: Iterable[TopicName]) -> bytes:
+    """The whole request frame that asks for topics by name and creates none, in a version of those above."""
+    wanted = [nullable_string(name, flexible=False) for name in names]
+    body = b"".join((array_length(len(wanted), flexible=False), *wanted, _FALSE))
+    if version in VERSIONS_WITH_CLUSTER_OPERATIONS:
+        body += _FALSE
+    if version >= FIRST_VERSION_WITH_TOPIC_OPERATIONS:
+        body += _FALSE
+    return request_frame(RequestHeader(0, ApiKey.METADATA, version, correlation_id, client_id, 0), body)
+
+
+def read_topic_errors(version: int, frame: FrameBytes) -> dict[TopicName, int]:
+    """The error code of each topic that `frame` names, which is one whole answer. Raises MalformedFrame."""
+    cursor = _at_cluster_id(version, frame)
+    if version >= FIRST_VERSION_WITH_CLUSTER_ID:
+        cursor.nullable_string("cluster_id")
+    if version >= FIRST_VERSION_WITH_CONTROLLER:
+        cursor.int32("controller_id")
+    codes: dict[TopicName, int] = {}
+    for _ in range(cursor.array_length("topics")):
+        code, name, _ = _read_any_topic(cursor)
+        if name is not None:
+            codes[name] = code
+    return codes
+
+
 def read_metadata(version: int, frame: FrameBytes) -> ClusterMetadata:
     """What the watcher wants from `frame`, which is one whole answer. Raises MalformedFrame.
 
@@ -104,6 +133,12 @@ def _at_cluster_id(version: int, frame: FrameBytes) -> Cursor:
 
 def _read_topic(cursor: Cursor) -> Topic | None:
     """One topic, or None when it comes with an error or without a name."""
+    error_code, name, (topic_id, partition_count) = _read_any_topic(cursor)
+    return None if error_code != 0 or name is None else Topic(topic_id, name, partition_count)
+
+
+def _read_any_topic(cursor: Cursor) -> tuple[int, TopicName | None, tuple[TopicId, int]]:
+    """One topic: its error code, its name, its id and how many partitions it has."""
     version = cursor.version
     error_code = cursor.int16("topic_error_code")
     name = cursor.nullable_string("name")
@@ -115,9 +150,7 @@ def _read_topic(cursor: Cursor) -> Topic | None:
     if version >= FIRST_VERSION_WITH_TOPIC_OPERATIONS:
         cursor.int32("topic_authorized_operations")
     cursor.skip_tags()
-    if error_code != 0 or name is None:
-        return None
-    return Topic(TopicId(topic_id), TopicName(name), partition_count)
+    return error_code, None if name is None else TopicName(name), (TopicId(topic_id), partition_count)
 
 
 def _pass_partitions(cursor: Cursor, count: int) -> None:

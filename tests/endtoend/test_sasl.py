@@ -1,4 +1,4 @@
-"""A cluster that authenticates its clients: the bridge fails closed, and serves where it is told to trust them.
+"""A cluster that authenticates its clients: the bridge serves them once it can ask that cluster for itself.
 
 It must not know how the bridge logs in.
 """
@@ -28,7 +28,6 @@ PATIENCE_S = 180.0
 POLLS = 120
 RECORDS = 20
 PARTITIONS = 3
-TRUST = {"embedded.trust-clients": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,6 @@ def own_login(directory: Path, mechanism: str, password: str = PASSWORDS["bridge
     path = directory / "password"
     path.write_text(f"{password}\n", encoding="utf-8")
     return {
-        **TRUST,
         "upstream.sasl.mechanism": mechanism,
         "upstream.sasl.username": "bridge",
         "upstream.sasl.password.path": str(path),
@@ -117,28 +115,21 @@ def fresh(road: str) -> str:
     return f"{road}-{uuid.uuid4().hex[:8]}"
 
 
-def test_embedded_groups_are_refused_and_others_pass(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:
-    """Nobody's rights are checked by the bridge: it serves nothing that it was not told to."""
+def test_embedded_groups_are_refused_without_credentials_and_others_pass(
+    broker: GuardedKafka, topic: str, tmp_path: Path
+) -> None:
+    """The bridge itself has to ask for topics and members, and nobody let it in."""
     with bridge_to(broker.bootstrap, tmp_path, {}) as bridge:
         refused = consume(bridge, topic, fresh("embedded"))
         assert refused.error is not None
         assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+        assert "EB-APP-004" in bridge.log.read_text(encoding="utf-8")
         passed = consume(bridge, topic, fresh("pass"))
         assert (passed.records, passed.committed, passed.error) == (RECORDS, RECORDS, None)
-        assert "EB-APP-002" in bridge.log.read_text(encoding="utf-8")
-
-
-def test_trust_without_credentials_says_what_is_missing(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:
-    """The bridge itself has to ask for topics and members, and nobody let it in."""
-    with bridge_to(broker.bootstrap, tmp_path, TRUST) as bridge:
-        refused = consume(bridge, topic, fresh("embedded"))
-        assert refused.error is not None
-        assert refused.error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
-        assert "EB-APP-004" in bridge.log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_trusted_clients_are_served_by_a_bridge_that_logs_in(
+def test_clients_are_served_by_a_bridge_that_logs_in(
     mechanism: str, broker: GuardedKafka, topic: str, tmp_path: Path
 ) -> None:
     """Both protocols, records and commits; commits leave on the client's own connection, under its own name."""
@@ -177,9 +168,9 @@ def test_wrong_password_is_told_and_nothing_is_served(broker: GuardedKafka, topi
 def test_cluster_behind_tls_serves_nobody_and_says_why(broker: GuardedKafka, tmp_path: Path) -> None:
     """A client certificate is proof of who somebody is that the bridge can't hand on: no group is formed in its place.
 
-    Not even for a client that speaks to nobody but the bridge, whatever the bridge was told about trust.
+    Not even for a client that speaks to nobody but the bridge.
     """
-    with bridge_to(broker.tls, tmp_path, TRUST) as bridge:
+    with bridge_to(broker.tls, tmp_path, {}) as bridge:
         host, _, port = bridge.bootstrap.rpartition(":")
         with socket.create_connection((host, int(port)), PATIENCE_S) as client:
             client.settimeout(PATIENCE_S)

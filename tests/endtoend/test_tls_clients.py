@@ -64,7 +64,6 @@ def world(broker: GuardedKafka, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "listen.tls.certificate.path": str(authority.pair(HOST, name="bridge")),
         "listen.tls.client.auth": "required",
         "listen.tls.trust.path": str(authority.trust),
-        "embedded.trust-clients": "true",
         "upstream.sasl.mechanism": "SCRAM-SHA-512",
         "upstream.sasl.username": "bridge",
         "upstream.sasl.password.path": str(password),

@@ -88,7 +88,6 @@ async def whole_bridge(road: Road, folder: Path) -> AsyncIterator[RawClient]:
         listen=f"{LOOPBACK}:0",
         admin_listen="off",
         events_path=str(folder),
-        embedded_trust_clients=True,
         drain_timeout_ms=100,
     )
     send_line, lines = trio.open_memory_channel[str](1)

@@ -7,12 +7,20 @@ from dataclasses import dataclass, field
 
 import trio
 
+from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply
 from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_reply
 from bridge.wire.frames import RequestHeader, read_request_header, request_frame, response_frame
+from bridge.wire.metadata import NAMED_SINCE
 from bridge.wire.versions import KNOWN, VersionTable
+from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId
 
 LOOPBACK = "127.0.0.1"
+ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
+"""READ, DELETE and DESCRIBE, as DescribeGroups tells them."""
 MECHANISMS = b"\x00\x21\x00\x00\x00\x01\x00\x0dSCRAM-SHA-512"
 """An answer to SaslHandshake: UNSUPPORTED_SASL_MECHANISM, and the one that there is."""
 
@@ -34,6 +42,8 @@ class ScriptedBroker:
     """Api key that ends the connection, as a listener with SASL does before authentication."""
     hangs_up_too: int | None = None
     """Another one."""
+    operations: int = ALL_OPERATIONS
+    """What everybody may do with every group, as it is told to the bridge's own questions."""
     port: int = 0
     advertised_port: int = 0
     """What Metadata tells instead of `port`: that of a tunnel."""
@@ -68,7 +78,8 @@ class ScriptedBroker:
     async def answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
         """Answer one request, or do what stands in its place."""
         key, version, correlation_id = header.api_key, header.api_version, header.correlation_id
-        if header.client_id != "epochbridge":
+        is_of_rights = key == ApiKey.DESCRIBE_GROUPS and correlation_id == OWN_CORRELATION_ID
+        if header.client_id != "epochbridge" and not is_of_rights:
             self.requests.append((key, correlation_id, header.frame_bytes))
         if key in (self.hangs_up_at, self.hangs_up_too):
             await stream.aclose()
@@ -79,7 +90,14 @@ class ScriptedBroker:
             )
             return
         if key == ApiKey.METADATA:
-            await stream.send_all(response_frame(key, version, correlation_id, self.metadata_body()))
+            body = self.metadata_body() if version < NAMED_SINCE else self.named_topics_body()
+            await stream.send_all(response_frame(key, version, correlation_id, body))
+            return
+        if is_of_rights:
+            said = DescribedGroup(
+                error=ErrorCode.NONE, group_id=GroupId("asked"), authorized_operations=self.operations
+            )
+            await stream.send_all(encode_reply(key, version, correlation_id, DescribeGroupsReply(groups=(said,))))
             return
         if self.gate is not None:
             await self.gate.wait()
@@ -98,6 +116,10 @@ class ScriptedBroker:
             for node_id in self.node_ids
         )
         return len(self.node_ids).to_bytes(4, "big") + brokers + bytes(4) + bytes(4)
+
+    def named_topics_body(self) -> bytes:
+        """Metadata v8 for topics by name: no brokers, and nothing said of any topic."""
+        return bytes(4) + bytes(4) + b"\xff\xff" + bytes(4) + bytes(4) + bytes(4)
 
 
 def request(api_key: int, version: int, correlation_id: int, body: bytes = b"", client_id: str = "client") -> bytes:

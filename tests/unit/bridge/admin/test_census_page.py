@@ -117,7 +117,6 @@ GOLDEN = {
         "consumer_size_max": None,
         "consumer_session_ms": None,
         "login": "open",
-        "trusts_clients": False,
     },
     "unseen": ["EB-CENSUS-005: broker 2: no answer"],
 }

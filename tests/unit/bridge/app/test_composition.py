@@ -2,7 +2,7 @@
 
 import re
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
@@ -73,24 +73,19 @@ LOGIN = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word
 
 
 @pytest.mark.parametrize(
-    ("entrance", "trusts", "credentials", "code"),
+    ("entrance", "credentials", "code"),
     [
-        (Entrance.LOGIN, False, None, "EB-APP-002"),
-        (Entrance.LOGIN, False, LOGIN, "EB-APP-002"),
-        (Entrance.LOGIN, True, None, "EB-APP-004"),
-        (Entrance.LOGIN, True, LOGIN, None),
-        (Entrance.OPEN, False, None, None),
-        (Entrance.OPEN, True, None, None),
-        (Entrance.UNKNOWN, False, None, "retry"),
-        (Entrance.UNKNOWN, False, LOGIN, "retry"),
-        (Entrance.UNKNOWN, True, None, "retry"),
-        (Entrance.UNKNOWN, True, LOGIN, None),
+        (Entrance.LOGIN, None, "EB-APP-004"),
+        (Entrance.LOGIN, LOGIN, None),
+        (Entrance.OPEN, None, None),
+        (Entrance.UNKNOWN, None, "retry"),
+        (Entrance.UNKNOWN, LOGIN, None),
     ],
 )
 def test_embedded_road_fails_closed_and_judges_on_proof_only(
-    entrance: Entrance, trusts: bool, credentials: Credentials | None, code: str | None
+    entrance: Entrance, credentials: Credentials | None, code: str | None
 ) -> None:
-    """A cluster that authenticates its clients is not served unless the operator says so, and lets the bridge ask.
+    """Clients of a cluster that authenticates are not served unless it lets the bridge in, too.
 
     Where neither is known, clients come again: GROUP_AUTHORIZATION_FAILED ends a KIP-848 client for good.
     """
@@ -98,7 +93,7 @@ def test_embedded_road_fails_closed_and_judges_on_proof_only(
     directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
     cluster = UpstreamCluster(settings, directory, lambda _: True)
     cluster.recall(entrance)
-    refusal = closed_reason(Config(replace(Settings(), embedded_trust_clients=trusts)), cluster)
+    refusal = closed_reason(cluster)
     if code == "retry":
         assert refusal is not None
         assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE

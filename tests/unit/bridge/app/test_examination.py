@@ -99,13 +99,13 @@ async def test_probe_that_gets_no_answer_says_so_and_leaves(*, is_gone: bool, au
 
 async def test_probe_counts_more_than_what_is_read() -> None:
     """Where it finds nothing, what was read stays, with the reason."""
-    probed = await examine_cluster(access(ScriptedBroker(list(TAKEN))), load(None, {}))
+    probed = await examine_cluster(access(ScriptedBroker(list(TAKEN))))
     assert (probed.abilities.takeover, probed.abilities.known, probed.probe_fault) == (
         *(TakeOver.IN_PLACE, Known.PROBED),
         "",
     )
     refused = JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId(""))
-    read = await examine_cluster(access(ScriptedBroker([refused])), load(None, {}))
+    read = await examine_cluster(access(ScriptedBroker([refused])))
     assert (read.abilities.takeover, read.abilities.known) == (TakeOver.IN_PLACE, Known.READ)
     assert read.probe_fault == "the bridge's login has no READ on groups __epochbridge-probe-*"
 
@@ -115,14 +115,14 @@ async def test_probe_of_kafka_4_0_does_not_see_that_others_are_called() -> None:
     fenced = ConsumerGroupHeartbeatReply(error=ErrorCode.FENCED_MEMBER_EPOCH)
     alive = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE)
     answers = [*TAKEN[:3], fenced, alive, HeartbeatReply(ErrorCode.NONE), alive]
-    examined = await examine_cluster(access(ScriptedBroker(answers), highest=25), load(None, {}))
+    examined = await examine_cluster(access(ScriptedBroker(answers), highest=25))
     assert (examined.abilities.takeover, examined.abilities.known) == (TakeOver.WHOLE_GROUP, Known.PROBED)
 
 
 async def test_cluster_that_wants_a_login_is_not_looked_at() -> None:
     """Nothing is asked that would be refused."""
     broker = ScriptedBroker([])
-    examined = await examine_cluster(access(broker, Entrance.LOGIN), load(None, {}))
+    examined = await examine_cluster(access(broker, Entrance.LOGIN))
     assert (examined.brokers, examined.abilities.login, broker.asked) == ((), Login.NONE, [])
 
 

@@ -138,7 +138,8 @@ LISTED = (
     (f"{BROKERS}listeners: PLAINTEXT://:9092", "listeners", "`listen`"),
     (f"{BROKERS}advertised.listeners: x", "advertised.listeners", "`advertised.host`"),
     ("bootstrap.servers: x:9092", "bootstrap.servers", "`bootstrap`"),
-    (f"{BROKERS}embedded.trust_clients: true", "embedded.trust_clients", "write `embedded.trust-clients`"),
+    (f"{BROKERS}embedded.trust-clients: true", "EB-CONFIG-010", "the broker's ACLs hold"),
+    (f"{BROKERS}authorization_cache_ms: 1", "authorization_cache_ms", "write `authorization.cache.ms`"),
     (f"{BROKERS}zzz: 1", "zzz", "no key is spelt like it"),
 )
 FOUND = (
@@ -148,6 +149,7 @@ FOUND = (
     ("orders-[", "EB-RULE-006", "a `[` that nothing closes"),
 )
 VARIABLES = (
+    ({"EPOCHBRIDGE_EMBEDDED_TRUST_CLIENTS": "true"}, "EB-CONFIG-010", "the broker's ACLs hold"),
     ({"EPOCHBRIDGE_ADMN": "x:1"}, "EPOCHBRIDGE_ADMN", "set EPOCHBRIDGE_ADMIN,"),
     ({"EPOCHBRIDGE_LISTN": "x:1"}, "EPOCHBRIDGE_LISTN", "set EPOCHBRIDGE_LISTEN,"),
     ({"EPOCHBRIDGE_JOURNAL_PAHT": "x"}, "EPOCHBRIDGE_JOURNAL_PAHT", "set EPOCHBRIDGE_JOURNAL_PATH,"),

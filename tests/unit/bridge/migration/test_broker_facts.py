@@ -25,7 +25,7 @@ KAFKA_43 = BrokerFacts(
 
 def test_one_broker_is_read_as_it_says() -> None:
     """Numbers as numbers, the policy as a word that is known."""
-    assert read_abilities((KAFKA_43,), Login.OPEN, trusts_clients=False) == BrokerAbilities(
+    assert read_abilities((KAFKA_43,), Login.OPEN) == BrokerAbilities(
         takeover=TakeOver.IN_PLACE,
         known=Known.READ,
         policy=MigrationPolicy.BIDIRECTIONAL,
@@ -51,7 +51,7 @@ def test_release_shows_in_the_level_of_metadata(highest: int, release: str, take
     """Where nothing was probed."""
     broker = replace(KAFKA_43, supported={"metadata.version": highest})
     assert broker.release == release
-    assert read_abilities((broker,), Login.OWN, trusts_clients=True).takeover is takeover
+    assert read_abilities((broker,), Login.OWN).takeover is takeover
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_release_shows_in_the_level_of_metadata(highest: int, release: str, take
 )
 def test_protocol_has_to_be_offered_and_on(broker: BrokerFacts, takeover: TakeOver) -> None:
     """Kafka 3.9 offers the request with the protocol off; who is no Apache Kafka has to be probed."""
-    assert read_abilities((broker,), Login.OPEN, trusts_clients=False).takeover is takeover
+    assert read_abilities((broker,), Login.OPEN).takeover is takeover
 
 
 def test_cluster_is_as_able_as_its_least_able_broker() -> None:
@@ -81,7 +81,7 @@ def test_cluster_is_as_able_as_its_least_able_broker() -> None:
             "group.consumer.max.size": "no number",
         },
     )
-    abilities = read_abilities((KAFKA_43, other), Login.OPEN, trusts_clients=False)
+    abilities = read_abilities((KAFKA_43, other), Login.OPEN)
     assert (abilities.takeover, abilities.policy) == (TakeOver.BY_SCOUT, MigrationPolicy.UPGRADE)
     assert (abilities.session_min_ms, abilities.session_max_ms) == (10_000, 300_000)
     assert abilities.consumer_size_max == 100
@@ -89,6 +89,6 @@ def test_cluster_is_as_able_as_its_least_able_broker() -> None:
 
 def test_without_a_broker_nothing_is_known() -> None:
     """But as whom the bridge would ask."""
-    asked = read_abilities((), Login.NONE, trusts_clients=True)
-    assert asked == BrokerAbilities(login=Login.NONE, trusts_clients=True)
+    asked = read_abilities((), Login.NONE)
+    assert asked == BrokerAbilities(login=Login.NONE)
     assert BrokerFacts(node_id=1).release == ""

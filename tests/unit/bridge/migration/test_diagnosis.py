@@ -81,7 +81,7 @@ def with_bridge(**changes: object) -> Examined:
             None,
         ),
         (with_abilities(login=Login.NONE), "EB-DOCTOR-141", Severity.STOPS, ("EB-DOCTOR-103", "EB-DOCTOR-140")),
-        (with_abilities(login=Login.OWN), "EB-DOCTOR-143", Severity.STOPS, "EB-DOCTOR-140"),
+        (with_abilities(login=Login.OWN), "EB-DOCTOR-144", Severity.INFORMS, "EB-DOCTOR-140"),
         (replace(WELL, skew_ms=None), "EB-DOCTOR-150", Severity.UNSEEN, "EB-DOCTOR-152"),
         (replace(WELL, skew_ms=-1_001), "EB-DOCTOR-151", Severity.WARNS, "EB-DOCTOR-152"),
         (with_bridge(journal="memory"), "EB-DOCTOR-160", Severity.WARNS, None),

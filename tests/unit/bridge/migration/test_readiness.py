@@ -114,7 +114,6 @@ def test_user_data_can_be_played_away_only_if_everybody_is_here() -> None:
     [
         (GROUP, {"login": Login.NONE}, "EB-MOVE-130", Weight.BLOCKS),
         (GROUP, {"login": Login.UNKNOWN}, "EB-MOVE-130", Weight.BLOCKS),
-        (GROUP, {"login": Login.OWN}, "EB-MOVE-131", Weight.BLOCKS),
         (with_member(is_behind_bridge=False), {}, "EB-MOVE-132", Weight.BLOCKS),
         (replace(GROUP, is_complete=False), {}, "EB-MOVE-133", Weight.BLOCKS),
         (with_member(protocol=MemberProtocol.CONSUMER), {}, "EB-MOVE-134", Weight.BLOCKS),
@@ -130,9 +129,9 @@ def test_what_stands_in_the_way_of_embedded(
     assert codes(group, abilities, Road.EMBEDDED) == [(code, weight)]
 
 
-def test_login_of_its_own_and_trust_are_enough_for_embedded() -> None:
+def test_login_of_its_own_is_enough_for_embedded() -> None:
     """On a cluster that authenticates its clients."""
-    assert assess(GROUP, replace(ABLE, login=Login.OWN, trusts_clients=True), Road.EMBEDDED).is_ready
+    assert assess(GROUP, replace(ABLE, login=Login.OWN), Road.EMBEDDED).is_ready
 
 
 @pytest.mark.parametrize(

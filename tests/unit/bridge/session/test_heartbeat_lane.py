@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bridge.migration.route import Road, Router, Rule
 from bridge.session.client_session import ClientSession, Rules, Submitted
 from bridge.session.counters import Counters
+from bridge.session.grants import FREE
 from bridge.session.heartbeat_lane import FRAME_BYTES_MAX, HeartbeatLane
 from bridge.session.limits import Limits
 from bridge.session.requests import Head
@@ -59,7 +60,7 @@ class Lane:
         header = read_request_header(frame)
         assert header is not None
         slot = self.session.outbox.reserve(header.api_key, header.api_version, header.correlation_id)
-        self.lane.note_request(Head(header, frame, 0), Submitted(slot, Road.EMBEDDED, message))
+        self.lane.note_request(Head(header, frame, 0), Submitted(slot, Road.EMBEDDED, message), FREE)
         answer = encode_reply(header.api_key, header.api_version, header.correlation_id, reply)
         self.lane.note_answer(slot, reply, answer)
         self.session.outbox.fill(slot, answer)

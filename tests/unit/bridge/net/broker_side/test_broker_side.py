@@ -39,15 +39,18 @@ BODIES: dict[int, bytes] = {ApiKey.OFFSET_FETCH: encode_reply(ApiKey.OFFSET_FETC
 
 
 async def test_connection_to_the_broker_is_opened_when_first_needed() -> None:
-    """A client whose requests are answered here costs the broker nothing."""
+    """A client whose requests are answered here, and whose rights are known, costs the broker nothing."""
     broker = ScriptedBroker()
     async with front_of(broker) as front:
-        client = await front.dial()
-        await client.send(BEAT)
-        await trio.testing.wait_all_tasks_blocked(0.01)
+        first, client = await front.dial(), await front.dial()
+        for number, one in enumerate((first, client)):
+            before = len(broker.streams)
+            await one.send(BEAT)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert (len(broker.streams) == before) is (one is client)
+            front.reply_routes.deliver(front.groups.submitted[number][0], HeartbeatReply(ErrorCode.NONE))
+            assert await one.ids(1) == [1]
         before = len(broker.streams)
-        front.reply_routes.deliver(front.groups.submitted[0][0], HeartbeatReply(ErrorCode.NONE))
-        assert await client.ids(1) == [1]
         await client.send(request(ApiKey.FETCH, 11, 2))
         assert await client.ids(1) == [2]
         assert len(broker.streams) == before + 1
@@ -249,6 +252,7 @@ class Reached:
     broker: Transport
     is_open: bool = True
     wants_login: bool = False
+    is_reachable: bool = True
 
     async def connect(self, broker_id: int | None) -> Transport | None:
         """See `broker_side.Cluster`."""

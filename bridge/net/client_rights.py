@@ -1,0 +1,237 @@
+"""What one connection's client may do with groups that brokers don't see: asked on its own connection to its broker.
+
+The first request for a group waits for the answer; when that is old, it is asked for again beside what goes on.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import trio
+
+from bridge.log_lines import Line, LogFields
+from bridge.net.broker_side import BrokerSide, ClientSide, Cluster
+from bridge.net.client_questions import OWN_CORRELATION_ID, ClientQuestions, LoginProof
+from bridge.net.clock import now_ms
+from bridge.net.shared import Shared
+from bridge.session.broker_answers import Expected
+from bridge.session.client_session import Divided, Submitted
+from bridge.session.grants import FREE, TOPICS_MAX, Grant, Holder
+from bridge.session.rights import (
+    OPERATIONS_SINCE,
+    OPERATIONS_UNTIL,
+    Guarded,
+    goes_on_unheard,
+    guarded_in,
+    operations_question,
+    read_by_heartbeat,
+    read_by_operations,
+    read_question,
+    topics_of,
+    without_topics,
+)
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Reply
+from bridge.wire.errors import MalformedFrame
+from bridge.wire.metadata import NAMED_SINCE, NAMED_UNTIL, named_topics_request, read_topic_errors
+from translators.dialects.classic import JoinGroup
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import GroupId, TopicName
+
+EVERYBODY = "everybody"
+"""Who all connections are to the brokers of a cluster without a login: they come from the bridge's own address."""
+_NOT_KNOWN = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+class Finding(NamedTuple):
+    """What a broker said: whether the group may be read, and which topics that were asked about are not to be seen;
+    None: it said nothing.
+    """
+
+    reads: bool | None
+    unseen: frozenset[TopicName] = frozenset()
+
+
+Take = Callable[[Finding], None]
+GROUPS_MAX = 1_000
+"""Of so many groups something is kept for one connection; beyond that it is all asked for again."""
+
+
+class ClientRights:
+    """The rights of one connection's client."""
+
+    __slots__ = ("_broker", "_cluster", "_kept", "_questions", "_session", "_shared", "proof")
+
+    def __init__(
+        self, shared: Shared, cluster: Cluster, client: ClientSide, broker: BrokerSide, questions: ClientQuestions
+    ) -> None:
+        self.proof = LoginProof(cluster, broker, client.close)
+        self._shared = shared
+        self._cluster = cluster
+        self._session = client.session
+        self._broker = broker
+        self._questions = questions
+        self._kept: set[GroupId] | None = None
+        """Groups of which something may be kept under this connection's number."""
+
+    def find_nowait(self, decision: Submitted | Divided) -> Grant | None:
+        """The grant by which a request may be carried out as it is; None: `judge` it first. One that is due is asked
+        for again beside.
+        """
+        if not self.proof.is_given:
+            return None
+        request = guarded_part(decision)
+        return FREE if request is None else self._find(request)
+
+    def _find(self, request: Guarded) -> Grant | None:
+        now = now_ms()
+        holder = self._holder(request.group_id)
+        grant = self._shared.grants.find(holder, now)
+        if grant is None or not topics_of(request) <= grant.topics:
+            return None
+        if now >= grant.due_ms and holder not in self._shared.asking_rights:
+            self._inquire(holder, grant.topics, lambda _: None)
+        return grant
+
+    async def judge(self, decision: Submitted | Divided) -> Submitted | Divided | ErrorCode:
+        """The request as it may be carried out, or the code that refuses it: a verdict is always a broker's own."""
+        await self.proof.wait_for()
+        request = guarded_part(decision)
+        judged = request if request is None else await self._judge(request)
+        if judged is None or judged is request or isinstance(judged, ErrorCode):
+            return judged if isinstance(judged, ErrorCode) else decision
+        return decision._replace(request=judged) if isinstance(decision, Submitted) else decision
+
+    async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
+        holder, names = self._holder(request.group_id), topics_of(request)
+        while holder in self._shared.asking_rights:
+            await self._shared.asking_rights[holder].wait()
+        if self._find(request) is not None:
+            return request
+        grant = self._shared.grants.find(holder, now_ms())
+        known = frozenset() if grant is None else grant.topics
+        if self._cluster.is_open and not self._cluster.is_reachable and goes_on_unheard(request):
+            return request
+        heard, findings = trio.Event(), list[Finding]()
+
+        def take(found: Finding) -> None:
+            findings.append(found)
+            heard.set()
+
+        self._inquire(holder, known | names if len(known) + len(names) <= TOPICS_MAX else names, take)
+        await heard.wait()
+        return self._verdict(request, findings[0], names)
+
+    def forget(self) -> None:
+        """The connection is over, or its client logs in anew."""
+        for group_id in self._kept or ():
+            self._shared.grants.take(Holder(self._session.connection, group_id))
+        self._kept = None
+
+    def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
+        if found.reads is None:
+            return request if self._cluster.is_open and goes_on_unheard(request) else _NOT_KNOWN
+        if not found.reads:
+            return ErrorCode.GROUP_AUTHORIZATION_FAILED
+        unseen = names & found.unseen
+        if not unseen:
+            return request
+        if isinstance(request, JoinGroup):
+            self._tell_unseen(request, unseen)
+            return without_topics(request, unseen)
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def _tell_unseen(self, request: JoinGroup, unseen: frozenset[TopicName]) -> None:
+        client = self._session.identity
+        line = Line(
+            logging.WARNING,
+            "EB-GROUP-024: client %r of group %r subscribes to %d topics that it may not see, %r among them, and gets"
+            " no partitions of them; give its principal the right DESCRIBE on them, or let it not subscribe to them",
+            (quote(client.client_id), quote(request.group_id), len(unseen), quote(min(unseen))),
+            LogFields(group_id=request.group_id, client_id=client.client_id, client_host=client.client_host),
+        )
+        self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
+
+    def _holder(self, group_id: GroupId) -> Holder:
+        return Holder(EVERYBODY if self._cluster.is_open else self._session.connection, group_id)
+
+    # -------- questions, each asked when the one before is answered
+
+    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> None:
+        """Ask what a holder may, and keep it; others who want to know the same wait meanwhile."""
+        heard = self._shared.asking_rights[holder] = trio.Event()
+
+        def end(found: Finding) -> None:
+            self._shared.asking_rights.pop(holder, None)
+            self._keep(holder, names, found)
+            heard.set()
+            take(found)
+
+        def go_on(reads: bool | None) -> None:
+            if reads and names:
+                self._ask_topics(names, end)
+            else:
+                end(Finding(reads))
+
+        version = min(self._questions.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
+        ask_read = partial(self._ask_read, holder.group_id, go_on)
+        if version < OPERATIONS_SINCE:
+            ask_read()
+            return
+
+        def take_operations(reply: Reply | None) -> None:
+            reads = read_by_operations(reply)
+            if reads is None and reply is not None:
+                ask_read()
+            else:
+                go_on(reads)
+
+        self._questions.ask(None, operations_question(holder.group_id), take_operations, version)
+
+    def _ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
+        self._questions.ask(None, read_question(group_id), lambda reply: go_on(read_by_heartbeat(reply)), None)
+
+    def _ask_topics(self, names: frozenset[TopicName], end: Take) -> None:
+        version = min(self._questions.highest_version(ApiKey.METADATA) or 0, NAMED_UNTIL)
+        if version < NAMED_SINCE:
+            end(Finding(None))
+            return
+        frame = named_topics_request(version, OWN_CORRELATION_ID, self._session.identity.client_id, sorted(names))
+
+        def take(answer: bytes | None) -> None:
+            end(_read_topics(version, answer))
+
+        self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), frame)
+
+    def _keep(self, holder: Holder, names: frozenset[TopicName], found: Finding) -> None:
+        grants = self._shared.grants
+        if found.reads:
+            if holder.principal != EVERYBODY:
+                if self._kept is not None and len(self._kept) >= GROUPS_MAX:
+                    self.forget()
+                self._kept = self._kept or set()
+                self._kept.add(holder.group_id)
+            grants.give(holder, names - found.unseen, now_ms())
+        elif found.reads is not None:
+            grants.take(holder)
+
+
+def _read_topics(version: int, answer: bytes | None) -> Finding:
+    """Of whoever may read the group; a topic that is not there may be seen once it is."""
+    if answer is None:
+        return Finding(None)
+    try:
+        codes = read_topic_errors(version, answer)
+    except MalformedFrame:
+        return Finding(None)
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return Finding(reads=True, unseen=frozenset(name for name, code in codes.items() if code == denied))
+
+
+def guarded_part(decision: Submitted | Divided) -> Guarded | None:
+    """What of a request needs a right that no broker will look at."""
+    if isinstance(decision, Submitted):
+        return guarded_in(decision.road, decision.request)
+    parts = (guarded_in(road, part) for road, part in decision.merge.parts.items())
+    return next((part for part in parts if part is not None), None)

@@ -1,0 +1,107 @@
+"""What was found out of clients' rights, kept for a while: who may READ which group, and which topics it may see.
+
+It must not know the time but as it is told, nor who asks brokers.
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
+
+from translators.dialects.ids import GroupId, TopicName
+
+KEEP_MS = 60_000
+GRANTS_MAX = 100_000
+TOPICS_MAX = 10_000
+"""So many topics are kept for one grant; beyond that those of the latest question alone."""
+VOID_AFTER = 2
+"""So many times the time after which a right is asked for again it is believed where no answer comes."""
+
+
+class Holder(NamedTuple):
+    """Whose right on which group; `principal` is one value for all connections that brokers know as the same one."""
+
+    principal: Hashable
+    group_id: GroupId
+
+
+class Grant:
+    """The right to READ one group; others hold on to it, so that they see at a glance when it is lost.
+
+    What may not be is not kept: it is asked each time, so that a right that is given counts at once.
+    """
+
+    __slots__ = ("due_ms", "is_fresh", "topics", "void_ms")
+
+    def __init__(self, topics: frozenset[TopicName], now_ms: int, keep_ms: int) -> None:
+        self.topics = topics
+        """Those that were found to be seen by who has it."""
+        self.is_fresh = True
+        """Whether nothing is to be asked; a grant that was lost is not fresh, and never will be again."""
+        self.due_ms = 0
+        self.void_ms = 0
+        self.extend(now_ms, keep_ms)
+
+    def extend(self, now_ms: int, keep_ms: int) -> None:
+        """It was asked for again."""
+        self.due_ms, self.void_ms = now_ms + keep_ms, now_ms + VOID_AFTER * keep_ms
+        self.is_fresh = True
+
+
+FREE = Grant(frozenset(), 0, 2**62)
+"""By this goes what needs no grant of its own."""
+
+
+class Grants:
+    """The grants of all connections, at most `most`; beyond that the ones that were asked for longest ago go."""
+
+    def __init__(self, keep_ms: int = KEEP_MS, most: int = GRANTS_MAX) -> None:
+        self._keep_ms = keep_ms
+        self._most = most
+        self._held: dict[Holder, Grant] = {}
+        """In the order in which they fall due."""
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def find(self, holder: Holder, now_ms: int) -> Grant | None:
+        """What is known, unless that was too long ago."""
+        grant = self._held.get(holder)
+        return None if grant is None or now_ms >= grant.void_ms else grant
+
+    def give(self, holder: Holder, topics: frozenset[TopicName], now_ms: int) -> Grant:
+        """A broker has said that it may be, and which of the topics that it was asked about are seen.
+
+        Where that is all that was known, what holds on to it goes on; else that has to look again.
+        """
+        known = self._held.pop(holder, None)
+        if known is not None and known.topics <= topics and now_ms < known.void_ms:
+            known.topics = topics
+            known.extend(now_ms, self._keep_ms)
+            self._held[holder] = known
+            return known
+        if known is not None:
+            known.is_fresh = False
+        while len(self._held) >= self._most:
+            self._lose(next(iter(self._held)))
+        grant = self._held[holder] = Grant(topics, now_ms, self._keep_ms)
+        return grant
+
+    def take(self, holder: Holder) -> None:
+        """A broker has said that it may not be, or nothing is to be believed any more."""
+        if holder in self._held:
+            self._lose(holder)
+
+    def sweep(self, now_ms: int) -> None:
+        """Have those that are due asked for at their next use, and forget those that nobody used since."""
+        for holder, grant in list(self._due(now_ms)):
+            grant.is_fresh = False
+            if now_ms >= grant.void_ms:
+                self._lose(holder)
+
+    def _due(self, now_ms: int) -> Iterator[tuple[Holder, Grant]]:
+        for holder, grant in self._held.items():
+            if now_ms < grant.due_ms:
+                return
+            yield holder, grant
+
+    def _lose(self, holder: Holder) -> None:
+        self._held.pop(holder).is_fresh = False

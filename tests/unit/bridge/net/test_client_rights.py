@@ -1,0 +1,331 @@
+"""What a client may do with an embedded group is its broker's answer, asked on the client's own connection."""
+
+from dataclasses import dataclass, field
+
+import trio
+import trio.lowlevel
+import trio.testing
+
+from bridge.net.client_questions import OWN_CORRELATION_ID
+from bridge.net.client_rights import GROUPS_MAX
+from bridge.session.limits import Limits
+from bridge.session.rights import Operation
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
+from bridge.wire.frames import RequestHeader, response_frame
+from bridge.wire.metadata import NAMED_SINCE
+from bridge.wire.versions import VersionRange
+from tests.support.front import Front, front_of
+from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
+from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    LeavingMember,
+    Protocol,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, TopicName
+
+OURS = GroupId("embedded-orders")
+MEMBER = MemberId("m-1")
+SEEN, UNSEEN = TopicName("seen"), TopicName("unseen")
+KEEP_MS = 400
+READ = 1 << Operation.READ
+
+
+@dataclass(slots=True)
+class JudgingBroker(ScriptedBroker):
+    """Says what may be done with every group, and what topics may be seen."""
+
+    denies_describe: bool = False
+    stranger_is_told: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID
+    unseen: tuple[TopicName, ...] = ()
+    questions: list[int] = field(default_factory=list)
+    """Api keys of what the bridge asked on clients' connections about rights."""
+
+    async def answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+        """Answer one question, or what a scripted broker is asked."""
+        key, version = header.api_key, header.api_version
+        is_own = header.correlation_id == OWN_CORRELATION_ID and header.client_id == "client"
+        if not is_own or (key == ApiKey.METADATA and version < NAMED_SINCE):
+            await ScriptedBroker.answer(self, stream, header)
+            return
+        self.questions.append(key)
+        if self.gate is not None:
+            await self.gate.wait()
+        if key == ApiKey.DESCRIBE_GROUPS:
+            error = ErrorCode.GROUP_AUTHORIZATION_FAILED if self.denies_describe else ErrorCode.NONE
+            operations = -(2**31) if self.denies_describe else self.operations
+            group = DescribedGroup(error=error, group_id=OURS, authorized_operations=operations)
+            await stream.send_all(encode_reply(key, version, 0, DescribeGroupsReply(groups=(group,))))
+        elif key == ApiKey.HEARTBEAT:
+            await stream.send_all(encode_reply(key, version, 0, HeartbeatReply(self.stranger_is_told)))
+        else:
+            topics = b"".join(
+                b"\x00\x1d" + len(name).to_bytes(2, "big") + name.encode() + b"\x00" + bytes(4) + bytes(4)
+                for name in self.unseen
+            )
+            body = (
+                bytes(4) + bytes(4) + b"\xff\xff" + bytes(4) + len(self.unseen).to_bytes(4, "big") + topics + bytes(4)
+            )
+            await stream.send_all(response_frame(key, version, 0, body))
+
+
+def beat(correlation_id: int, group_id: GroupId = OURS) -> bytes:
+    """A Heartbeat v3."""
+    return encode_request(ApiKey.HEARTBEAT, 3, correlation_id, "client", Heartbeat(group_id, 1, MEMBER, None))
+
+
+def join(correlation_id: int, *topics: TopicName) -> bytes:
+    """A JoinGroup v5."""
+    blob = encode_subscription(Subscription(version=0, topics=topics))
+    message = JoinGroup(
+        group_id=OURS,
+        member_id=MEMBER,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", blob),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+    )
+    return encode_request(ApiKey.JOIN_GROUP, 5, correlation_id, "client", message)
+
+
+def native(correlation_id: int, epoch: int, *topics: TopicName) -> bytes:
+    """A ConsumerGroupHeartbeat v0."""
+    message = ConsumerGroupHeartbeat(
+        group_id=OURS, member_id=MEMBER, member_epoch=epoch, subscribed_topic_names=topics or None
+    )
+    return encode_request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, correlation_id, "client", message)
+
+
+async def settle() -> None:
+    """Let everything that is under way come to rest."""
+    await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def code_of(client: RawClient, api_key: int, version: int) -> ErrorCode:
+    """What a refused client was told."""
+    correlation_id, body = await client.answer()
+    frame = correlation_id.to_bytes(4, "big") + body
+    _, reply = decode_reply(api_key, version, frame)
+    assert isinstance(reply, HeartbeatReply | JoinGroupReply | LeaveGroupReply | ConsumerGroupHeartbeatReply)
+    return reply.error
+
+
+def answer(front: Front, number: int = -1) -> None:
+    """Answer what was submitted."""
+    front.reply_routes.deliver(front.groups.submitted[number][0], HeartbeatReply(ErrorCode.NONE))
+
+
+async def test_who_may_read_is_asked_for_once() -> None:
+    """The next request, and those of other connections of an open cluster, go on by that."""
+    broker = JudgingBroker(operations=READ)
+    async with front_of(broker) as front:
+        for client in (await front.dial(), await front.dial()):
+            for number in range(2):
+                await client.send(beat(number))
+                await settle()
+                answer(front)
+                assert await client.ids(1) == [number]
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS]
+
+
+async def test_who_may_not_read_is_refused_as_by_the_broker() -> None:
+    """Nothing is submitted, and the next request asks again: a right that is given counts at once."""
+    broker = JudgingBroker(operations=1 << Operation.DESCRIBE)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(beat(1))
+        assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        await client.send(join(2, SEEN))
+        assert await code_of(client, ApiKey.JOIN_GROUP, 5) is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert front.groups.submitted == []
+        broker.operations = READ
+        await client.send(beat(3))
+        await settle()
+        assert len(front.groups.submitted) == 1
+
+
+async def test_who_may_not_describe_may_read_all_the_same() -> None:
+    """A heartbeat of a member that nobody has tells it."""
+    broker = JudgingBroker(denies_describe=True)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(beat(1))
+        await settle()
+        assert len(front.groups.submitted) == 1
+        answer(front)
+        broker.stranger_is_told = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        await client.send(beat(2, GroupId("embedded-others")))
+        assert await client.ids(1) == [1]
+        assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.HEARTBEAT] * 2
+
+
+async def test_broker_that_knows_no_operations_is_asked_by_a_heartbeat() -> None:
+    """They came with DescribeGroups 3."""
+    broker = JudgingBroker()
+    broker.versions = {**broker.versions, ApiKey.DESCRIBE_GROUPS: VersionRange(0, 2)}
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(beat(1))
+        await settle()
+        assert (len(front.groups.submitted), broker.questions) == (1, [ApiKey.HEARTBEAT])
+
+
+async def test_not_knowing_is_no_verdict() -> None:
+    """A client ends at a verdict; one that is told to come again does so."""
+    broker = JudgingBroker(denies_describe=True, stranger_is_told=ErrorCode.UNKNOWN_SERVER_ERROR)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(join(1, SEEN))
+        assert await code_of(client, ApiKey.JOIN_GROUP, 5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert front.groups.submitted == []
+
+
+async def test_member_of_an_open_cluster_that_is_away_goes_on() -> None:
+    """It was let in before; nobody else is."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 0))
+        assert await client.ids(1) == [0]
+        front.proxy.cluster.is_reachable = False
+        await client.send(beat(1))
+        await settle()
+        assert (len(front.groups.submitted), broker.questions) == (1, [])
+
+
+async def test_classic_member_is_not_told_of_topics_that_it_may_not_see() -> None:
+    """It joins without them, and the log says so."""
+    broker = JudgingBroker(unseen=(UNSEEN,))
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(join(1, SEEN, UNSEEN))
+        await settle()
+        _, submitted, _, _ = front.groups.submitted[0]
+        assert isinstance(submitted, JoinGroup)
+        assert submitted.subscription(submitted.protocols[0]).topics == (SEEN,)
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.METADATA]
+
+
+async def test_native_member_is_refused_for_a_topic_that_it_may_not_see() -> None:
+    """As by Kafka, with TOPIC_AUTHORIZATION_FAILED for all of its heartbeat."""
+    broker = JudgingBroker(unseen=(UNSEEN,))
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(native(1, 0, SEEN, UNSEEN))
+        assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        await client.send(native(2, 0, SEEN))
+        await settle()
+        assert len(front.groups.submitted) == 1
+
+
+async def beat_until_refused(front: Front, client: RawClient) -> int:
+    """Beat until a broker's no arrives, and say how often it went on before."""
+    for number in range(10_000):
+        seen = len(front.groups.submitted)
+        await client.send(beat(number + 2))
+        await settle()
+        if len(front.groups.submitted) > seen:
+            answer(front)
+        if await code_of(client, ApiKey.HEARTBEAT, 3) is not ErrorCode.NONE:
+            return number
+        await trio.sleep(KEEP_MS / 10_000)
+    raise AssertionError("nobody was refused")
+
+
+async def test_right_that_is_lost_is_noticed_beside_what_goes_on() -> None:
+    """Heartbeats take the short way until it is due, and go on while the broker thinks about it; then no more."""
+    broker = JudgingBroker()
+    async with front_of(broker, Limits(grant_ms=KEEP_MS)) as front:
+        front.groups.beats = []
+        client = await front.dial()
+        await client.send(beat(1))
+        await settle()
+        answer(front)
+        assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
+        broker.operations, broker.gate = 0, trio.Event()
+        with trio.fail_after(60):
+            while len(broker.questions) == 1:
+                await client.send(beat(2))
+                await settle()
+                if len(front.groups.submitted) > 1:
+                    break
+                assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
+                await trio.sleep(KEEP_MS / 10_000)
+            assert front.groups.beats, "by the short way"
+            assert (len(front.groups.submitted), len(broker.questions)) == (2, 2), "it goes on, and is asked for"
+            answer(front)
+            assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
+            broker.gate.set()
+            await beat_until_refused(front, client)
+            broker.operations = READ
+            await client.send(beat(9))
+            await settle()
+            answer(front)
+            assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE, "given back, it counts at once"
+
+
+async def log_in(client: RawClient) -> None:
+    """As far as the broker is concerned."""
+    await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 1), request(ApiKey.SASL_AUTHENTICATE, 1, 2))
+    assert await client.ids(2) == [1, 2]
+
+
+async def test_each_connection_of_a_cluster_with_logins_asks_for_itself_and_anew_after_a_login() -> None:
+    """Nobody has the rights of another connection."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        broker.hangs_up_at, broker.bodies[ApiKey.SASL_HANDSHAKE] = ApiKey.METADATA, MECHANISMS
+        await front.proxy.cluster.refresh()
+        broker.hangs_up_at = None
+        first, second = await front.dial(), await front.dial()
+        for client, asked in ((first, 1), (second, 2), (first, 3)):
+            await log_in(client)
+            for number in (3, 4):
+                await client.send(beat(number))
+                await settle()
+                answer(front)
+                assert await client.ids(1) == [number]
+            assert len(broker.questions) == asked
+
+
+async def test_one_connection_keeps_few_groups() -> None:
+    """Whoever names more has them all asked for again."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        broker.hangs_up_at, broker.bodies[ApiKey.SASL_HANDSHAKE] = ApiKey.METADATA, MECHANISMS
+        await front.proxy.cluster.refresh()
+        broker.hangs_up_at = None
+        client = await front.dial()
+        await log_in(client)
+        for number in range(GROUPS_MAX + 1):
+            await client.send(beat(3, GroupId(f"embedded-{number}")))
+            with trio.fail_after(60):
+                while len(front.groups.submitted) <= number:
+                    await trio.lowlevel.checkpoint()
+            answer(front)
+            assert await client.ids(1) == [3]
+        await client.send(beat(4, GroupId("embedded-0")))
+        await settle()
+        assert len(broker.questions) == GROUPS_MAX + 2
+
+
+async def test_member_that_leaves_two_roads_is_refused_on_one() -> None:
+    """LeaveGroup of nobody is answered for its group."""
+    broker = JudgingBroker(operations=0)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        leaving = LeaveGroup(group_id=OURS, members=(LeavingMember(member_id=MEMBER, instance_id=None),))
+        await client.send(encode_request(ApiKey.LEAVE_GROUP, 3, 1, "client", leaving))
+        assert await code_of(client, ApiKey.LEAVE_GROUP, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert front.groups.submitted == []

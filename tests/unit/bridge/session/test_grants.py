@@ -1,0 +1,72 @@
+"""How long what a broker said of a right counts, and who sees that it is lost."""
+
+from bridge.session.grants import Grants, Holder
+from translators.dialects.ids import GroupId, TopicName
+
+KEEP_MS = 1_000
+ALICE = Holder("alice", GroupId("orders"))
+BOB = Holder("bob", GroupId("orders"))
+ORDERS, PAYMENTS = TopicName("orders"), TopicName("payments")
+NONE = frozenset[TopicName]()
+
+
+def test_grant_counts_until_it_is_void() -> None:
+    """Due is not void: whoever uses it goes on while it is asked for again, but not for ever."""
+    grants = Grants(KEEP_MS)
+    grant = grants.give(ALICE, NONE, 0)
+    assert grants.find(ALICE, 2 * KEEP_MS - 1) is grant
+    assert grants.find(ALICE, 2 * KEEP_MS) is None
+    assert grants.find(BOB, 0) is None
+
+
+def test_grant_that_is_due_is_no_longer_fresh_until_it_is_given_again() -> None:
+    """The short way of heartbeats looks at nothing else."""
+    grants = Grants(KEEP_MS)
+    grant = grants.give(ALICE, NONE, 0)
+    seen = list[bool]()
+    for now_ms in (KEEP_MS - 1, KEEP_MS):
+        grants.sweep(now_ms)
+        seen.append(grant.is_fresh)
+    assert grants.give(ALICE, NONE, KEEP_MS) is grant
+    assert [*seen, grant.is_fresh] == [True, False, True]
+
+
+def test_grant_that_nobody_asks_for_again_is_forgotten() -> None:
+    """Connections come and go."""
+    grants = Grants(KEEP_MS)
+    grants.give(ALICE, NONE, 0)
+    grants.give(BOB, NONE, KEEP_MS)
+    grants.sweep(2 * KEEP_MS)
+    assert len(grants) == 1
+    assert grants.find(BOB, 2 * KEEP_MS) is not None
+
+
+def test_lost_grant_is_seen_by_whoever_holds_on_to_it() -> None:
+    """And never comes back: a new one is another."""
+    grants = Grants(KEEP_MS)
+    lost = grants.give(ALICE, NONE, 0)
+    grants.take(ALICE)
+    assert (lost.is_fresh, grants.find(ALICE, 0)) == (False, None)
+    assert grants.give(ALICE, NONE, 0) is not lost
+    grants.take(BOB)
+    assert len(grants) == 1
+
+
+def test_more_topics_go_on_and_fewer_do_not() -> None:
+    """Who lost a topic has to look again, whichever of those it is that share the grant."""
+    grants = Grants(KEEP_MS)
+    grant = grants.give(ALICE, frozenset({ORDERS}), 0)
+    assert grants.give(ALICE, frozenset({ORDERS, PAYMENTS}), 1) is grant
+    assert grant.topics == {ORDERS, PAYMENTS}
+    fewer = grants.give(ALICE, frozenset({PAYMENTS}), 2)
+    assert (grant.is_fresh, fewer.is_fresh, sorted(fewer.topics)) == (False, True, [PAYMENTS])
+
+
+def test_oldest_go_first_beyond_the_limit() -> None:
+    """A bounded cache: what is dropped is asked for again."""
+    grants = Grants(KEEP_MS, most=2)
+    first = grants.give(Holder(1, GroupId("g")), NONE, 0)
+    grants.give(Holder(2, GroupId("g")), NONE, 1)
+    grants.give(Holder(3, GroupId("g")), NONE, 2)
+    assert (len(grants), first.is_fresh) == (2, False)
+    assert grants.find(Holder(1, GroupId("g")), 3) is None
