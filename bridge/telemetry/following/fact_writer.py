@@ -248,6 +248,9 @@ class FactWriter:
         ago. A frozen process keeps its connection, and is silent all the same.
         """
         since_us = member.unheard_since_us
+        if departure is Departure.POLL_TIMED_OUT:
+            # Its client beats for it, and its application has taken nothing since the last Fetch.
+            since_us = self.last_heard.fetched_us(member.inputs)
         if departure is Departure.SESSION_EXPIRED and member.departure is None:
             spoke_us = self._spoke_us(group, member, at_us)
             if since_us is None:

@@ -123,6 +123,18 @@ def test_consumer_member_that_stops_polling_is_told_from_one_that_leaves() -> No
         assert gone.departure is departure
 
 
+def test_what_a_member_had_that_stopped_polling_stood_still_since_its_last_fetch() -> None:
+    """Its application did nothing for all of that time; of one that leaves by itself it did until then."""
+    for fetched_ms, idle_us in ((5_000, 60_000_000), (64_000, 0)):
+        ears = _classic_pair()
+        ears.follower.fetched(CLIENT, named(0), False, fetched_ms * 1_000)
+        ears.follower.fetches(CLIENT, fetched_ms * 1_000)
+        ears.now_ms = 65_000
+        ears.answer(ears.ask(leave("a", ""), 1), left("a"))
+        released = [fact for fact in ears.log.of(PartitionsReleased) if isinstance(fact, PartitionsReleased)]
+        assert [(fact.member_id, fact.idle_us) for fact in released] == [("a", idle_us)]
+
+
 def _classic_pair() -> Ears:
     """On road `pass` a leads and has partition 0, b has 1; both beat at 3 s, and only b at 6, 9 and 12 s."""
     ears = Ears()
