@@ -307,6 +307,13 @@ class Settings(KafkaSettings):
         "After start without a journal no group gets an assignment before this time, so that survivors come first.",
         within(0),
     )
+    group_configs_max: int = key(
+        "group.configs.max",
+        10_000,
+        "Groups that may have settings of their own, given by `kafka-configs --entity-type groups`; those of one more "
+        "are refused.",
+        within(0),
+    )
     gain_wait_max_ms: int = key(
         "gain.wait.max.ms",
         5_000,

@@ -8,8 +8,8 @@ from typing import assert_never
 
 from bridge.coordinators.offset_requests import Commit
 from bridge.engine.consumer.membership import has_room
-from bridge.engine.settings import MigrationPolicy, settings_of
-from bridge.engine.state import Shard
+from bridge.engine.settings import MigrationPolicy
+from bridge.engine.state import Shard, settings_of
 from translators.classic_member.commits import admit_commit
 from translators.classic_member.states import (
     Absent,
@@ -77,7 +77,7 @@ def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
         return None
     if not has_room(state, group, request.member_id, request.instance_id):
         return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {quote(request.group_id)!r} is full")
-    settings = settings_of(state.settings, request.group_id)
+    settings = settings_of(state, request.group_id)
     is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED
     if is_closed and group.natives == len(group.members):
         reason = f"group {quote(request.group_id)!r} speaks KIP-848, and no group changes its kind (policy disabled)"

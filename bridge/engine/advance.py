@@ -9,6 +9,7 @@ from bridge.engine.classic.seats import take_heartbeat as take_classic_heartbeat
 from bridge.engine.classic.syncing import take_sync
 from bridge.engine.commands import (
     AdoptGroup,
+    AlterGroupConfigs,
     BecomeClassic,
     BeginCommit,
     ChangeTopics,
@@ -29,6 +30,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.commits import end_commit, take_commit
+from bridge.engine.configuring import take_alteration
 from bridge.engine.consumer.heartbeats import take_heartbeat
 from bridge.engine.consumer.reconciliation import answer, next_current, refused, step_records
 from bridge.engine.consumer.retargeting import retarget_groups
@@ -143,5 +145,7 @@ def _take(command: Command, turn: Turn) -> None:  # noqa: C901  # one case a kin
             end_sessions(turn, command)
         case DeleteGroup():
             take_deletion(turn, command)
+        case AlterGroupConfigs():
+            take_alteration(turn, command)
         case _:
             assert_never(command)

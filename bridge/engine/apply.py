@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TypeGuard, assert_never, get_args
 
+from bridge.engine.group_configs import read_configs
 from bridge.engine.indexes import (
     count_down,
     count_up,
@@ -43,10 +44,12 @@ from bridge.engine.records import (
     DeadlineCleared,
     DeadlineSet,
     DelayChanged,
+    GroupConfigured,
     GroupCreated,
     GroupDeleted,
     GroupEpochBumped,
     HandOutHeldUp,
+    IntervalTold,
     JoinDelayChanged,
     JoinParked,
     JoinPhaseCompleted,
@@ -117,11 +120,13 @@ def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kin
         case TargetComputed():
             state.groups[record.group_id].computed_at_ms = record.at_ms
         case GroupCreated():
-            state.groups[record.group_id] = Group(
-                group_id=record.group_id, epoch=record.epoch, assignment_epoch=record.epoch
-            )
+            _create_group(state, record)
         case GroupDeleted():
             _delete_group(state, record)
+        case GroupConfigured():
+            _configure(state, record)
+        case IntervalTold():
+            state.groups[record.group_id].told_intervals[record.member_id] = record.interval_ms
         case NativesLost():
             state.groups[record.group_id].lost_natives = True
         case AskParked():
@@ -204,6 +209,7 @@ def _forget_member(state: Shard, record: MemberForgotten) -> None:
     retarget(state, group, record.member_id, NO_PARTITIONS)
     group.target.pop(record.member_id, None)
     unseat_loads(group, record.member_id)
+    group.told_intervals.pop(record.member_id, None)
     for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
         state.deadlines.drop(DeadlineKey(kind, record.group_id, record.member_id))
 
@@ -225,6 +231,18 @@ def _delete_group(state: Shard, record: GroupDeleted) -> None:
         unindex_subscription(state, group, member.subscription)
     for kind in (DeadlineKind.INITIAL_DELAY, DeadlineKind.TARGET):
         state.deadlines.drop(DeadlineKey(kind, record.group_id))
+
+
+def _create_group(state: Shard, record: GroupCreated) -> None:
+    group_id, epoch = record.group_id, record.epoch
+    state.groups[group_id] = Group(group_id=group_id, epoch=epoch, assignment_epoch=epoch)
+
+
+def _configure(state: Shard, record: GroupConfigured) -> None:
+    if record.values:
+        state.configs[record.group_id] = read_configs(record.values)
+    else:
+        state.configs.pop(record.group_id, None)
 
 
 def _change_delay(state: Shard, record: DelayChanged) -> None:

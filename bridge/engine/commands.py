@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.configs import Alteration
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.ids import (
@@ -227,6 +228,17 @@ class DeleteGroup:
     group_id: GroupId
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterGroupConfigs:
+    """An admin alters the settings of a group, or says all of them anew; answered with `configs.AlteredResource`."""
+
+    ref: ReplyTo
+    group_id: GroupId
+    alterations: tuple[Alteration, ...]
+    replaces_all: bool = False
+    validate_only: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class PassDeadlines:
     """Time has passed: do everything that is due; unanswered itself, but parked asks may be answered in its outcome."""
@@ -250,5 +262,6 @@ Command = (
     | BeginCommit
     | EndCommit
     | DeleteGroup
+    | AlterGroupConfigs
     | PassDeadlines
 )

@@ -8,6 +8,7 @@ from bridge.engine.model import ClassicMember
 from bridge.engine.records import Record
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
+from translators.dialects.configs import AlteredResource
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
@@ -67,6 +68,7 @@ Message = (
     | CommitAdmitted
     | CommitRefused
     | DeletedGroup
+    | AlteredResource
     | Converted
     | NotConverted
 )

@@ -244,6 +244,15 @@ class GroupDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupConfigured:
+    """A group has exactly these settings of its own, by name; none for no longer any, whether there is one or not."""
+
+    durable: ClassVar[bool] = True
+    group_id: GroupId
+    values: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupEpochBumped:
     """A group's membership, subscriptions or topics changed."""
 
@@ -352,6 +361,16 @@ class DeadlineCleared:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalTold:
+    """A member's answer says how often it is to send heartbeats, other than the last one did."""
+
+    durable: ClassVar[bool] = False
+    group_id: GroupId
+    member_id: MemberId
+    interval_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class AskParked:
     """An ask waits for the end of its group's initial delay."""
 
@@ -424,6 +443,7 @@ class CommitEnded:
 DurableRecord = (
     GroupCreated
     | GroupDeleted
+    | GroupConfigured
     | GroupEpochBumped
     | MemberSubscribed
     | MemberForgotten
@@ -442,6 +462,7 @@ DurableRecord = (
 VolatileRecord = (
     DeadlineSet
     | DeadlineCleared
+    | IntervalTold
     | AskParked
     | DelayChanged
     | TargetComputed

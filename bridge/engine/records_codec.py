@@ -14,6 +14,7 @@ from bridge.engine.records import (
     CurrentAssigned,
     DurableClassicRecord,
     DurableRecord,
+    GroupConfigured,
     GroupCreated,
     GroupDeleted,
     GroupEpochBumped,
@@ -43,6 +44,7 @@ from translators.dialects.plain import (
     Form,
     members_of,
     optional,
+    pair,
     row_of,
     structure,
 )
@@ -140,8 +142,12 @@ KEPT_SEAT = structure(
 )
 
 
+CONFIG = pair(TEXT, TEXT)
+
+
 _GROUP = _row("group", GroupCreated, group_id=TEXT, epoch=NUMBER)
 _GROUP_GONE = _row("group-gone", GroupDeleted, group_id=TEXT)
+_CONFIGS = _row("group-configs", GroupConfigured, group_id=TEXT, values=row_of(CONFIG))
 _EPOCH = _row("epoch", GroupEpochBumped, group_id=TEXT, epoch=NUMBER)
 _MEMBER = _row("member", MemberSubscribed, group_id=TEXT, subscription=SUBSCRIPTION)
 _MEMBER_GONE = _row("member-gone", MemberForgotten, group_id=TEXT, member_id=TEXT)
@@ -158,6 +164,7 @@ _PATTERN = _row("pattern", RegularExpressionResolved, pattern=TEXT, topics=TEXTS
 CONSUMER_ROWS = (
     _GROUP,
     _GROUP_GONE,
+    _CONFIGS,
     _EPOCH,
     _MEMBER,
     _MEMBER_GONE,
@@ -192,6 +199,8 @@ def row_for(record: DurableRecord) -> Row:  # noqa: C901  # one case a kind
             return _GROUP
         case GroupDeleted():
             return _GROUP_GONE
+        case GroupConfigured():
+            return _CONFIGS
         case MemberForgotten():
             return _MEMBER_GONE
         case NativesLost():

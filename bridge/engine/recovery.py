@@ -30,6 +30,7 @@ from bridge.engine.records import (
     CurrentAssigned,
     DeadlineSet,
     DurableRecord,
+    GroupConfigured,
     GroupCreated,
     MemberSubscribed,
     NativesLost,
@@ -40,8 +41,7 @@ from bridge.engine.records import (
     TargetEpochReached,
     TopicSeen,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import ClassicGroup, Group, Shard
+from bridge.engine.state import ClassicGroup, Group, Shard, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.classic import SyncGroupReply
 from translators.dialects.errors import ErrorCode
@@ -90,7 +90,7 @@ def resume_classic(turn: Turn, group: ClassicGroup) -> None:
     """
     for member in group.members.values():
         extend_session(turn, group, member)
-    is_too_large = len(group.members) > settings_of(turn.state.settings, group.group_id).group_max_size
+    is_too_large = len(group.members) > settings_of(turn.state, group.group_id).group_max_size
     if group.has_lost_member or is_too_large:
         prepare_rebalance(turn, group)
 
@@ -133,6 +133,8 @@ def condense(state: Shard) -> Iterator[DurableRecord]:
         yield TopicSeen(topic)
     for pattern, resolved in state.patterns.items():
         yield RegularExpressionResolved(pattern, resolved.topics, resolved.error)
+    for group_id, configs in state.configs.items():
+        yield GroupConfigured(group_id, configs.values)
     for group in state.groups.values():
         yield from _group(group)
     for classic in state.classic_groups.values():

@@ -36,7 +36,8 @@ class EngineSettings:
     stays one when its last KIP-848 member leaves, whatever the policy: nobody gains by its turning classic.
     `departure_wait_ms` and `replacement_grace_ms`, also ours, are how long the share of a member that left is kept for
     whoever comes, and for its replacement.
-    `per_group` holds complete settings of groups that differ.
+    `per_group` holds complete settings of groups that differ. `group_consumer_min_…` and `group_consumer_max_…` bound
+    what an admin may say of a group, `group_configs_max` of how many groups.
     """
 
     group_initial_rebalance_delay_ms: int = 3_000
@@ -54,9 +55,16 @@ class EngineSettings:
     assignor_retry_ms: int = 1_000
     departure_wait_ms: int = 1_000
     replacement_grace_ms: int = 0
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_min_assignment_interval_ms: int = 0
+    group_consumer_max_assignment_interval_ms: int = 15_000
+    group_configs_max: int = 10_000
     per_group: "Mapping[GroupId, EngineSettings]" = field(default_factory=dict)
 
 
-def settings_of(settings: EngineSettings, group_id: GroupId) -> EngineSettings:
-    """The settings that hold for one group: its own where it has some, else everybody's (K2.62)."""
+def configured_settings(settings: EngineSettings, group_id: GroupId) -> EngineSettings:
+    """The settings that the configuration has for one group: its rule's where that has some, else everybody's."""
     return settings.per_group.get(group_id, settings)

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 
 from bridge.engine.assignors.incremental import TargetIndex
 from bridge.engine.assignors.interface import Assignor
+from bridge.engine.group_configs import GroupConfigs
 from bridge.engine.model import (
     Ask,
     ClassicMember,
@@ -19,7 +20,7 @@ from bridge.engine.model import (
     ResolvedPattern,
     Subscription,
 )
-from bridge.engine.settings import EngineSettings
+from bridge.engine.settings import EngineSettings, configured_settings
 from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo, Topic, TopicId, TopicIdPartition, TopicName
 
 
@@ -173,6 +174,7 @@ class Group:
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
     `grantable` what each member's target names and nobody holds; `name_sets` counts members per set of names,
     `names` such sets per name; `stable_at` counts STABLE members per epoch,
+    `told_intervals` are the heartbeat intervals that members were told last,
     `natives` members that speak the consumer protocol; `lost_natives` if there were some and none is left. `loads`
     is what the assignor remembers to change only what must change: None until it is asked, and again when the topics
     that members want change other than by growing (`index_loads` builds it from the rest).
@@ -189,6 +191,7 @@ class Group:
     delay: InitialDelay | None = None
     parked: list[Ask] = field(default_factory=list)
     kept: list[KeptSeat] = field(default_factory=list)
+    told_intervals: dict[MemberId, int] = field(default_factory=dict)
 
     owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
     target_owners: dict[TopicIdPartition, MemberId] = field(default_factory=dict)
@@ -219,6 +222,7 @@ class Shard:
     A group id is either in `groups`, the consumer groups, or in `classic_groups`, never in both (K6.8): who creates one
     of a kind deletes the other of that name first, which is what a conversion is.
 
+    `configs` are what admins said of groups, which may not exist yet, or no more.
     `assignors` are those to choose from by name; the default is the first name in the group's settings. Until
     `no_assignment_before_ms` no target is computed for a group that is not among the `resumed`, whose members are known
     from before (decision 9); both are inputs like the settings, not state.
@@ -233,6 +237,7 @@ class Shard:
     classic_groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     topics: dict[TopicId, Topic] = field(default_factory=dict)
     patterns: dict[str, ResolvedPattern] = field(default_factory=dict)
+    configs: dict[GroupId, GroupConfigs] = field(default_factory=dict)
 
     deadlines: Deadlines = field(default_factory=Deadlines)
     flights: dict[int, Flight] = field(default_factory=dict)
@@ -244,6 +249,13 @@ class Shard:
     pattern_users: dict[str, set[GroupId]] = field(default_factory=dict)
     in_flight: dict[GroupId, dict[TopicIdPartition, int]] = field(default_factory=dict)
     group_flights: dict[GroupId, set[int]] = field(default_factory=dict)
+
+
+def settings_of(state: Shard, group_id: GroupId) -> EngineSettings:
+    """The settings that hold for one group: what an admin said of it, over its rule's, over everybody's (K2.62)."""
+    configured = configured_settings(state.settings, group_id)
+    own = state.configs.get(group_id)
+    return configured if own is None else own.over(configured)
 
 
 def held_until_ms(state: Shard, group_id: GroupId) -> int:

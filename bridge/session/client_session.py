@@ -334,6 +334,9 @@ class ClientSession:
         return Answered(slot)
 
     def _group_request(self, head: Head, offered: Offered, found: GroupRequest | None) -> Decision:
+        if head.left:
+            # Too large to be held: it asks for the settings of more than groups.
+            return Relayed(self._reserve_stream(head.header))
         if self._router.asks_for_clients:
             found = self._if_unclaimed(head, found)
         found = found or self.read(head)

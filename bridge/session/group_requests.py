@@ -13,7 +13,7 @@ from bridge.migration.translatable import find_obstacle, is_of_consumer_group
 from bridge.session.fatal_answers import member_of
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.session.split_requests import Merge, split
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import CONFIG_APIS, ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,
     Request,
@@ -28,6 +28,7 @@ from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
 from translators.dialects.admin import ListGroups
 from translators.dialects.classic import JoinGroup
+from translators.dialects.configs import GROUP, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId
@@ -43,6 +44,7 @@ MAY_ASK = frozenset(
         ApiKey.LIST_GROUPS,
         ApiKey.DELETE_GROUPS,
         ApiKey.CONSUMER_GROUP_DESCRIBE,
+        *CONFIG_APIS,
     )
 )
 """Apis whose answer for a group that is not passed on may need the broker."""
@@ -204,6 +206,9 @@ class GroupRequests:
                 return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=road in AT_BROKER)
             return self._taken(road, self._decode(header, data), key)
         except TooManyElements as error:
+            if key in CONFIG_APIS:
+                # A cluster may have more topics than names are read, and one request ask for all of them.
+                return Passes(())
             return Misread(str(error), is_too_much=True)
         except MalformedFrame as error:
             return Misread(str(error))
@@ -258,10 +263,12 @@ class GroupRequests:
         self, header: RequestHeader, data: bytes | memoryview, *, is_placed: bool
     ) -> Passes | Taken | DividedRequest | Unplaced:
         """Requests that name several groups or none, or members that part; nothing is decoded while all pass."""
-        if not self._router.takes_groups():
+        if not self._router.takes_groups() or _passes_unread(header):
             return Passes(())
         request = self._decode(header, data)
-        if isinstance(request, ListGroups) and not self._router.serves(Road.EMBEDDED):
+        if isinstance(request, (ListGroups, ListConfigResources)) and not self._router.serves(Road.EMBEDDED):
+            return Passes(())
+        if isinstance(request, ListConfigResources) and request.types and GROUP not in request.types:
             return Passes(())
         if isinstance(request, OffsetFetch) and not is_placed:
             unknown = tuple(one for one in group_ids(request) if one and self._is_unknown(header.api_key, one))
@@ -275,7 +282,8 @@ class GroupRequests:
         for road, part in parts.items():
             if road is not Road.PASS:
                 return self._taken(road, part, header.api_key)
-        return Passes(group_ids(request))
+        # Who asks for a group's settings does not say that there is a group.
+        return Passes(() if header.api_key in CONFIG_APIS else group_ids(request))
 
     def _taken(self, road: Road, request: Request, api_key: int) -> Passes | Taken:
         """Who joins a group that is none of consumers goes to the broker, as if there was no rule, but for a name that
@@ -310,3 +318,8 @@ class GroupRequests:
         start = header.body_offset
         most = self._names_max if header.api_key in NAMES_ONLY else self._elements_max
         return decode_request(header.api_key, header.api_version, data[start:], start, most)
+
+
+def _passes_unread(header: RequestHeader) -> bool:
+    """Whether this is a version of before groups had settings, which is not read here."""
+    return header.api_key in CONFIG_APIS and header.api_version < SUPPORTED[header.api_key].lowest

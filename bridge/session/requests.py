@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
-from bridge.wire.apis import ApiKey, Treatment, treatment
+from bridge.wire.apis import CONFIG_APIS, ApiKey, Treatment, treatment
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, size_end
 from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
@@ -221,8 +221,11 @@ class RequestCutter:
     def _wanted(self, header: RequestHeader, data: bytearray | memoryview) -> int | Rejected:
         """How many bytes of a request must be there before it can be decided on."""
         key = header.api_key
+        limits = self._limits
+        if key in CONFIG_APIS and header.frame_bytes > limits.group_frame_bytes_max:
+            # One request may ask for every topic of a large cluster: what is not held goes to the broker as it is.
+            return min(header.body_offset, header.frame_bytes)
         if self._holds_whole(key):
-            limits = self._limits
             most = limits.offsets_frame_bytes_max if key in _OFFSETS else limits.group_frame_bytes_max
             if header.frame_bytes - _LENGTH_BYTES > most:
                 detail = f"api {key} v{header.api_version}, {header.frame_bytes - _LENGTH_BYTES} bytes, at most {most}"

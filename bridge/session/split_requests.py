@@ -16,6 +16,19 @@ from translators.dialects.admin import (
     ListGroups,
 )
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
+from translators.dialects.configs import (
+    AlterConfigs,
+    AlterConfigsReply,
+    AlteredResource,
+    AskedResource,
+    DescribeConfigs,
+    DescribeConfigsReply,
+    DescribedResource,
+    IncrementalAlterConfigs,
+    ListConfigResources,
+    Resource,
+    ResourceAlterations,
+)
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -25,8 +38,25 @@ RoadOf = Callable[[GroupId, MemberId | None], Road]
 Parts = Mapping[Road, Request]
 """What goes by each road of a request."""
 ItemT = TypeVar("ItemT")
-Answered = FetchedGroup | DescribedGroup | DeletedGroup | DescribedConsumerGroup | LeftMember
-AnsweredT = TypeVar("AnsweredT", FetchedGroup, DescribedGroup, DeletedGroup, DescribedConsumerGroup, LeftMember)
+Answered = (
+    FetchedGroup
+    | DescribedGroup
+    | DeletedGroup
+    | DescribedConsumerGroup
+    | LeftMember
+    | DescribedResource
+    | AlteredResource
+)
+AnsweredT = TypeVar(
+    "AnsweredT",
+    FetchedGroup,
+    DescribedGroup,
+    DeletedGroup,
+    DescribedConsumerGroup,
+    LeftMember,
+    DescribedResource,
+    AlteredResource,
+)
 _NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -48,7 +78,13 @@ def split(request: Request, road_of: RoadOf) -> Parts:
         case DescribeGroups() | DeleteGroups() | ConsumerGroupDescribe():
             named = _by_road(request.group_ids, lambda group_id: road_of(group_id, None))
             return {road: replace(request, group_ids=group_ids) for road, group_ids in named.items()}
-        case ListGroups():
+        case DescribeConfigs():
+            asked = _by_road(request.resources, lambda one: resource_road(one.resource, road_of))
+            return {road: replace(request, resources=resources) for road, resources in asked.items()}
+        case AlterConfigs() | IncrementalAlterConfigs():
+            altered = _by_road(request.resources, lambda one: resource_road(one.resource, road_of))
+            return {road: replace(request, resources=resources) for road, resources in altered.items()}
+        case ListGroups() | ListConfigResources():
             # The bridge asks the broker itself: filters apply to the whole list (decision 22).
             return {Road.EMBEDDED: request}
         case OffsetDelete():
@@ -60,6 +96,11 @@ def split(request: Request, road_of: RoadOf) -> Parts:
 def once(request: Request) -> Request:
     """The request with each name once, where Kafka answers a name once however often it is given."""
     return DeleteGroups(tuple(dict.fromkeys(request.group_ids))) if isinstance(request, DeleteGroups) else request
+
+
+def resource_road(resource: Resource, road_of: RoadOf) -> Road:
+    """Settings of a group go by its road, and those of anything else to the broker."""
+    return Road.PASS if resource.group_id is None else road_of(resource.group_id, None)
 
 
 def _by_road(items: Iterable[ItemT], road_of: Callable[[ItemT], Road]) -> dict[Road, tuple[ItemT, ...]]:
@@ -106,6 +147,13 @@ class Merge:
             case ConsumerGroupDescribe(group_ids=names), ConsumerGroupDescribeReply():
                 unknown = tuple(DescribedConsumerGroup(error=_NO_ANSWER, group_id=one) for one in names)
                 return replace(first, groups=self._in_order(unknown, self._roads(names), _consumer_described))
+            case DescribeConfigs(resources=asked), DescribeConfigsReply():
+                untold = tuple(DescribedResource(resource=one.resource, error=_NO_ANSWER) for one in asked)
+                return replace(first, results=self._in_order(untold, self._resource_roads(asked), _configs_described))
+            case ((AlterConfigs() | IncrementalAlterConfigs()), AlterConfigsReply()):
+                unaltered = tuple(AlteredResource(resource=one.resource, error=_NO_ANSWER) for one in request.resources)
+                roads = self._resource_roads(request.resources)
+                return replace(first, results=self._in_order(unaltered, roads, _configs_altered))
             case LeaveGroup(members=leavers), LeaveGroupReply():
                 stayed = tuple(map(_stayed, leavers))
                 roads = [road_of(request.group_id, one.member_id) for one in leavers]
@@ -115,6 +163,9 @@ class Merge:
 
     def _roads(self, names: Iterable[GroupId]) -> list[Road]:
         return [self._road_of(group_id, None) for group_id in names]
+
+    def _resource_roads(self, named: Iterable[AskedResource | ResourceAlterations]) -> list[Road]:
+        return [resource_road(one.resource, self._road_of) for one in named]
 
     def _left(self, reply: Reply) -> tuple[LeftMember, ...]:
         """One error for a whole part is that of each of its members."""
@@ -157,6 +208,8 @@ def _by_name(answers: Iterable[AnsweredT]) -> dict[tuple[str, str | None], Itera
 
 
 def _name(answer: Answered) -> tuple[str, str | None]:
+    if isinstance(answer, (DescribedResource, AlteredResource)):
+        return answer.resource.name, str(answer.resource.resource_type)
     return (answer.member_id, answer.instance_id) if isinstance(answer, LeftMember) else (answer.group_id, None)
 
 
@@ -178,3 +231,11 @@ def _deleted(reply: Reply) -> tuple[DeletedGroup, ...]:
 
 def _consumer_described(reply: Reply) -> tuple[DescribedConsumerGroup, ...]:
     return reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+
+
+def _configs_described(reply: Reply) -> tuple[DescribedResource, ...]:
+    return reply.results if isinstance(reply, DescribeConfigsReply) else ()
+
+
+def _configs_altered(reply: Reply) -> tuple[AlteredResource, ...]:
+    return reply.results if isinstance(reply, AlterConfigsReply) else ()

@@ -193,6 +193,10 @@ TREATMENTS: dict[int, Treatment] = {
             ApiKey.DELETE_GROUPS,
             ApiKey.CONSUMER_GROUP_HEARTBEAT,
             ApiKey.CONSUMER_GROUP_DESCRIBE,
+            ApiKey.DESCRIBE_CONFIGS,
+            ApiKey.ALTER_CONFIGS,
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            ApiKey.LIST_CONFIG_RESOURCES,
         ),
         Treatment.ANSWERED,
     ),
@@ -236,6 +240,16 @@ TREATMENTS: dict[int, Treatment] = {
 }
 """Api -> what is done with it; a key that isn't here is hidden."""
 
+
+CONFIG_APIS = frozenset(
+    (
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.LIST_CONFIG_RESOURCES,
+    )
+)
+"""Apis about the settings of anything, groups among others."""
 
 _NAMES: dict[int, str] = {key: "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey}
 

@@ -98,7 +98,13 @@ KNOWN: dict[int, VersionRange] = {
 }
 """What may pass the bridge, at the versions of Kafka 4.3: a later one could carry addresses unseen.
 
-The one table of versions: the codecs read and write their APIs at all versions that stand here.
+The one table of versions: the codecs read and write their APIs at all versions that stand here, but for those below
+`FIRST_READABLE`.
+"""
+
+FIRST_READABLE: dict[int, int] = {ApiKey.DESCRIBE_CONFIGS: 1}
+"""Versions before these pass unread: Kafka 4 does not describe them any more, and no client that speaks them knows the
+settings of groups.
 """
 
 LAST_WITHOUT_NODE_ENDPOINTS: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15}
@@ -128,6 +134,12 @@ MEMBERSHIP = frozenset(
 The upper cap keeps every offered version forwardable for groups on road `pass` without translation. Offsets are not
 here: they live in the broker, so they are offered as it speaks them.
 """
+
+
+def readable(api_key: int) -> VersionRange:
+    """The versions of an api that the codecs read and write."""
+    lowest, highest = KNOWN[api_key]
+    return VersionRange(max(lowest, FIRST_READABLE.get(api_key, 0)), highest)
 
 
 def offer(

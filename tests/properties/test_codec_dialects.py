@@ -25,6 +25,13 @@ from bridge.wire.frames import read_request_header
 from tests.support.dialect_values import values_of
 from translators.dialects.admin import DescribeGroups
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeavingMember, SyncGroup
+from translators.dialects.configs import (
+    CLIENT_METRICS,
+    AlterConfigs,
+    ListConfigResources,
+    Operation,
+    ResourceAlterations,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicName
@@ -49,6 +56,10 @@ def draw_request(data: st.DataObject, api_key: int, version: int) -> Request:
     request = cast("Request", data.draw(values_of(APIS[api_key].request_type)))
     if isinstance(request, LeaveGroup) and version < 3:
         return replace(request, members=(*request.members, LeavingMember(member_id=MemberId("m")))[:1])
+    if isinstance(request, ListConfigResources) and version == 0:
+        return ListConfigResources(types=(CLIENT_METRICS,))
+    if isinstance(request, AlterConfigs):
+        return replace(request, resources=tuple(map(only_set, request.resources)))
     if isinstance(request, OffsetFetch) and version < 8:
         group = (*request.groups, GroupOffsets(group_id=GroupId("g"), topics=None))[0]
         return replace(request, groups=(replace(group, topics=group.topics or ()) if version < 2 else group,))
@@ -87,6 +98,11 @@ def request_in_newest(request: Request) -> Request:
             return replace(request, topics=tuple(replace(topic, topic_id=NO_TOPIC_ID) for topic in request.topics))
         case _:
             return request
+
+
+def only_set(altered: ResourceAlterations) -> ResourceAlterations:
+    """What AlterConfigs can say."""
+    return replace(altered, alterations=tuple(replace(one, operation=Operation.SET) for one in altered.alterations))
 
 
 def by_id(group: GroupOffsets) -> GroupOffsets:

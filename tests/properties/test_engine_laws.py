@@ -15,6 +15,7 @@ from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.range import Range
 from bridge.engine.assignors.uniform import Uniform, UniformIndex
 from bridge.engine.commands import (
+    AlterGroupConfigs,
     BeginCommit,
     ChangeTopics,
     Command,
@@ -28,6 +29,7 @@ from bridge.engine.commands import (
 )
 from bridge.engine.consumer.calm import take_calm_heartbeat
 from bridge.engine.consumer.target import make_spec
+from bridge.engine.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT
 from bridge.engine.loads import index_loads
 from bridge.engine.model import MemberState
 from bridge.engine.outcome import MemberAnswer, Message, Outcome
@@ -51,6 +53,7 @@ from tests.support.engine_bench import (
 )
 from tests.support.snapshots import durable, snapshot
 from translators.dialects.classic import LeaveGroup, LeavingMember
+from translators.dialects.configs import Alteration, Operation
 from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
@@ -164,6 +167,18 @@ class EngineLaws(RuleBasedStateMachine):
         command = self.bench.command(replace(join_request(member, *topics), instance_id=seat), speaks)
         claiming = replace(command, claimed=parts(*claim[0]), claimed_generation=claim[1])
         self.queue_ask(replace(claiming, fresh_id=MemberId(member)))
+
+    @rule(
+        name=st.sampled_from([SESSION_TIMEOUT, HEARTBEAT_INTERVAL, f"{PREFIX}{ASSIGNORS}"]),
+        value=st.sampled_from([None, "6000", "50000", "range", "uniform"]),
+    )
+    def configure(self, name: str, value: str | None) -> None:
+        """An admin alters a setting, or takes it back; many a value is none of it."""
+        operation = Operation.DELETE if value is None else Operation.SET
+        alterations = (Alteration(name, value, operation),)
+        ref = self.bench.ref()
+        self.queue.append(AlterGroupConfigs(ref=ref, group_id=GROUP, alterations=alterations))
+        self.open[ref] = self.queue[-1]
 
     @rule(member=MEMBERS)
     def join_by_pattern(self, member: str) -> None:

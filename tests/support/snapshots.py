@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from bridge.engine.group_configs import GroupConfigs
 from bridge.engine.model import Ask, DeadlineKey, InitialDelay, KeptSeat, Member, ResolvedPattern
 from bridge.engine.state import ClassicGroup, Flight, Group, Partitions, Roster, Shard
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition
@@ -29,6 +30,7 @@ class VolatileGroup:
     delay: InitialDelay | None
     parked: tuple[Ask, ...]
     grantable: dict[MemberId, frozenset[TopicIdPartition]]
+    told_intervals: dict[MemberId, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,7 @@ class DurableSnapshot:
     topics: dict[TopicId, Topic]
     patterns: dict[str, ResolvedPattern]
     classic_groups: dict[GroupId, DurableClassicGroup] = field(default_factory=dict)
+    configs: dict[GroupId, GroupConfigs] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,7 @@ def durable(state: Shard) -> DurableSnapshot:
         dict(state.topics),
         dict(state.patterns),
         {group_id: _durable_classic(group) for group_id, group in state.classic_groups.items()},
+        dict(state.configs),
     )
 
 
@@ -104,6 +108,7 @@ def _volatile_group(group: Group) -> VolatileGroup:
         delay=group.delay,
         parked=tuple(group.parked),
         grantable={member_id: frozenset(wanted) for member_id, wanted in group.grantable.items()},
+        told_intervals=dict(group.told_intervals),
     )
 
 

@@ -1,4 +1,4 @@
-"""Every request that names a group, and every answer to one, as two unions."""
+"""Every request that names a group, or may, and every answer to one, as two unions."""
 
 from translators.dialects.admin import (
     DeleteGroups,
@@ -9,6 +9,7 @@ from translators.dialects.admin import (
     ListGroupsReply,
 )
 from translators.dialects.classic import ClassicReply, ClassicRequest
+from translators.dialects.configs import ConfigReply, ConfigRequest
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeReply,
@@ -36,6 +37,7 @@ GroupRequest = (
     | DescribeGroups
     | ListGroups
     | DeleteGroups
+    | ConfigRequest
 )
 GroupReply = (
     ClassicReply
@@ -47,4 +49,5 @@ GroupReply = (
     | DescribeGroupsReply
     | ListGroupsReply
     | DeleteGroupsReply
+    | ConfigReply
 )

@@ -75,6 +75,22 @@ def row_of(form: Form) -> Form:
     )
 
 
+def pair(first: Form, second: Form) -> Form:
+    """A tuple of two values."""
+
+    def to_plain(value: object) -> Plain:
+        one, other = cast("tuple[object, object]", value)
+        return [first.to_plain(one), second.to_plain(other)]
+
+    def from_plain(plain: object) -> object:
+        items = _items(plain)
+        if len(items) != 2:
+            raise MalformedPlain(f"two values expected, {len(items)} seen")
+        return first.from_plain(items[0]), second.from_plain(items[1])
+
+    return Form(to_plain, from_plain)
+
+
 def _items(plain: object) -> Sequence[object]:
     if not isinstance(plain, list):
         raise MalformedPlain(f"a list expected, {plain!r:.80} seen")

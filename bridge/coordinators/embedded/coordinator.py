@@ -47,6 +47,7 @@ from bridge.engine.state import Shard
 from bridge.ports import Members
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroup, JoinGroupReply, LeaveGroupReply, SyncGroupReply
+from translators.dialects.configs import AlteredResource
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import (
     ClassicGroupRequest,
@@ -140,6 +141,7 @@ class EmbeddedCoordinator:
         self._reasons: dict[MemberRef, DepartReason] = {}
         self._notices: list[Notice] = []
         self._verdicts: list[tuple[RequestRef, Verdict]] = []
+        self._altered: AlteredResource | None = None
 
     # ------------------------------------------------------------------ what it takes
 
@@ -220,6 +222,7 @@ class EmbeddedCoordinator:
         self._commands.clear()
         self._said.clear()
         self._reasons.clear()
+        self._altered = None
         self.shares.recount()
 
     def lose_connection(self, connection: int) -> None:
@@ -283,7 +286,9 @@ class EmbeddedCoordinator:
         return outcome
 
     def _route(self, said: list[CoordinatorEvent], ref: ReplyTo, message: Message) -> None:
-        if isinstance(ref, MemberRef):
+        if isinstance(message, AlteredResource):
+            self._altered = message
+        elif isinstance(ref, MemberRef):
             if isinstance(message, MemberAnswer):
                 said.append(MemberAnswered(ref, to_answer(message, self._catalog)))
         elif isinstance(message, MemberAnswer):
@@ -375,6 +380,11 @@ class EmbeddedCoordinator:
         """Forget a group if it is empty (K6.7)."""
         outcome = self._advance([DeleteGroup(MemberRef(group_id, NO_MEMBER_ID), group_id)], now_ms)
         return next(message.error for _, message in outcome.replies if isinstance(message, DeletedGroup))
+
+    def take_altered(self) -> AlteredResource | None:
+        """What became of the settings of a group since the last call, None if nothing was altered."""
+        altered, self._altered = self._altered, None
+        return altered
 
     def _is_classic(self, group_id: GroupId) -> bool:
         return group_type(self.shard, group_id) is GroupType.CLASSIC

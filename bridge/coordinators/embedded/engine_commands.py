@@ -13,8 +13,7 @@ from bridge.engine.commands import (
 )
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.queries import group_type, has_members
-from bridge.engine.settings import settings_of
-from bridge.engine.state import Shard
+from bridge.engine.state import Shard, settings_of
 from translators.classic_member.profile import read_profile
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -37,7 +36,7 @@ def takes_classic(shard: Shard, request: ClassicGroupRequest) -> bool:
     It begins a classic one if it can't be anything else or, where groups begin classic, shall not (decision 21).
     """
     if isinstance(request, JoinGroup) and not has_members(shard, request.group_id):
-        begins_classic = settings_of(shard.settings, request.group_id).group_begins_classic
+        begins_classic = settings_of(shard, request.group_id).group_begins_classic
         return begins_classic or _was_promised(shard, request) or isinstance(read_profile(request), Refusal)
     return group_type(shard, request.group_id) is GroupType.CLASSIC
 

@@ -14,6 +14,7 @@ from bridge.coordinators.commit_pieces import CommitPieces
 from bridge.coordinators.durability import BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.classic_view import ClassicView
+from bridge.coordinators.embedded.configs import ConfigViews
 from bridge.coordinators.embedded.engine_commands import takes_classic
 from bridge.coordinators.embedded.group_log import GroupLog, group_fields
 from bridge.coordinators.embedded.handover import Handover, Restless
@@ -34,6 +35,7 @@ from bridge.coordinators.partition_queue import Deletion, partitions_deleted, qu
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.engine.commands import (
     AdoptGroup,
+    AlterGroupConfigs,
     ChangeTopics,
     Command,
     ConvertGroup,
@@ -50,6 +52,7 @@ from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_profile
 from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
+from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, Resource
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Via
@@ -121,6 +124,7 @@ class EmbeddedGroups:
         self._views = GroupViews(
             owner.shard, ClassicView(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
         )
+        self._configs = ConfigViews(owner.shard, self._alter_configs)
         self._recommit = Recommit(broker, self.forwarder.queue, settings.recommit_ms)
         self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
 
@@ -308,21 +312,26 @@ class EmbeddedGroups:
             return None
         return self.bridges.refusal(request.group_id)
 
-    def _view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest) -> None:
+    def _view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest | ConfigRequest) -> None:
         queue = self.forwarder.queue
         turn = Deletion(queue, partitions_deleted(request, queue), partial(self._end_view, ref, request))
         if not queue_deletion(queue, via.connection, turn, lambda turn: self._answer_view(ref, via, request, turn)):
             self._deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
-    def _end_view(self, ref: RequestRef, request: ViewRequest, reply: GroupReply) -> None:
+    def _end_view(self, ref: RequestRef, request: ViewRequest | ConfigRequest, reply: GroupReply) -> None:
         if isinstance(request, (OffsetDelete, DeleteGroups)):
             for group_id in group_ids(request):
                 self.offsets.forget(group_id)
         self._deliver(ref, reply)
 
-    def _answer_view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest, turn: Deletion) -> None:
+    def _answer_view(
+        self, ref: RequestRef, via: BrokerAccess, request: ViewRequest | ConfigRequest, turn: Deletion
+    ) -> None:
         try:
-            self._views.submit(ref, via, request, turn.answer)
+            if isinstance(request, ConfigRequest):
+                self._configs.submit(ref, via, request, turn.answer)
+            else:
+                self._views.submit(ref, via, request, turn.answer)
         except Exception:
             self.turns.failures += 1
             fields = request_fields(request)
@@ -405,6 +414,15 @@ class EmbeddedGroups:
         now_ms = self._clock.now_ms()
         failed = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self.turns.judge(lambda: self.owner.delete_group(group_id, now_ms), failed, group_id)
+
+    def _alter_configs(self, command: AlterGroupConfigs) -> AlteredResource:
+        """Alter the settings of a group in a turn of its own: who has to rejoin by it hears so at once."""
+        if self.ledger.closed is None:
+            self.task.order_at_once(command)
+        resource = Resource(GROUP, command.group_id)
+        return self.owner.take_altered() or AlteredResource(
+            resource=resource, error=ErrorCode.COORDINATOR_NOT_AVAILABLE
+        )
 
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"

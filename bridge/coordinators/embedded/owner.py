@@ -11,6 +11,7 @@ from bridge.coordinators.takeover import Seats
 from bridge.engine.commands import Command
 from bridge.engine.outcome import NotConverted, Notice
 from bridge.engine.state import Shard
+from translators.dialects.configs import AlteredResource
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef
 
@@ -40,6 +41,10 @@ class EmbeddedOwner(GroupOwner[Command]):
     def read_handover(self, group_id: GroupId, now_ms: int) -> Handover | Restless | NotConverted:
         """What another coordinator would go on with."""
         return read_handover(self.shard, self._seats, group_id, now_ms)
+
+    def take_altered(self) -> AlteredResource | None:
+        """What became of the settings of a group since the last call."""
+        return self._engine.take_altered()
 
     def delete_group(self, group_id: GroupId, now_ms: int) -> ErrorCode:
         """Forget a group if it is empty (K6.7)."""

@@ -11,6 +11,7 @@ from bridge.session.contracts import Access, Groups
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.configs import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, MemberId, RequestRef, Via
@@ -51,6 +52,10 @@ def classic_member_of(request: GroupRequest) -> MemberId | None:
             | ListGroups()
             | DeleteGroups()
             | OffsetDelete()
+            | DescribeConfigs()
+            | IncrementalAlterConfigs()
+            | AlterConfigs()
+            | ListConfigResources()
         ):
             return None
         case _:

@@ -37,8 +37,7 @@ from bridge.engine.records import (
     MemberIdPromised,
     MemberIdWithdrawn,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import ClassicGroup, Shard, session_key
+from bridge.engine.state import ClassicGroup, Shard, session_key, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroupReply
 from translators.dialects.errors import ErrorCode
@@ -79,7 +78,7 @@ def judge_front(state: Shard, request: JoinGroup) -> JoinGroupReply | None:
     """The refusal that needs no group: its name, and the bounds of the session timeout (K1.6)."""
     if not request.group_id:
         return refuse_join(ErrorCode.INVALID_GROUP_ID, request.member_id)
-    settings = settings_of(state.settings, request.group_id)
+    settings = settings_of(state, request.group_id)
     shortest_ms, longest_ms = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
     if not shortest_ms <= request.session_timeout_ms <= longest_ms:
         return refuse_join(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
@@ -108,7 +107,7 @@ def has_room(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
     A static member that comes back without an id has its seat, also in a full group (Kafka looks at the id only,
     K1.13).
     """
-    most = settings_of(turn.state.settings, group.group_id).group_max_size
+    most = settings_of(turn.state, group.group_id).group_max_size
     member_id = request.member_id
     if not member_id and request.instance_id is not None:
         member_id = group.instances.get(request.instance_id, member_id)

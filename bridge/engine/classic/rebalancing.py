@@ -15,8 +15,7 @@ from bridge.engine.records import (
     JoinPhaseCompleted,
     RebalancePrepared,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import ClassicGroup, held_until_ms, join_key, rebalance_timeout_ms, sync_key
+from bridge.engine.state import ClassicGroup, held_until_ms, join_key, rebalance_timeout_ms, settings_of, sync_key
 from bridge.engine.turn import Turn
 from translators.dialects.classic import JoinedMember, JoinGroup, SyncGroupReply
 from translators.dialects.errors import ErrorCode
@@ -114,7 +113,7 @@ def pass_join_deadline(turn: Turn, group: ClassicGroup) -> None:
     if delay is None or not (delay.has_newcomers and delay.remaining_ms):
         complete_join_phase(turn, group)
         return
-    step_ms = min(settings_of(turn.state.settings, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
+    step_ms = min(settings_of(turn.state, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
     longer = InitialDelay(remaining_ms=delay.remaining_ms - step_ms, last_delay_ms=step_ms)
     turn.write(JoinDelayChanged(group.group_id, longer))
     turn.write(DeadlineSet(join_key(group.group_id), turn.now_ms + step_ms))
@@ -157,7 +156,7 @@ def _has_everybody(group: ClassicGroup) -> bool:
 
 def _begin_delay(turn: Turn, group: ClassicGroup) -> None:
     """Wait for more members, and for survivors of a restart without a journal (decision 9)."""
-    delay_ms = settings_of(turn.state.settings, group.group_id).group_initial_rebalance_delay_ms
+    delay_ms = settings_of(turn.state, group.group_id).group_initial_rebalance_delay_ms
     delay_ms = max(delay_ms, held_until_ms(turn.state, group.group_id) - turn.now_ms)
     if delay_ms <= 0:
         complete_join_phase(turn, group)

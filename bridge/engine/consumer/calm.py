@@ -2,7 +2,7 @@
 
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
-from bridge.engine.consumer.reconciliation import is_settled, session_timeout_ms
+from bridge.engine.consumer.reconciliation import heartbeat_interval_ms, is_settled, session_timeout_ms
 from bridge.engine.model import DeadlineKey, DeadlineKind, Member
 from bridge.engine.records import DeadlineSet
 from bridge.engine.state import Group, Shard
@@ -39,6 +39,8 @@ def _is_calm(
         # A target that is still to be computed may come due with this very heartbeat (`assignment.interval.ms`).
         and group.epoch == group.assignment_epoch
         and is_settled(group, subscription.member_id, current)
+        # The answer before said another interval, since when an admin or the configuration changed it.
+        and group.told_intervals.get(subscription.member_id) == heartbeat_interval_ms(state, group)
         and (subscription.pattern is None or _is_resolved(state, subscription.pattern))
     )
 

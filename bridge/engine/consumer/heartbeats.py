@@ -32,8 +32,7 @@ from bridge.engine.records import (
     Record,
     SeatKept,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import ClassicGroup, Group, Shard, held_until_ms
+from bridge.engine.state import ClassicGroup, Group, Shard, held_until_ms, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -254,7 +253,7 @@ def park(state: Shard, group: Group, ask: Ask, was_empty: bool, now_ms: int) -> 
     if group.delay is not None:
         return (*_note_newcomer(group, ask), AskParked(ask))
     wait_ms = held_until_ms(state, group.group_id) - now_ms
-    delay_ms = settings_of(state.settings, group.group_id).group_initial_rebalance_delay_ms if was_empty else 0
+    delay_ms = settings_of(state, group.group_id).group_initial_rebalance_delay_ms if was_empty else 0
     if max(wait_ms, delay_ms) <= 0:
         return ()
     if wait_ms >= delay_ms:
@@ -268,7 +267,7 @@ def pass_delay(state: Shard, group: Group, now_ms: int) -> tuple[Record, ...]:
     delay = group.delay
     if delay is None or not (delay.has_newcomers and delay.remaining_ms):
         return (DelayChanged(group.group_id, None),)
-    step_ms = min(settings_of(state.settings, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
+    step_ms = min(settings_of(state, group.group_id).group_initial_rebalance_delay_ms, delay.remaining_ms)
     longer = InitialDelay(remaining_ms=max(delay.remaining_ms - step_ms, 0), last_delay_ms=step_ms)
     return (DelayChanged(group.group_id, longer), DeadlineSet(delay_key(group.group_id), now_ms + step_ms))
 

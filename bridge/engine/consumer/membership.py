@@ -12,8 +12,7 @@ from bridge.engine.records import (
     Record,
     TargetAssigned,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import NO_PARTITIONS, Group, Shard, is_in_flight, topic_names_of
+from bridge.engine.state import NO_PARTITIONS, Group, Shard, is_in_flight, settings_of, topic_names_of
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
@@ -68,7 +67,7 @@ def has_room(state: Shard, group: Group, member_id: MemberId, instance_id: Insta
     A static seat may change hands in a full group, which Kafka refuses: the group does not grow.
     """
     is_seated = member_id in group.members or (instance_id is not None and instance_id in group.instances)
-    return is_seated or len(group.members) < settings_of(state.settings, group.group_id).group_consumer_max_size
+    return is_seated or len(group.members) < settings_of(state, group.group_id).group_consumer_max_size
 
 
 def unknown_group(group_id: GroupId, member_epoch: int) -> Refusal:

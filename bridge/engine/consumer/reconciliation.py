@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from bridge.engine.commands import Speaks
 from bridge.engine.model import Ask, AssignedEpochs, Current, DeadlineKey, DeadlineKind, Member, MemberState
 from bridge.engine.outcome import MemberAnswer
-from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, Record
-from bridge.engine.settings import settings_of
+from bridge.engine.records import CurrentAssigned, DeadlineCleared, DeadlineSet, IntervalTold, Record
 from bridge.engine.state import (
     NO_PARTITIONS,
     Group,
     Partitions,
     Shard,
     is_free_for,
+    settings_of,
     topic_ids_of,
     topic_names_of,
 )
@@ -156,12 +156,20 @@ def step_records(state: Shard, group: Group, ask: Ask, new: Current, now_ms: int
         return (*held, *_cleared_deadlines(state, ask))
     session = DeadlineSet(_key(DeadlineKind.SESSION, ask), now_ms + session_timeout_ms(state, group))
     rebalance = _rebalance_deadline(state, ask, member, new, now_ms) if changes else ()
-    return (*held, session, *rebalance)
+    interval_ms = heartbeat_interval_ms(state, group)
+    told = group.told_intervals.get(ask.member_id)
+    telling = () if told == interval_ms else (IntervalTold(group.group_id, ask.member_id, interval_ms),)
+    return (*held, session, *rebalance, *telling)
 
 
 def session_timeout_ms(state: Shard, group: Group) -> int:
     """The session timeout of the group's native members (K2.62)."""
-    return settings_of(state.settings, group.group_id).group_consumer_session_timeout_ms
+    return settings_of(state, group.group_id).group_consumer_session_timeout_ms
+
+
+def heartbeat_interval_ms(state: Shard, group: Group) -> int:
+    """How often the group's native members are to send a heartbeat (K2.62)."""
+    return settings_of(state, group.group_id).group_consumer_heartbeat_interval_ms
 
 
 def answer(state: Shard, group: Group, ask: Ask, before: Current) -> MemberAnswer:
@@ -172,7 +180,7 @@ def answer(state: Shard, group: Group, ask: Ask, before: Current) -> MemberAnswe
         error=ErrorCode.NONE,
         member_id=ask.member_id,
         member_epoch=current.epoch,
-        heartbeat_interval_ms=settings_of(state.settings, group.group_id).group_consumer_heartbeat_interval_ms,
+        heartbeat_interval_ms=heartbeat_interval_ms(state, group),
         assignment=frozenset(current.assigned) if ask.is_full or changed else None,
     )
     return MemberAnswer(reply, pending_of(state, group, ask.member_id))

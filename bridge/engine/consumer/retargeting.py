@@ -21,8 +21,7 @@ from bridge.engine.records import (
     SeatTaken,
     TargetAssigned,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, topic_ids_of, topic_names_of
+from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, settings_of, topic_ids_of, topic_names_of
 from bridge.engine.turn import Turn
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId, TopicIdPartition
@@ -91,7 +90,7 @@ def _retarget(turn: Turn, group: Group, key: DeadlineKey, claiming: Sequence[Ask
         turn.write(*(TargetAssigned(group.group_id, member_id, share) for member_id, share in before.items()))
         turn.notices.append(AssignorFailed(group.group_id, target.assignor, target.reason))
         _turn_back(turn, group)
-        retry_ms = settings_of(turn.state.settings, group.group_id).assignor_retry_ms
+        retry_ms = settings_of(turn.state, group.group_id).assignor_retry_ms
         turn.write(DeadlineSet(key, turn.now_ms + retry_ms))
         return
     turn.write(*target.records)
@@ -192,7 +191,7 @@ def kept_until_ms(group: Group) -> int:
 
 
 def _timed(state: Shard, group_id: GroupId, seat: KeptSeat, now_ms: int) -> KeptSeat:
-    settings = settings_of(state.settings, group_id)
+    settings = settings_of(state, group_id)
     open_until_ms = now_ms + settings.departure_wait_ms
     until_ms = max(open_until_ms, now_ms + settings.replacement_grace_ms)
     return replace(seat, open_until_ms=open_until_ms, until_ms=until_ms)

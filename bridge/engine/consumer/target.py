@@ -11,8 +11,16 @@ from bridge.engine.commands import Speaks
 from bridge.engine.loads import index_loads
 from bridge.engine.model import AssignedEpochs
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
-from bridge.engine.settings import settings_of
-from bridge.engine.state import NO_PARTITIONS, Group, Partitions, Shard, held_until_ms, topic_ids_of, topic_names_of
+from bridge.engine.state import (
+    NO_PARTITIONS,
+    Group,
+    Partitions,
+    Shard,
+    held_until_ms,
+    settings_of,
+    topic_ids_of,
+    topic_names_of,
+)
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition, TopicName
 
 
@@ -96,7 +104,7 @@ def target_allowed_at(state: Shard, group: Group) -> int:
     allowed_ms = held_until_ms(state, group.group_id)
     if group.computed_at_ms is None:
         return allowed_ms
-    interval_ms = settings_of(state.settings, group.group_id).group_consumer_assignment_interval_ms
+    interval_ms = settings_of(state, group.group_id).group_consumer_assignment_interval_ms
     return max(allowed_ms, group.computed_at_ms + interval_ms) if interval_ms else allowed_ms
 
 
@@ -133,7 +141,7 @@ def _is_by_count(assignor: Assignor) -> bool:
 
 def choose_assignor(state: Shard, group: Group) -> str:
     """The name with most votes, the configured order breaking ties; without votes the first configured (K2.27)."""
-    names = settings_of(state.settings, group.group_id).group_consumer_assignors
+    names = settings_of(state, group.group_id).group_consumer_assignors
     voted = [name for name in group.votes if name in state.assignors]
     if not voted:
         return names[0]

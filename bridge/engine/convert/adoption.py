@@ -15,8 +15,7 @@ from bridge.engine.records import (
     DeadlineSet,
     GroupDeleted,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import Shard, session_key
+from bridge.engine.state import Shard, session_key, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.errors import ErrorCode, quote
@@ -33,7 +32,7 @@ def take_adoption(turn: Turn, command: AdoptGroup) -> None:
         return
     _write(turn, command)
     kind = GroupType.CLASSIC
-    if not settings_of(turn.state.settings, command.group_id).group_begins_classic:
+    if not settings_of(turn.state, command.group_id).group_begins_classic:
         plan = plan_upgrade(turn.state, command.group_id)
         if isinstance(plan, Plan) and not plan.rebalances:
             upgrade(turn, plan, ConversionCause.OPERATOR)
@@ -53,7 +52,7 @@ def find_adoption_fault(state: Shard, command: AdoptGroup) -> NotConverted | Non
     if lacking:
         text = f"member {quote(lacking[0])} does not offer protocol {quote(command.protocol_name)!r}"
         return NotConverted(group_id, GroupType.CLASSIC, Unready.NO_COMMON_PROTOCOL, text)
-    most = settings_of(state.settings, group_id).group_max_size
+    most = settings_of(state, group_id).group_max_size
     return too_large(group_id, GroupType.CLASSIC, len(command.seats), most)
 
 

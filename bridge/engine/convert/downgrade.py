@@ -21,8 +21,7 @@ from bridge.engine.records import (
     DeadlineSet,
     GroupDeleted,
 )
-from bridge.engine.settings import settings_of
-from bridge.engine.state import Group, Shard, session_key
+from bridge.engine.state import Group, Shard, session_key, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import CONSUMER, encode_assignment, version_of
 from translators.dialects.coordinator import ClassicSeat
@@ -71,7 +70,7 @@ def is_settled(group: Group) -> bool:
 
 
 def _begins_classic(state: Shard, group: Group) -> bool:
-    return settings_of(state.settings, group.group_id).group_begins_classic
+    return settings_of(state, group.group_id).group_begins_classic
 
 
 def _refuse(turn: Turn, command: BecomeClassic, fault: NotConverted | None) -> None:

@@ -6,8 +6,7 @@ from bridge.engine.commands import GroupType, Speaks
 from bridge.engine.convert.holdings import Reading, Unreadable, read_words, translatable_offer
 from bridge.engine.model import ClassicMember, Phase
 from bridge.engine.outcome import NotConverted, Unready
-from bridge.engine.settings import settings_of
-from bridge.engine.state import ClassicGroup, Group, Shard
+from bridge.engine.state import ClassicGroup, Group, Shard, settings_of
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE
 from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.errors import quote
@@ -37,7 +36,7 @@ def read_upgrade(state: Shard, group_id: GroupId, newcomers: int = 0) -> NotConv
 
 def find_policy_fault(state: Shard, group_id: GroupId, to: GroupType) -> NotConverted | None:
     """Why a group may not change its type by somebody's coming or going."""
-    policy = settings_of(state.settings, group_id).group_consumer_migration_policy
+    policy = settings_of(state, group_id).group_consumer_migration_policy
     allows = policy.upgrades if to is GroupType.CONSUMER else policy.downgrades
     if allows:
         return None
@@ -58,7 +57,7 @@ def find_departure_fault(state: Shard, group_id: GroupId) -> NotConverted | None
             " group.protocol=classic first"
         )
         return NotConverted(group_id, GroupType.CLASSIC, Unready.CONSUMER_MEMBERS, text)
-    most = settings_of(state.settings, group_id).group_max_size
+    most = settings_of(state, group_id).group_max_size
     return too_large(group_id, GroupType.CLASSIC, len(group.members), most)
 
 
@@ -129,7 +128,7 @@ def _malformed(group: ClassicGroup, found: Unreadable) -> NotConverted:
 
 
 def _find_excess(state: Shard, group: ClassicGroup, newcomers: int) -> NotConverted | None:
-    most = settings_of(state.settings, group.group_id).group_consumer_max_size
+    most = settings_of(state, group.group_id).group_consumer_max_size
     return too_large(group.group_id, GroupType.CONSUMER, len(group.members) + newcomers, most)
 
 

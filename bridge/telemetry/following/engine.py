@@ -28,7 +28,7 @@ from bridge.engine.records import (
     TopicGone,
     TopicSeen,
 )
-from bridge.engine.state import ClassicGroup, Group, Shard, topic_names_of
+from bridge.engine.state import ClassicGroup, Group, Shard, settings_of, topic_names_of
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.fact_fields import group_fields
 from bridge.telemetry.following.fact_writer import FactWriter
@@ -103,6 +103,10 @@ class EngineFollower:
                 touched.setdefault(notice.group_id, set()).update(notice.member_ids)
         for group_id, member_ids in touched.items():
             self._look(group_id, member_ids, at_us)
+
+    def session_timeout_ms(self, group_id: GroupId) -> int:
+        """The session timeout that a group's native members have now."""
+        return settings_of(self._shard, group_id).group_consumer_session_timeout_ms
 
     def _seat(self, records: Iterable[Record]) -> None:
         """Shares that are given without a new epoch or target are those of static seats that were taken over."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 from bridge.engine.outcome import Outcome as Turn
-from bridge.engine.settings import settings_of
 from bridge.engine.state import Shard
 from bridge.log_lines import LogFields
 from bridge.telemetry.following.classic import ClassicFollower
@@ -354,7 +353,7 @@ class Follower:
     def _session_ms(self, group: GroupTrack) -> int:
         if group.road is not Road.EMBEDDED:
             return UNTOLD_MS
-        return settings_of(self._settings, group.group_id).group_consumer_session_timeout_ms
+        return self.engine.session_timeout_ms(group.group_id)
 
     def _group(self, group_id: GroupId, road: Road) -> GroupTrack | None:
         known = self.groups.get(group_id)

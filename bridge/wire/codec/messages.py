@@ -16,9 +16,9 @@ from bridge.wire.codec.schema import MESSAGE_KEYS, Direction, load_message
 from bridge.wire.codec.writer import WriteFields, compile_writer
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, request_frame, response_frame
-from bridge.wire.versions import KNOWN, VersionTable
+from bridge.wire.versions import VersionTable, readable
 
-READABLE: VersionTable = {api_key: KNOWN[api_key] for api_key in MESSAGE_KEYS}
+READABLE: VersionTable = {api_key: readable(api_key) for api_key in MESSAGE_KEYS}
 """The apis and versions that can be read and written."""
 
 

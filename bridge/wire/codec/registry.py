@@ -8,16 +8,26 @@ for requests. Errors of bad input are MalformedFrame throughout, with offsets fr
 from typing import cast
 
 from bridge.wire.apis import ApiKey, api_name, is_flexible
+from bridge.wire.codec.alter_configs import ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from bridge.wire.codec.api import Api
 from bridge.wire.codec.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from bridge.wire.codec.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from bridge.wire.codec.delete_groups import DELETE_GROUPS
+from bridge.wire.codec.describe_configs import DESCRIBE_CONFIGS
 from bridge.wire.codec.describe_groups import DESCRIBE_GROUPS
 from bridge.wire.codec.heartbeat import HEARTBEAT
 from bridge.wire.codec.join_group import JOIN_GROUP
 from bridge.wire.codec.leave_group import LEAVE_GROUP
+from bridge.wire.codec.list_config_resources import LIST_CONFIG_RESOURCES
 from bridge.wire.codec.list_groups import LIST_GROUPS
-from bridge.wire.codec.messages import Place, read_reply_fields, read_request_fields, reply_frame, whole_request_frame
+from bridge.wire.codec.messages import (
+    READABLE,
+    Place,
+    read_reply_fields,
+    read_request_fields,
+    reply_frame,
+    whole_request_frame,
+)
 from bridge.wire.codec.offset_commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT
 from bridge.wire.codec.offset_delete import OFFSET_DELETE
 from bridge.wire.codec.offset_fetch import OFFSET_FETCH
@@ -25,7 +35,7 @@ from bridge.wire.codec.primitives import Fault, string_reader
 from bridge.wire.codec.sync_group import SYNC_GROUP
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes
-from bridge.wire.versions import KNOWN, VersionTable
+from bridge.wire.versions import VersionTable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -47,9 +57,13 @@ APIS: dict[int, Api] = {
     ApiKey.OFFSET_DELETE: OFFSET_DELETE,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: CONSUMER_GROUP_HEARTBEAT,
     ApiKey.CONSUMER_GROUP_DESCRIBE: CONSUMER_GROUP_DESCRIBE,
+    ApiKey.DESCRIBE_CONFIGS: DESCRIBE_CONFIGS,
+    ApiKey.ALTER_CONFIGS: ALTER_CONFIGS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: INCREMENTAL_ALTER_CONFIGS,
+    ApiKey.LIST_CONFIG_RESOURCES: LIST_CONFIG_RESOURCES,
 }
 
-SUPPORTED: VersionTable = {api_key: KNOWN[api_key] for api_key in APIS}
+SUPPORTED: VersionTable = {api_key: READABLE[api_key] for api_key in APIS}
 """The apis and versions that can be decoded and encoded here."""
 
 _BY_REQUEST: dict[type[object], Api] = {api.request_type: api for api in APIS.values()}

@@ -81,6 +81,10 @@ MESSAGE_KEYS = (
     ApiKey.DESCRIBE_CLUSTER,
     ApiKey.CONSUMER_GROUP_HEARTBEAT,
     ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ApiKey.DESCRIBE_CONFIGS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    ApiKey.LIST_CONFIG_RESOURCES,
 )
 """The apis whose definitions lie in `bridge.wire.codec.schemas`."""
 

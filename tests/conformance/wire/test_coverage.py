@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import CONFIG_APIS, ApiKey
 from bridge.wire.codec.registry import SUPPORTED
 from bridge.wire.versions import KNOWN
 from tests.conformance.page import title_of
@@ -22,7 +22,7 @@ ALL = [(theme, one) for theme, scenarios in THEMES.items() for one in scenarios]
 CITED = {rule for _, one in ALL for rule in one.rules}
 NAMES = {api.key: name for name, api in APIS.items()}
 OFFERED: Mapping[str, tuple[int, int]] = {
-    **{NAMES[key]: versions for key, versions in SUPPORTED.items()},
+    **{NAMES[key]: versions for key, versions in SUPPORTED.items() if key not in CONFIG_APIS},
     "FindCoordinator": (KNOWN[ApiKey.FIND_COORDINATOR].lowest, KNOWN[ApiKey.FIND_COORDINATOR].highest),
 }
 VERSIONS = [(api, version) for api, (lowest, highest) in OFFERED.items() for version in range(lowest, highest + 1)]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine.settings import EngineSettings, settings_of
+from bridge.engine.settings import EngineSettings, configured_settings
 from tests.support.engine_bench import GROUP
 from translators.dialects.ids import GroupId
 
@@ -11,7 +11,7 @@ def test_group_without_own_settings_has_everybodys() -> None:
     """K2.62: only the groups named differ."""
     own = EngineSettings(group_consumer_session_timeout_ms=50_000)
     both = EngineSettings(per_group={GROUP: own})
-    assert (settings_of(both, GROUP), settings_of(both, GroupId("other"))) == (own, both)
+    assert (configured_settings(both, GROUP), configured_settings(both, GroupId("other"))) == (own, both)
 
 
 def test_assignment_interval_is_zero() -> None:

@@ -19,6 +19,15 @@ from bridge.wire.frames import RequestHeader, read_request_header
 from tests.support.embedded_world import join_request, native_join
 from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, DescribeGroups, ListGroups
 from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember, Protocol
+from translators.dialects.configs import (
+    GROUP,
+    AskedResource,
+    DescribeConfigs,
+    IncrementalAlterConfigs,
+    ListConfigResources,
+    Resource,
+    ResourceAlterations,
+)
 from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
@@ -67,6 +76,43 @@ def test_batches_are_cut_by_road() -> None:
     listed = reader.read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups()))
     assert listed == Taken(Road.EMBEDDED, ListGroups(), may_ask=True)
     assert GroupRequests(Router(())).read(*framed(ApiKey.LIST_GROUPS, 4, ListGroups())) == Passes(())
+
+
+def test_settings_of_groups_are_cut_by_road_and_all_others_are_the_brokers() -> None:
+    """A request for nothing of an embedded group goes as it came, whatever it names, and so does one that is too much
+    or older than settings of groups.
+    """
+    reader = GroupRequests(ROUTER, elements_max=9)
+    topic, theirs, ours = Resource(2, OURS), Resource(GROUP, THEIRS), Resource(GROUP, OURS)
+    passing = DescribeConfigs(resources=(AskedResource(topic), AskedResource(theirs)))
+    assert reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, passing)) == Passes(())
+    both = DescribeConfigs(resources=(AskedResource(ours), AskedResource(topic)))
+    found = reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, both))
+    assert isinstance(found, DividedRequest)
+    assert found.merge.parts == {
+        Road.EMBEDDED: DescribeConfigs(resources=(AskedResource(ours),)),
+        Road.PASS: DescribeConfigs(resources=(AskedResource(topic),)),
+    }
+    many = DescribeConfigs(resources=(AskedResource(ours),) * 10)
+    assert reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, many)) == Passes(())
+    header, frame = framed(ApiKey.DESCRIBE_CONFIGS, 1, both)
+    assert reader.read(header._replace(api_version=0), frame) == Passes(())
+    altering = IncrementalAlterConfigs(resources=(ResourceAlterations(ours, ()),))
+    assert reader.read(*framed(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, altering)) == Taken(
+        Road.EMBEDDED, altering, may_ask=True
+    )
+
+
+def test_list_of_resources_is_the_bridges_where_groups_may_be_in_it() -> None:
+    """Others are the broker's, as all are where nothing is embedded."""
+    for types, found in (
+        ((), Taken(Road.EMBEDDED, ListConfigResources(), may_ask=True)),
+        ((GROUP,), Taken(Road.EMBEDDED, ListConfigResources(types=(GROUP,)), may_ask=True)),
+        ((16,), Passes(())),
+    ):
+        asked = framed(ApiKey.LIST_CONFIG_RESOURCES, 1, ListConfigResources(types=types))
+        assert GroupRequests(ROUTER).read(*asked) == found
+        assert GroupRequests(Router(())).read(*asked) == Passes(())
 
 
 def test_member_that_was_moved_by_itself_takes_its_own_road() -> None:

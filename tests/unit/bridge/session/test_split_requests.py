@@ -29,6 +29,18 @@ from translators.dialects.admin import (
     ListGroups,
 )
 from translators.dialects.classic import Heartbeat, LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
+from translators.dialects.configs import (
+    GROUP,
+    AlterConfigs,
+    AlterConfigsReply,
+    AlteredResource,
+    AskedResource,
+    DescribeConfigs,
+    DescribeConfigsReply,
+    DescribedResource,
+    Resource,
+    ResourceAlterations,
+)
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -36,6 +48,8 @@ from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch
 
 A, B, C = GroupId("ours-a"), GroupId("b"), GroupId("ours-c")
 NONE = ErrorCode.NONE
+OURS, TOPIC = Resource(GROUP, A), Resource(2, A)
+"""A group's settings, and those of a topic of the same name."""
 
 
 def road_of(group_id: GroupId, member_id: MemberId | None = None) -> Road:
@@ -70,6 +84,33 @@ CASES = [
         DescribeGroupsReply(groups=(DescribedGroup(error=NONE, group_id=B),), throttle_time_ms=3),
         DescribeGroupsReply(
             groups=tuple(DescribedGroup(error=NONE, group_id=g) for g in (A, B, C)), throttle_time_ms=3
+        ),
+    ),
+    Case(
+        DescribeConfigs(resources=(AskedResource(TOPIC), AskedResource(OURS))),
+        DescribeConfigs(resources=(AskedResource(OURS),)),
+        DescribeConfigs(resources=(AskedResource(TOPIC),)),
+        DescribeConfigsReply(results=(DescribedResource(resource=OURS, error=ErrorCode.INVALID_REQUEST),)),
+        DescribeConfigsReply(results=(DescribedResource(resource=TOPIC),), throttle_time_ms=7),
+        DescribeConfigsReply(
+            results=(
+                DescribedResource(resource=TOPIC),
+                DescribedResource(resource=OURS, error=ErrorCode.INVALID_REQUEST),
+            ),
+            throttle_time_ms=7,
+        ),
+    ),
+    Case(
+        AlterConfigs(resources=(ResourceAlterations(OURS, ()), ResourceAlterations(TOPIC, ()))),
+        AlterConfigs(resources=(ResourceAlterations(OURS, ()),)),
+        AlterConfigs(resources=(ResourceAlterations(TOPIC, ()),)),
+        AlterConfigsReply(results=(AlteredResource(resource=OURS),)),
+        AlterConfigsReply(results=(AlteredResource(resource=TOPIC, error=ErrorCode.POLICY_VIOLATION),)),
+        AlterConfigsReply(
+            results=(
+                AlteredResource(resource=OURS),
+                AlteredResource(resource=TOPIC, error=ErrorCode.POLICY_VIOLATION),
+            )
         ),
     ),
     Case(

@@ -25,6 +25,7 @@ from translators.dialects.plain import (
     MalformedPlain,
     members_of,
     optional,
+    pair,
     row_of,
     structure,
 )
@@ -54,6 +55,7 @@ VALUES: list[tuple[Form, object]] = [
     (IDENTITY, ClientIdentity(client_id="c", client_host="/h", software_name="s", software_version="1")),
     (TOPIC, Topic(ID, FOO, 3)),
     (row_of(PROTOCOL), (Protocol("range", b"\0\1"), Protocol("sticky", b""))),
+    (pair(TEXT, TEXT), ("a", "")),
     (optional(TEXT), None),
     (optional(TEXT), ""),
     (members_of(Colour), Colour.RED),

@@ -17,7 +17,7 @@ from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
-from bridge.engine.settings import MigrationPolicy, settings_of
+from bridge.engine.settings import MigrationPolicy, configured_settings
 from bridge.migration.route import Road, Rule
 from bridge.session.broker_addresses import Address
 from translators.dialects.ids import GroupId
@@ -73,7 +73,9 @@ def test_shares_are_parts_of_the_journal_and_memory_has_none(tmp_path: Path) -> 
 def test_first_matching_rule_gives_a_group_its_own_settings(tmp_path: Path) -> None:
     """K2.62; a rule without settings of its own leaves the general ones."""
     settings = engine_settings(config_of(tmp_path))
-    intervals = [settings_of(settings, GroupId(name)).group_consumer_heartbeat_interval_ms for name in ("fast-1", "x")]
+    intervals = [
+        configured_settings(settings, GroupId(name)).group_consumer_heartbeat_interval_ms for name in ("fast-1", "x")
+    ]
     assert intervals == [5000, 6000]
 
 
@@ -130,6 +132,6 @@ def test_rule_says_what_its_groups_begin_as_and_how_they_convert(tmp_path: Path)
         "    group.consumer.migration.policy: UPGRADE\n"
     )
     settings = engine_settings(load(path, {}), registry)
-    old, other = settings_of(settings, GroupId("old-1")), settings_of(settings, GroupId("new"))
+    old, other = configured_settings(settings, GroupId("old-1")), configured_settings(settings, GroupId("new"))
     assert (old.group_begins_classic, old.group_consumer_migration_policy) == (True, MigrationPolicy.UPGRADE)
     assert (other.group_begins_classic, other.group_consumer_migration_policy) == (False, MigrationPolicy.BIDIRECTIONAL)
