@@ -1,6 +1,6 @@
 """A queue before every partition of every group's offsets: work on one partition is done one at a time, in order."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,11 +33,16 @@ class Work:
     start: Callable[[], None]
 
 
+def _first(line: OrderedDict[Work, None]) -> Work:
+    return next(iter(line))
+
+
 class PartitionQueue:
     """One line per place, its first the one that works or may begin; whoever was started has to `leave`."""
 
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
-        self._lines: dict[GroupPartition, deque[Work]] = {}
+        self._lines: dict[GroupPartition, OrderedDict[Work, None]] = {}
+        """In order, and left from anywhere in no time: who goes may stand behind thousands."""
         self._waiting: dict[Work, None] = {}
         self._waiting_max = waiting_max
         self._ready: deque[Work] = deque()
@@ -58,7 +63,7 @@ class PartitionQueue:
         if not is_free and len(self._waiting) >= self._waiting_max:
             return False
         for place in work.places:
-            self._lines.setdefault(place, deque()).append(work)
+            self._lines.setdefault(place, OrderedDict())[work] = None
         if is_free:
             self._start(work)
         else:
@@ -68,7 +73,7 @@ class PartitionQueue:
     def leave(self, places: GroupPartitions) -> None:
         """The places are free; whatever waited for them and nothing else is started, in the order it came."""
         for place in places:
-            self._lines[place].popleft()
+            self._lines[place].popitem(last=False)
         self._advance(places)
 
     def forget(self, connection: int) -> None:
@@ -87,7 +92,7 @@ class PartitionQueue:
         for work in works:
             del self._waiting[work]
             for place in work.places:
-                self._lines[place].remove(work)
+                del self._lines[place][work]
         self._advance(dict.fromkeys(place for work in works for place in work.places))
 
     def _advance(self, places: Iterable[GroupPartition]) -> None:
@@ -95,11 +100,11 @@ class PartitionQueue:
         for place in places:
             line = self._lines[place]
             if line:
-                firsts[line[0]] = None
+                firsts[_first(line)] = None
             else:
                 del self._lines[place]
         for work in firsts:
-            if work in self._waiting and all(self._lines[place][0] is work for place in work.places):
+            if work in self._waiting and all(_first(self._lines[place]) is work for place in work.places):
                 del self._waiting[work]
                 self._start(work)
 
