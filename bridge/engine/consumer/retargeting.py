@@ -176,9 +176,13 @@ def take_kept_seat(turn: Turn, group: Group, newcomer: MemberId) -> bool:
     """
     subscription = group.members[newcomer].subscription
     wanted = topic_ids_of(turn.state, topic_names_of(turn.state, subscription))
-    fitting = [seat for seat in group.kept if all(one.topic_id in wanted for one in seat.partitions)]
-    own = (seat for seat in fitting if _is_for(seat, subscription))
-    seat = next(own, None) or next((seat for seat in fitting if turn.now_ms < seat.open_until_ms), None)
+
+    def fits(seat: KeptSeat) -> bool:
+        return all(one.topic_id in wanted for one in seat.partitions)
+
+    own = (seat for seat in group.kept if _is_for(seat, subscription) and fits(seat))
+    free = (seat for seat in group.kept if turn.now_ms < seat.open_until_ms and fits(seat))
+    seat = next(own, None) or next(free, None)
     if seat is None:
         return False
     turn.write(SeatTaken(group.group_id, seat), TargetAssigned(group.group_id, newcomer, seat.partitions))
