@@ -18,7 +18,7 @@ from bridge.wire.frames import RequestHeader, read_request_header, response_fram
 from bridge.wire.versions import KNOWN
 from tests.fuzz.spoiling import WAYS, with_length
 from tests.fuzz.words import CANARY, TOPICS
-from tests.support.scripted_broker import LOOPBACK
+from tests.support.scripted_broker import ALL_OPERATIONS, LOOPBACK
 
 SPOILT_FOR_STRANGERS, SPOILT_FOR_THE_BRIDGE = 0.1, 0.05
 DELAY_MAX_S, HANG_S = 0.5, 3.0
@@ -156,7 +156,7 @@ class SpoilingBroker:
             "partitions": [
                 {**partition, "partition_index": number, "offline_replicas": []} for number in range(PARTITIONS)
             ],
-            "topic_authorized_operations": 0,
+            "topic_authorized_operations": ALL_OPERATIONS,
         }
 
 
@@ -190,6 +190,6 @@ def _described(group_id: str) -> dict[str, object]:
         "assignment_epoch": 0,
         "assignor_name": "",
         "members": [],
-        "authorized_operations": 0,
+        "authorized_operations": ALL_OPERATIONS,
         "group_type": "",
     }
