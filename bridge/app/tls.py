@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
+from bridge.net.client_logins import read_client_logins
 from bridge.net.tls import (
     BrokerTls,
     ClientCertificates,
@@ -77,6 +78,7 @@ def broker_tls(settings: Settings) -> BrokerTls | None:
             TlsFile.CERTIFICATE: settings.upstream_tls_certificate_path,
             TlsFile.KEY: settings.upstream_tls_key_path,
             TlsFile.PASSWORD: settings.upstream_tls_password_path,
+            TlsFile.CLIENTS: "",
         },
     )
     if not settings.upstream_tls:
@@ -107,6 +109,7 @@ def client_tls(settings: Settings) -> ClientTls | None:
             TlsFile.CERTIFICATE: settings.listen_tls_certificate_path,
             TlsFile.KEY: settings.listen_tls_key_path,
             TlsFile.PASSWORD: settings.listen_tls_password_path,
+            TlsFile.CLIENTS: settings.listen_tls_clients_path,
         },
     )
     if not settings.listen_tls:
@@ -115,16 +118,24 @@ def client_tls(settings: Settings) -> ClientTls | None:
     certificates = ClientCertificates(settings.listen_tls_client_auth)
     if certificates is ClientCertificates.NONE:
         side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{CLIENT_AUTH}: requested or required beside it")
+    if certificates is not ClientCertificates.REQUIRED:
+        side.refuse((TlsFile.CLIENTS,), f"{CLIENT_AUTH}: required beside it")
     identity, trust = side.identity(), side.trust()
     if identity is None:
         raise side.missing(TlsFile.CERTIFICATE, "the certificate that clients are shown, as PEM or PKCS#12")
     if trust is None and certificates is not ClientCertificates.NONE:
         raise side.missing(TlsFile.TRUST, f"the authorities whose clients are let in, or {CLIENT_AUTH}: none")
     tls = ClientTls(
-        identity=identity, certificates=certificates, trust=trust, version_min=settings.listen_tls_version_min
+        identity=identity,
+        certificates=certificates,
+        trust=trust,
+        version_min=settings.listen_tls_version_min,
+        clients=side.path(TlsFile.CLIENTS),
     )
     try:
         client_context(tls)
+        if tls.clients is not None:
+            read_client_logins(tls.clients)
     except TlsUnusable as problem:
         raise _unusable(side.name, problem) from None
     return tls

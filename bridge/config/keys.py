@@ -68,6 +68,13 @@ class Settings(KafkaSettings):
     listen_tls_trust_password_path: str = key(
         "listen.tls.trust.password.path", "", "File that holds the password of that file, where it is PKCS#12."
     )
+    listen_tls_clients_path: str = key(
+        "listen.tls.clients.path",
+        "",
+        "File that says how the bridge logs in to brokers for clients by their certificates, which brokers do not see: "
+        "lines of SUBJECT MECHANISM USERNAME PASSWORD-FILE; who is in no line is turned away. Read again when it has "
+        "changed.",
+    )
     listen_tls_version_min: str = key(
         "listen.tls.version.min", "TLSv1.2", "Least version of TLS with clients.", Bounds(choices=TLS_VERSIONS)
     )

@@ -4,6 +4,7 @@ It must not know what a group is, nor decide anything about a request.
 """
 
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Protocol
 
 import trio
@@ -74,6 +75,11 @@ class Cluster(Protocol):
     @property
     def is_reachable(self) -> bool:
         """Whether a broker said anything when the cluster was asked last."""
+        ...
+
+    @property
+    def login_ends_ms(self) -> float:
+        """When a login that the bridge made for this client has to be made again; infinite where it made none."""
         ...
 
     def offered_nowait(self, broker_id: int | None) -> Offered | None:
@@ -186,16 +192,30 @@ class BrokerSide:
     @property
     def is_ready(self) -> bool:
         """Whether the next request can be written now."""
-        return self.sender is not None and self.sender.unsent_bytes == 0
+        if self.sender is None or self.sender.unsent_bytes:
+            return False
+        return self._is_mid_request or not self._is_due
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the bridge has to log in anew for the client before anything more is asked."""
+        ends_ms = self._cluster.login_ends_ms
+        return ends_ms != inf and now_ms() >= ends_ms
+
+    def _is_at_rest(self) -> bool:
+        return self._answers.next_expected is None and not self._is_mid_request
 
     async def open(self) -> bool:
         """Connect unless connected; False when the broker can't be reached within the limits."""
         if self._is_opening:
             await self._client.wait_until(lambda: not self._is_opening)
-        if self.transport is not None:
+        if self.transport is not None and not self._is_due:
             return True
         self._is_opening = True
         try:
+            if self.transport is not None:
+                await self._client.wait_until(self._is_at_rest)
+                self.close()
             transport = await self._cluster.connect(self.broker_id)
         finally:
             self._is_opening = False
@@ -240,7 +260,7 @@ class BrokerSide:
     def ask(self, expected: Expected, frame: bytes) -> None:
         """Write a request of the bridge's own between two of the client's, once the connection is open."""
         self._asks.append((expected, frame))
-        if self.sender is None:
+        if self.sender is None or (self._is_due and not self._is_mid_request):
             self._client.spawn(BROKER_OPENER, self._open_for_asks)
         elif not self._is_mid_request:
             self._send_asks(self.sender)
@@ -280,6 +300,8 @@ class BrokerSide:
             self._send_asks(self.sender)
 
     def _send_asks(self, sender: Sender) -> None:
+        if self._is_due:
+            return
         login = self._client.session.login
         if login.is_limited and not login.takes_questions(now_ms()):
             return

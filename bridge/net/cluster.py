@@ -76,6 +76,9 @@ _SIGNS_OF_LIFE = frozenset(
 class UpstreamCluster:
     """Knows the brokers as last heard; `listen_for` opens a listener for a node and returns whether it could."""
 
+    login_ends_ms = inf
+    """Connections of clients are theirs, and so are the logins there."""
+
     def __init__(
         self,
         settings: ProxySettings,
@@ -211,15 +214,32 @@ class UpstreamCluster:
 
         Raises BrokerUnreachable.
         """
-        if not self.can_log_in:
-            return inf
+        return await self._enter_as(transport, self._login) if self.can_log_in else inf
+
+    async def connect_as(self, login: OwnLogin, broker_id: int | None) -> tuple[Transport, float] | None:
+        """See `client_logins.EnteredCluster`."""
+        transport = await self.connect(broker_id)
+        if transport is None:
+            return None
+        limit_s = self._settings.connect_timeout_ms / 1000
+        try:
+            with trio.fail_after(limit_s):
+                return transport, await self._enter_as(transport, login)
+        except trio.TooSlowError:
+            transport.close()
+            raise BrokerUnreachable(explain_silence(limit_s)) from None
+        except BaseException:
+            transport.close()
+            raise
+
+    async def _enter_as(self, transport: Transport, login: OwnLogin) -> float:
         known = self.offered_nowait(None)
         tells_lifetime = known is not None and speaks(known.broker, ApiKey.SASL_AUTHENTICATE, FIRST_WITH_LIFETIME)
         version = FIRST_WITH_LIFETIME if tells_lifetime else AUTHENTICATE_VERSION
         try:
-            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), await self._login.proof())
+            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), await login.proof())
         except LoginRefused:
-            self._login.forget()
+            login.forget()
             raise
         return now_ms() + lifetime_ms * RENEWED_SHARE if lifetime_ms else inf
 

@@ -17,6 +17,7 @@ from bridge.migration.route import Road, Router
 from bridge.net.broker_ports import BrokerPorts
 from bridge.net.client_connection import ClientConnection, connection_fields
 from bridge.net.client_handshakes import Handshakes
+from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_logins
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.listener import (
@@ -32,8 +33,9 @@ from bridge.net.listener import (
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
-from bridge.net.tls import broker_context, client_context
-from bridge.net.tls_renewal import CertificateFiles, Certificates
+from bridge.net.tls import ClientCertificates, broker_context, client_context
+from bridge.net.tls_renewal import CertificateFiles, Certificates, Renewed
+from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
@@ -60,6 +62,7 @@ from bridge.supervision import (
     start_guarded,
     start_job,
 )
+from translators.dialects.errors import quote
 from translators.dialects.ids import Topic
 
 
@@ -181,6 +184,7 @@ class Proxy:
         self._names: HostNames | None = None
         if settings.host_pattern is not None:
             self._names = HostNames(bootstrap=self.bootstrap.host, pattern=settings.host_pattern)
+        self._client_logins = _client_logins(settings, self._shared.log)
         self.certificates = Certificates(self._certificate_files(), settings.certificates_watch_ms)
         self._handshakes: Handshakes | None = None
         if settings.client_tls is not None:
@@ -209,11 +213,14 @@ class Proxy:
             pattern=pattern and replace(pattern, port=pattern.port or port),
         )
 
-    def _certificate_files(self) -> Iterator[CertificateFiles]:
+    def _certificate_files(self) -> Iterator[Renewed]:
         """What is read again of each side that has TLS."""
         clients, brokers = self._settings.client_tls, self._settings.broker_tls
         if clients is not None:
             yield CertificateFiles("listen.tls", clients.paths(), partial(client_context, clients), self._face_clients)
+        if clients is not None and clients.clients is not None and self._client_logins is not None:
+            read = partial(read_client_logins, clients.clients)
+            yield CertificateFiles("listen.tls", frozenset({clients.clients}), read, self._client_logins.use)
         if brokers is not None:
             yield CertificateFiles(
                 "upstream.tls", brokers.paths(), partial(broker_context, brokers), self._face_brokers
@@ -322,18 +329,35 @@ class Proxy:
                 return
             if self._names is not None:
                 broker_id = self._names.broker_id(transport.asked_host)
+            mapped = self._mapped(transport)
+            if isinstance(mapped, Rejected):
+                transport.close()
+                self._turn_away(mapped, host)
+                return
             is_served = True
         finally:
             self._admitted -= not is_served
         # One frame less for nearly all of them, which is kept as long as the connection is.
         serve = self._serve if self._is_known(broker_id) else self._serve_once_named
-        await serve(transport, host, broker_id)
+        await serve(transport, host, broker_id, mapped)
+
+    def _mapped(self, transport: TlsTransport) -> MappedCluster | Rejected | None:
+        """The cluster for whom the bridge logs in; None for those who log in by themselves."""
+        if self._client_logins is None:
+            return None
+        subject = transport.subject
+        found = self._client_logins.find(subject)
+        if found is None:
+            return Rejected(CloseReason.NO_KEPT_LOGIN, f"subject {quote(subject)!r}")
+        return MappedCluster(self.cluster, *found)
 
     def _is_known(self, broker_id: int | None) -> bool:
         """Whether there is somebody to connect to: ports may be older than the brokers that they stand for."""
         return broker_id is None or broker_id in self._directory.brokers
 
-    async def _serve_once_named(self, transport: Transport, host: str, broker_id: int | None) -> None:
+    async def _serve_once_named(
+        self, transport: Transport, host: str, broker_id: int | None, mapped: MappedCluster | None = None
+    ) -> None:
         is_known = False
         try:
             is_known = broker_id is None or await self.cluster.names(broker_id)
@@ -344,17 +368,22 @@ class Proxy:
                 transport.close()
                 self._admitted -= 1
         if is_known:
-            await self._serve(transport, host, broker_id)
+            await self._serve(transport, host, broker_id, mapped)
 
     def _turn_away(self, rejected: Rejected, host: str) -> None:
         self._shared.counters.count_close(rejected.reason)
         _tell_refusal(self._shared.log, rejected, host)
 
-    async def _serve(self, transport: Transport, host: str, broker_id: int | None) -> None:
+    async def _serve(
+        self, transport: Transport, host: str, broker_id: int | None, mapped: MappedCluster | None = None
+    ) -> None:
         self._next_connection += 1
         number = self._next_connection
         session = ClientSession(self._shared.rules, number, host, self._shared.passing)
-        connection = ClientConnection(self._shared, self.cluster, session, transport, broker_id)
+        connection = ClientConnection(self._shared, mapped or self.cluster, session, transport, broker_id)
+        if mapped is not None:
+            session.name(mapped.principal)
+            mapped.refused = connection.close
         self._connections[number] = connection
         self._reply_routes.add(number, connection)
         self._shared.counters.connections_open += 1
@@ -433,6 +462,21 @@ class Proxy:
         self._spare.close()
         self._shared.log.catch_up(now_ms() + REPEAT_MS)
         self._shared.failures.log.catch_up(now_ms() + REPEAT_MS)
+
+
+def _client_logins(settings: ProxySettings, log: RateLimitedLog) -> ClientLogins | None:
+    """Those that the bridge keeps for clients with certificates; without any, brokers see nothing of certificates."""
+    tls = settings.client_tls
+    if tls is None or tls.certificates is ClientCertificates.NONE:
+        return None
+    if tls.clients is not None:
+        return ClientLogins(read_client_logins(tls.clients), log)
+    LOG.info(
+        "EB-NET-209: clients show certificates to the bridge, and brokers see nothing of them: whoever does not log in "
+        "by SASL is to brokers whom the bridge's own connection is; let clients log in, or name logins for their "
+        "subjects in listen.tls.clients.path"
+    )
+    return None
 
 
 async def serve_proxy(

@@ -23,6 +23,7 @@ class TlsFile(StrEnum):
     PASSWORD = "password.path"  # noqa: S105 - the end of a key
     TRUST = "trust.path"
     TRUST_PASSWORD = "trust.password.path"  # noqa: S105 - the end of a key
+    CLIENTS = "clients.path"
 
 
 class TlsUnusable(Exception):
@@ -90,6 +91,8 @@ class ClientTls:
     trust: TlsTrust | None = None
     """Whose clients are let in."""
     version_min: str = "TLSv1.2"
+    clients: Path | None = None
+    """File that says how the bridge logs in for whom, see `client_logins`."""
 
     def paths(self) -> frozenset[Path]:
         """Every file that is read."""

@@ -3,10 +3,10 @@
 It must not know connections: whoever makes them is given a new context. What can't be used changes nothing.
 """
 
-import ssl
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import trio
 
@@ -18,15 +18,18 @@ Stamp = tuple[int, int, int, int]
 NOT_THERE: Stamp = (0, 0, 0, 0)
 
 
+MadeT = TypeVar("MadeT")
+
+
 @dataclass(slots=True)
-class CertificateFiles:
+class CertificateFiles(Generic[MadeT]):
     """The files of one side, which begin with its keys' name; to be made before they are first read."""
 
     name: str
     paths: frozenset[Path]
-    make: Callable[[], ssl.SSLContext]
+    make: Callable[[], MadeT]
     """Reads them. Raises TlsUnusable."""
-    put: Callable[[ssl.SSLContext], None]
+    put: Callable[[MadeT], None]
     """Takes what they come to."""
     _read: Mapping[Path, Stamp] = field(init=False)
     _seen: Mapping[Path, Stamp] = field(init=False)
@@ -48,13 +51,13 @@ class CertificateFiles:
         # Also where they can't be used: that is said once, and again when they have changed again.
         self._read, self._is_refused = found, True
         try:
-            context = await trio.to_thread.run_sync(self.make, abandon_on_cancel=True)
+            made = await trio.to_thread.run_sync(self.make, abandon_on_cancel=True)
         except TlsUnusable as problem:
             sentence = f"{self.name}.{problem.file.value}: {problem}"
             LOG.error("EB-NET-068: files have changed and can't be used, what was read before counts on: %s", sentence)
             return sentence
         self._is_refused = False
-        self.put(context)
+        self.put(made)
         LOG.info("EB-NET-067: the files of %s have changed and were read again, for new connections", self.name)
         return f"{self.name}: its files have changed and count for new connections"
 
@@ -71,10 +74,18 @@ def _stamp(path: Path) -> Stamp:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
+class Renewed(Protocol):
+    """See `CertificateFiles`."""
+
+    async def look(self, *, is_ready: bool = False) -> str:
+        """Read them if they changed; gives a sentence where anything was read."""
+        ...
+
+
 class Certificates:
     """All files of both sides."""
 
-    def __init__(self, sides: Iterable[CertificateFiles], interval_ms: int) -> None:
+    def __init__(self, sides: Iterable[Renewed], interval_ms: int) -> None:
         self._sides = tuple(sides)
         self._interval_ms = interval_ms
 

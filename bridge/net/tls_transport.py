@@ -45,6 +45,11 @@ class TlsTransport(SocketTransport):
         """The host that the client asked for (SNI), where that was listened to."""
         return self._tls.asked_host if isinstance(self._tls, NamedSocket) else None
 
+    @property
+    def subject(self) -> str:
+        """Whom the other end's certificate names; empty where it showed none."""
+        return subject_of(self._tls)
+
     def recv_into(self, buffer: memoryview) -> int | None:
         """See Transport; fills the buffer as far as it goes, so that less than all means that nothing is left."""
         received = 0
@@ -113,3 +118,39 @@ async def shake_hands(sock: socket.socket, context: ssl.SSLContext, host: str | 
         trio.lowlevel.notify_closing(tls)
         tls.close()
         raise
+
+
+_SHORT = {
+    "commonName": "CN",
+    "countryName": "C",
+    "domainComponent": "DC",
+    "localityName": "L",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "stateOrProvinceName": "ST",
+    "streetAddress": "STREET",
+    "userId": "UID",
+}
+_SPECIAL = frozenset(',+"\\<>;')
+
+
+def subject_of(tls: ssl.SSLSocket) -> str:
+    """Of the certificate that was shown and is valid; empty where there is none."""
+    certificate = tls.getpeercert()
+    # Typeshed knows the shapes of all values at once only.
+    subject = certificate.get("subject", ()) if certificate else ()
+    return subject_text(tuple(tuple((str(pair[0]), str(pair[1])) for pair in part) for part in subject))
+
+
+def subject_text(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
+    """Its parts from the last to the first, the most particular first as a rule; several values of one by plus."""
+    return ",".join(
+        "+".join(f"{_SHORT.get(name, name)}={_escaped(value)}" for name, value in one) for one in parts[::-1]
+    )
+
+
+def _escaped(value: str) -> str:
+    text = "".join(f"\\{sign}" if sign in _SPECIAL else sign for sign in value)
+    if text.startswith((" ", "#")):
+        text = f"\\{text}"
+    return f"{text[:-1]}\\ " if text.endswith(" ") and len(value) > 1 else text

@@ -304,6 +304,10 @@ class ClientSession:
             except MalformedFrame:
                 return
 
+    def name(self, principal: str) -> None:
+        """The bridge logs in for the client under this name."""
+        self._principal = principal
+
     def _introduce(self, client_id: str) -> None:
         known = self.identity
         self.identity = ClientIdentity(

@@ -70,6 +70,14 @@ class CloseReason(Enum):
             "where listen.tls is true) in the client, with sasl.mechanism and its credentials"
         ),
     )
+    NO_KEPT_LOGIN = (
+        "EB-NET-207",
+        "no line of listen.tls.clients.path means the client's certificate; add one, or give it another certificate",
+    )
+    KEPT_LOGIN_REFUSED = (
+        "EB-NET-208",
+        "no login came about with what listen.tls.clients.path names for the client; mend that line, or its secret",
+    )
     LOGIN_RAN_OUT = (
         "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",

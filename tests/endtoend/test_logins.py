@@ -54,7 +54,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def topic(broker: GuardedKafka) -> str:
     """A topic without records."""
     name = f"logins-{uuid.uuid4().hex[:8]}"
@@ -142,15 +142,10 @@ class Traffic:
 
 
 @pytest.mark.parametrize("mechanism", [*MECHANISMS, BEARER])
-def test_every_mechanism_passes_through_and_is_renewed(
-    mechanism: str, bridge: BridgeProcess, broker: GuardedKafka
-) -> None:
+def test_every_mechanism_passes_through_and_is_renewed(mechanism: str, bridge: BridgeProcess, topic: str) -> None:
     """Clients send, read and commit; where logins are short, over several of them."""
-    name = f"passes-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
-    admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1)])[name].result(PATIENCE_S)
     options: Options = {"bootstrap.servers": bridge.bootstrap, "security.protocol": "SASL_PLAINTEXT"}
-    with Traffic({**options, **login_by(mechanism)}, name).running() as traffic:
+    with Traffic({**options, **login_by(mechanism)}, topic).running() as traffic:
         traffic.wait_for(RECORDS)
         began = time.monotonic()
         while mechanism == SHORT and time.monotonic() - began < 3 * SHORT_MS / 1_000:
@@ -251,6 +246,43 @@ def test_certificates_and_secrets_are_exchanged_and_nobody_notices(
         assert (traffic.read, traffic.errors) == (traffic.sent, [])
         log = bridge.log.read_text(encoding="utf-8")
         assert not [word for word in (*PASSWORDS.values(), "second-word") if word in log]
+
+
+def test_client_with_a_certificate_is_to_brokers_whom_the_file_names(
+    broker: GuardedKafka, topic: str, tmp_path: Path
+) -> None:
+    """Its security.protocol is SSL, and the broker wants SASL: short logins are made again, and it sees nothing."""
+    authority, word = Authority(tmp_path), tmp_path / "word"
+    word.write_text(PASSWORDS["alice"], encoding="utf-8")
+    clients = tmp_path / "clients"
+    clients.write_text(f'"CN=alice,*" {SHORT} alice {word}\n', encoding="utf-8")
+    pair = tmp_path / "alice.pem"
+    leaf = authority.authority.issue_cert(common_name="alice")
+    leaf.private_key_and_cert_chain_pem.write_to_path(str(pair))
+    settings = {
+        **QUICK_SETTINGS,
+        "listen.tls": "true",
+        "listen.tls.certificate.path": str(authority.pair(HOST, name="bridge")),
+        "listen.tls.client.auth": "required",
+        "listen.tls.trust.path": str(authority.trust),
+        "listen.tls.clients.path": str(clients),
+    }
+    with bridge_process(broker.bootstrap, (), tmp_path, settings) as bridge:
+        options: Options = {
+            "bootstrap.servers": bridge.bootstrap,
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(authority.trust),
+            "ssl.certificate.location": str(pair),
+            "ssl.key.location": str(pair),
+        }
+        with Traffic(options, topic).running() as traffic:
+            began = time.monotonic()
+            while time.monotonic() - began < 3 * SHORT_MS / 1_000:
+                traffic.wait_for(RECORDS)
+        assert (traffic.read, traffic.errors) == (traffic.sent, [])
+        log = bridge.log.read_text(encoding="utf-8")
+        assert "EB-NET-013" not in log
+        assert PASSWORDS["alice"] not in log
 
 
 def wait_for_line(bridge: BridgeProcess, code: str, count: int) -> None:

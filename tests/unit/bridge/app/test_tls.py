@@ -88,6 +88,30 @@ def test_clients_are_spoken_to_as_configured(tmp_path: Path) -> None:
     )
 
 
+def test_logins_for_clients_want_certificates_and_are_looked_at(tmp_path: Path) -> None:
+    """Whoever shows none could be anybody."""
+    authority = Authority(tmp_path)
+    word = written(tmp_path / "word", b"word")
+    clients = written(tmp_path / "clients", f"CN=* PLAIN u {word}".encode())
+    settings = Settings(
+        listen_tls=True,
+        listen_tls_certificate_path=str(authority.pair("bridge")),
+        listen_tls_client_auth="required",
+        listen_tls_trust_path=str(authority.trust),
+        listen_tls_clients_path=str(clients),
+    )
+    tls = client_tls(settings)
+    assert tls is not None
+    assert tls.clients == clients
+    key = "listen.tls.clients.path"
+    fault = fault_of(replace(settings, listen_tls_client_auth="requested"))
+    assert (fault.key, fault.allowed) == (key, "listen.tls.client.auth: required beside it")
+    assert fault_of(Settings(listen_tls_clients_path=str(clients))).key == key
+    clients.write_text("CN=* PLAIN u /nowhere", encoding="utf-8")
+    fault = fault_of(settings)
+    assert (fault.key, "line 1: /nowhere can't be read" in fault.seen) == (key, True)
+
+
 def test_file_that_clients_need_is_missed_by_its_key(tmp_path: Path) -> None:
     """There is no TLS without a certificate, and nobody to let in where nobody is trusted."""
     pair = str(Authority(tmp_path).pair("bridge"))

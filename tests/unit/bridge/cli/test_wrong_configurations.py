@@ -133,6 +133,11 @@ LISTED = (
         "no variable 'NO_SUCH' is set",
         "the name of a variable",
     ),
+    (
+        f"{BROKERS}listen.tls: true\nlisten.tls.clients.path: /nowhere",
+        "/nowhere is given, and nothing reads it",
+        "listen.tls.client.auth: required beside it",
+    ),
     (f"{BROKERS}tls.cert: x", "tls.cert", "`upstream.tls`"),
     (f"{BROKERS}truststore: x", "truststore", "`upstream.tls.trust.path`"),
     (f"{BROKERS}listeners: PLAINTEXT://:9092", "listeners", "`listen`"),

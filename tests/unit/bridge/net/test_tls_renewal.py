@@ -29,7 +29,7 @@ class Side:
     path: Path
     put: list[ssl.SSLContext] = field(default_factory=list)
 
-    def files(self) -> CertificateFiles:
+    def files(self) -> CertificateFiles[ssl.SSLContext]:
         """As they are now."""
         make = partial(client_context, self.tls())
         return CertificateFiles("listen.tls", frozenset({self.path}), make, self.put.append)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from bridge.net.tls_transport import RECORD_BYTES_MAX, TlsTransport, shake_hands
+from bridge.net.tls_transport import RECORD_BYTES_MAX, TlsTransport, shake_hands, subject_of, subject_text
 from bridge.net.transport import PeerGone, Sender, send_all
 from bridge.supervision import Task
 from tests.support.certificates import Authority
@@ -116,3 +116,54 @@ async def test_socket_is_closed_where_there_is_no_handshake(tmp_path: Path) -> N
         await shake_hands(ours, authority.context, ".kafka")
     assert ours.fileno() == -1
     theirs.close()
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ((), ""),
+        (
+            ((("countryName", "DE"),), (("organizationName", "Shop"),), (("commonName", "orders"),)),
+            "CN=orders,O=Shop,C=DE",
+        ),
+        (((("commonName", "a"), ("userId", "b")),), "CN=a+UID=b"),
+        (((("commonName", 'a,b+c"d\\e<f>g;h'),),), 'CN=a\\,b\\+c\\"d\\\\e\\<f\\>g\\;h'),
+        (((("commonName", " a "),),), "CN=\\ a\\ "),
+        (((("commonName", "#a"),),), "CN=\\#a"),
+        (((("emailAddress", "a@b"),),), "emailAddress=a@b"),
+    ],
+)
+def test_parts_stand_from_the_last_to_the_first(parts: tuple[tuple[tuple[str, str], ...], ...], text: str) -> None:
+    """With RFC 2253's short names and its escapes."""
+    assert subject_text(parts) == text
+
+
+def test_subject_is_that_of_the_certificate_that_was_shown(tmp_path: Path) -> None:
+    """Nothing where none was."""
+    authority = Authority(tmp_path)
+    for shows in (True, False):
+        server = authority.server("localhost")
+        server.verify_mode = ssl.CERT_OPTIONAL
+        authority.authority.configure_trust(server)
+        client = authority.context
+        if shows:
+            authority.authority.issue_cert(common_name="orders", organization_name="Shop").configure_cert(client)
+        one, other = socket.socketpair()
+        with one, other:
+            one.setblocking(False)
+            other.setblocking(False)
+            ends = (
+                server.wrap_socket(one, server_side=True, do_handshake_on_connect=False),
+                client.wrap_socket(other, server_hostname="localhost", do_handshake_on_connect=False),
+            )
+            for _ in range(10):
+                for end in ends:
+                    try:
+                        end.do_handshake()
+                    except ssl.SSLWantReadError:
+                        continue
+            subject = subject_of(ends[0])
+            for end in ends:
+                end.close()
+        assert subject.startswith("CN=orders,OU=Testing cert") if shows else not subject
+        assert subject.endswith(",O=Shop") if shows else not subject

@@ -1,6 +1,7 @@
 """The broker's half of a connection: opened late, asked between requests, given up once."""
 
 from dataclasses import dataclass
+from math import inf
 
 import pytest
 import trio
@@ -253,6 +254,7 @@ class Reached:
     is_open: bool = True
     wants_login: bool = False
     is_reachable: bool = True
+    login_ends_ms: float = inf
 
     async def connect(self, broker_id: int | None) -> Transport | None:
         """See `broker_side.Cluster`."""

@@ -1,0 +1,162 @@
+"""Clients that show a certificate, logged in at brokers by the bridge with credentials that it keeps for them.
+
+A client's certificate ends at the bridge. A file says whom brokers take its subject for; who is in no line of it is
+turned away.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import inf
+from pathlib import Path
+from typing import Protocol
+
+from bridge.log_lines import RateLimitedLog
+from bridge.net.broker_side import Cluster
+from bridge.net.own_login import OwnLogin, PasswordFile, SecretUnreadable, TokenFile, read_secret, read_token
+from bridge.net.tls import TlsFile, TlsUnusable
+from bridge.net.transport import Transport
+from bridge.ports import BrokerUnreachable
+from bridge.session.client_session import Offered
+from bridge.session.close_reasons import CloseReason
+from bridge.wire.frames import FrameBytes
+from bridge.wire.sasl import Mechanism
+
+ENTRIES_MAX = 10_000
+FILE_BYTES_MAX = 16_777_216
+ALLOWED = "lines of SUBJECT MECHANISM USERNAME PASSWORD-FILE, or SUBJECT OAUTHBEARER TOKEN-FILE"
+TOKEN_WORDS, PASSWORD_WORDS = 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLogin:
+    """Whose subject is like this pattern is logged in so; `line` is where that is said."""
+
+    pattern: str
+    source: PasswordFile | TokenFile
+    line: int
+
+    @property
+    def name(self) -> str:
+        """The name to log in with; empty where a token tells it."""
+        return self.source.username if isinstance(self.source, PasswordFile) else ""
+
+
+def read_client_logins(path: Path) -> tuple[ClientLogin, ...]:
+    """The lines of the file, in their order; secrets are looked at, and not kept. Raises TlsUnusable."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+        text = data.decode("utf-8")
+    except OSError as problem:
+        raise _unusable(f"{path} can't be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise _unusable(f"{path} can't be read: it is no UTF-8") from None
+    entries = tuple(_entries(path, text))
+    if not entries or len(entries) > ENTRIES_MAX or len(data) > FILE_BYTES_MAX:
+        raise _unusable(f"{path} has {len(entries) or 'no'} lines, {ENTRIES_MAX} are read at most")
+    return entries
+
+
+def _entries(path: Path, text: str) -> Iterator[ClientLogin]:
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as problem:
+            raise _unusable(f"{path}, line {number} can't be read: {problem}") from None
+        if words:
+            yield ClientLogin(words[0], _source(f"{path}, line {number}", words), number)
+
+
+def _source(place: str, words: list[str]) -> PasswordFile | TokenFile:
+    mechanism = words[1] if len(words) > 1 else ""
+    is_token = mechanism == Mechanism.OAUTHBEARER
+    if mechanism not in set(Mechanism) or len(words) != (TOKEN_WORDS if is_token else PASSWORD_WORDS):
+        # What is there may be a password in the wrong place.
+        raise _unusable(f"{place} has {len(words)} words, or a mechanism in second place that there is not")
+    try:
+        if is_token:
+            read_token(words[2])
+            return TokenFile(words[2])
+        read_secret(words[3])
+        return PasswordFile(Mechanism(mechanism), words[2], words[3])
+    except SecretUnreadable as problem:
+        raise _unusable(f"{place}: {problem}") from None
+
+
+def _unusable(seen: str) -> TlsUnusable:
+    return TlsUnusable(TlsFile.CLIENTS, seen, ALLOWED)
+
+
+class ClientLogins:
+    """Those of the file as it was read last."""
+
+    def __init__(self, entries: tuple[ClientLogin, ...], log: RateLimitedLog) -> None:
+        self._log = log
+        self.use(entries)
+
+    def use(self, entries: tuple[ClientLogin, ...]) -> None:
+        """Take these for connections of clients that come from now on."""
+        self._entries = tuple((entry, OwnLogin(entry.source, self._log)) for entry in entries)
+
+    def find(self, subject: str) -> tuple[str, OwnLogin] | None:
+        """The name and login of the first line that means this subject."""
+        means = ((entry.name, login) for entry, login in self._entries if fnmatchcase(subject, entry.pattern))
+        return next(means, None)
+
+
+class EnteredCluster(Cluster, Protocol):
+    """The cluster as it is connected to under somebody's name."""
+
+    async def connect_as(self, login: OwnLogin, broker_id: int | None) -> tuple[Transport, float] | None:
+        """A connection that is logged in, and when that has to be done again; None when there is none in time.
+
+        Raises BrokerUnreachable where the broker refuses.
+        """
+        ...
+
+
+class MappedCluster:
+    """The cluster as a client has it for whom the bridge logs in (`broker_side.Cluster`)."""
+
+    is_open = False
+    wants_login = False
+    """A login of the client's own would be one too many."""
+
+    def __init__(self, cluster: EnteredCluster, principal: str, login: OwnLogin) -> None:
+        self._cluster = cluster
+        self.principal = principal
+        self._login = login
+        self.login_ends_ms = inf
+        self.refused: Callable[[CloseReason, str], None] = lambda _reason, _detail: None
+        """Ends the client's connection."""
+
+    @property
+    def is_reachable(self) -> bool:
+        """See `broker_side.Cluster`."""
+        return self._cluster.is_reachable
+
+    def offered_nowait(self, broker_id: int | None) -> Offered | None:
+        """See `broker_side.Cluster`."""
+        return self._cluster.offered_nowait(broker_id)
+
+    async def offered(self, broker_id: int | None) -> Offered | None:
+        """See `broker_side.Cluster`."""
+        return await self._cluster.offered(broker_id)
+
+    async def connect(self, broker_id: int | None) -> Transport | None:
+        """See `broker_side.Cluster`; logged in, or the client's connection is ended with the broker's word."""
+        try:
+            entered = await self._cluster.connect_as(self._login, broker_id)
+        except BrokerUnreachable as problem:
+            self.refused(CloseReason.KEPT_LOGIN_REFUSED, str(problem))
+            return None
+        if entered is None:
+            return None
+        transport, self.login_ends_ms = entered
+        return transport
+
+    def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
+        """See `broker_side.Cluster`."""
+        return self._cluster.rewritten(api_key, version, frame)
