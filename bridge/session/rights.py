@@ -26,6 +26,8 @@ class Operation(IntEnum):
     READ = 3
     DELETE = 6
     DESCRIBE = 8
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
 
 
 class Judge(StrEnum):
@@ -60,6 +62,11 @@ NEEDS: Mapping[ApiKey, Need] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: Need(group=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
     ApiKey.LIST_GROUPS: Need(group=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
     ApiKey.DELETE_GROUPS: Need(group=Operation.DELETE, judge=Judge.ASKED_WITH),
+    ApiKey.DESCRIBE_CONFIGS: Need(group=Operation.DESCRIBE_CONFIGS, judge=Judge.ASKED_WITH),
+    ApiKey.ALTER_CONFIGS: Need(group=Operation.ALTER_CONFIGS, judge=Judge.ASKED_WITH),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Need(group=Operation.ALTER_CONFIGS, judge=Judge.ASKED_WITH),
+    # On the cluster: a list is none of groups alone.
+    ApiKey.LIST_CONFIG_RESOURCES: Need(group=Operation.DESCRIBE_CONFIGS, judge=Judge.ASKED_WITH),
 }
 """Every API of groups, as `KafkaApis` of 3.9.1 and 4.3.1 judges it; docs/reference/rights.md has the answers."""
 
