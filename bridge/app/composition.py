@@ -162,7 +162,6 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
         clock=clock,
         wall_ms=wall_ms,
         passing=watch.passing(),
-        fresh_member_id=FRESH_IDS.whole,
     )
     moving = put_together(between)
     journals = _keep_journals(config, groups, upstream)

@@ -55,7 +55,6 @@ class Between:
     clock: Clock
     wall_ms: Callable[[], int]
     passing: Passing
-    fresh_member_id: Callable[[], MemberId]
 
 
 def put_together(between: Between) -> Moving:
@@ -75,7 +74,7 @@ def put_together(between: Between) -> Moving:
     ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads, roster)
     moving = MovingGroups(ways, between.clock.now_ms)
     roads[Road.MOVING] = moving
-    places = Places(router, mapped, embedded)
+    places = Places(router, mapped, between.upstream.names, embedded)
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
@@ -84,7 +83,6 @@ def put_together(between: Between) -> Moving:
         upstream=between.upstream,
         mapped=mapped,
         now_ms=between.clock.now_ms,
-        fresh_member_id=between.fresh_member_id,
     )
     parts = Parts(
         candidates=Candidates(

@@ -62,6 +62,16 @@ async def test_group_is_adopted_and_released(
                 assert moved["stage"] == "done", moved
 
 
+async def test_group_goes_between_the_bridge_and_the_new_protocol_in_one_order(
+    kafka_43: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path
+) -> None:
+    """Its clients do not join in between: to their broker they go by the ids of the seats that a release took."""
+    async with moved_group(kafka_43.bootstrap, wardrobe, tmp_path, FLEETS["mixed"]) as group:
+        for to in ("embedded", "upstream", "embedded", "pass", "upstream", "pass"):
+            moved = await group.move(to)
+            assert moved["stage"] == "done", moved
+
+
 async def test_bridge_is_killed_over_it(kills: int, kafka: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path) -> None:
     """It goes on or back by its journal; ordered again, the group gets where it was to go."""
     async with moved_group(kafka.bootstrap, wardrobe, tmp_path, FLEETS["mixed"]) as group:

@@ -33,15 +33,15 @@ class Troupe:
     def roads(self, version: str) -> tuple[str, ...]:
         """Where the group goes at such a broker, one after the other, from road pass and back."""
         ways = ways_at(version)
-        return tuple(
-            road for there in ways if not (self.speaks_consumer and there == "embedded") for road in (there, "pass")
-        )
+        if self.speaks_consumer or len(ways) == 1:
+            ways = tuple(there for there in ways if not (self.speaks_consumer and there == "embedded"))
+            return tuple(road for there in ways for road in (there, "pass"))
+        # Each way by itself, then from one to the other in one order and back: a release's seats are taken over.
+        return ("upstream", "pass", "embedded", "upstream", "embedded", "pass")
 
 
 def ways_at(version: str) -> tuple[str, ...]:
-    """The roads that lead away from pass at such a broker, in the order in which one group can go them: behind a
-    release its members have ids at the broker that their clients learn as they join next (EB-MOVE-218).
-    """
+    """The roads that lead away from pass at such a broker."""
     return ("upstream", "embedded") if version in UPSTREAM_VERSIONS else ("embedded",)
 
 

@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat, to_broker
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.moves.takeover import Answered, AskMember, Heard, Take, begin, step
 from bridge.migration.route import Road
 from tests.support import move_mutants
@@ -52,7 +53,7 @@ SLOW_SEAT = Schedule(
 )
 """A group is released to a broker that lets the first member of a group wait for nine seconds."""
 CASES: tuple[tuple[Mutate, Schedule, str], ...] = (
-    (move_mutants.lose_mappings, draw_schedule(0), FENCED),
+    (move_mutants.lose_mappings, draw_schedule(0), "nobody is fenced by a move"),
     (move_mutants.overtake_a_played_join, draw_schedule(51), FENCED),
     (move_mutants.hold_without_bound, SLOW_SEAT, "no request is held beyond its bound"),
     (move_mutants.let_strangers_in, STRANGER, "no partition is processed by two"),
@@ -167,7 +168,7 @@ async def _leaves_its_scout() -> bool:
         world.answer("a", granted(GENERATION))
         world.answer("a", granted(GENERATION, 0))
         said = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
-        return ("scout-1", LEAVE_EPOCH) not in {(str(one.member_id), one.member_epoch) for one in said}
+        return (SCOUT_ID, LEAVE_EPOCH) not in {(str(one.member_id), one.member_epoch) for one in said}
 
 
 @pytest.mark.parametrize(

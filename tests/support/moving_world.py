@@ -255,14 +255,12 @@ async def moving_world(
         roads: dict[Road, Groups] = {Road.UPSTREAM: upstream.groups, Road.MAPPED: mapped}
         ways = Ways(router, clients.access, clients.deliver, roads, roster)
         moving = roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)
-        places = Places(router, mapped, kept)
-        numbers = count(1)
+        places = Places(router, mapped, upstream.groups.names, kept)
         around = Around(
             ways=ways,
             upstream=upstream.groups,
             mapped=mapped,
             now_ms=clock.now_ms,
-            fresh_member_id=lambda: MemberId(f"scout-{next(numbers)}"),
         )
         stays = GroupPlaces(router, upstream.broker, _nowhere, lambda _: False, clock.now_ms)
         embedded = no_embedded_groups(upstream.broker, clients)

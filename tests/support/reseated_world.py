@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.coordinators.moving.reseat import SCOUT_ID, Reseating, ReseatMove
+from bridge.coordinators.moving.reseat import Reseating, ReseatMove
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.moves.members import ClassicMember
 from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable, CoordinatorConnection

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
-from bridge.coordinators.moving.surroundings import Around
-from bridge.coordinators.moving.survey import Survey, left_out, nobody, survey
+from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
+from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, left_out, nobody, survey
 from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
@@ -43,14 +43,11 @@ class Candidates:
             found = await self._here_at_work(order.group_id)
             if not found and not order.members:
                 found = await self.to_be_reseated(order.group_id)
-        elif order.destination is Road.EMBEDDED and self.around.upstream.members_of(order.group_id):
-            return (_half_taken_over(order.group_id),)
+        elif order.destination is Road.EMBEDDED and self._is_upstream(order):
+            found = await self._of_both_ways(order)
         elif order.destination is Road.EMBEDDED and origin is Road.PASS and not order.members:
-            described = await self._at_broker(order.group_id)
-            found = described
-            if not isinstance(described, tuple):
-                found = as_clients_know(order.group_id, described, self.around.mapped)
-        elif order.destination is Road.PASS and origin is Road.EMBEDDED and not order.members:
+            found = await self._at_broker(order.group_id)
+        elif origin is Road.EMBEDDED and order.destination is not Road.EMBEDDED and not order.members:
             found = await find_in_engine(order.group_id, self.embedded)
         else:
             return (
@@ -70,8 +67,7 @@ class Candidates:
         """Why none of these can be moved."""
         if not members:
             return (nobody(order.group_id),)
-        seats = self.around.mapped.seats_of(order.group_id).values()
-        immovable = left_out(order.group_id, members, seats) if order.destination is Road.UPSTREAM else {}
+        immovable = left_out(order.group_id, members) if order.destination is Road.UPSTREAM else {}
         if len(immovable) == len(members):
             return tuple(immovable.values())
         if not self.router.has_room(order.group_id, len(members)):
@@ -84,6 +80,23 @@ class Candidates:
                 ),
             )
         return ()
+
+    def _is_upstream(self, order: MoveOrder) -> bool:
+        return not order.members and bool(self.around.upstream.members_of(order.group_id))
+
+    async def _of_both_ways(self, order: MoveOrder) -> Members | tuple[Obstacle, ...]:
+        """Members that are given back and then adopted: nobody else may be a consumer member of their group."""
+        try:
+            described = await self.broker.describe_group(order.group_id)
+        except BrokerUnreachable as problem:
+            return (_unaskable(problem),)
+        here = await self._here_at_work(order.group_id)
+        upstream = self.around.upstream
+        known = [MemberRef(order.group_id, one) for one in upstream.members_of(order.group_id)]
+        ours = {SCOUT_ID, *map(upstream.names.seat_id, known)}
+        members = described.members if isinstance(described, DescribedConsumerGroup) else ()
+        others = [one for one in members if one.member_type != CLASSIC_MEMBER and one.member_id not in ours]
+        return (_has_others(order.group_id, others[0].member_id),) if others else here
 
     async def _here_at_work(self, group_id: GroupId) -> Members:
         """The same once each of them has a seat, for some time: who is in a rebalance just now, as after a restart of
@@ -112,7 +125,7 @@ class Candidates:
                 found = survey(described, self.roster)
                 if self._is_at_rest(group_id, found):
                     members = with_last_words(group_id, found.members, self.around.mapped)
-                    unheard = left_out(group_id, members, ())
+                    unheard = left_out(group_id, members)
                     known = as_clients_know(group_id, members, self.around.mapped)
                     return found.obstacles or tuple(unheard.values()) or known
                 await trio.sleep(LOOK_S)
@@ -152,7 +165,8 @@ class Candidates:
                     found = survey(await self.broker.describe_group(group_id), self.roster)
                     if self._is_at_rest(group_id, found):
                         await self.around.upstream.look_at_topics()
-                        return found.obstacles or with_last_words(group_id, found.members, self.around.mapped)
+                        members = with_last_words(group_id, found.members, self.around.mapped)
+                        return found.obstacles or as_clients_know(group_id, members, self.around.mapped)
                 except BrokerUnreachable as problem:
                     return (_unaskable(problem),)
                 if found.is_empty:
@@ -174,11 +188,13 @@ def _unaskable(problem: BrokerUnreachable) -> Obstacle:
     return Obstacle("EB-MOVE-204", f"the broker can't be asked: {problem}", remedy)
 
 
-def _half_taken_over(group_id: GroupId) -> Obstacle:
+def _has_others(group_id: GroupId, member_id: MemberId) -> Obstacle:
     return Obstacle(
         "EB-MOVE-208",
-        f"{quote(group_id)} has consumer members at its broker, and only a classic group can be adopted",
-        "give them back first: move the group to pass",
+        f"{quote(group_id)} has consumer members at its broker that are not the bridge's, {quote(member_id)} among"
+        " them, and only a classic group can be adopted",
+        "move it to pass, or leave it on upstream",
+        member_id,
     )
 
 

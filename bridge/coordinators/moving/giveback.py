@@ -5,6 +5,7 @@ held until it is known by which words the broker knows them.
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.mapped.seats import MappedSeat
@@ -275,7 +276,8 @@ class GiveBackMove:
 
     def _join(self, member_id: MemberId) -> None:
         try:
-            request = rejoining(self._members[member_id], self._group_id, NO_GENERATION)
+            known = replace(self._members[member_id], member_id=self._seat_id(member_id))
+            request = rejoining(known, self._group_id, NO_GENERATION)
         except MalformedBlob:
             # One of several protocols that its client offers, and none that the group works by.
             self._happen(
@@ -299,12 +301,16 @@ class GiveBackMove:
             self._waiting.excuse_all(member_id)
         self._end_if_over()
 
+    def _seat_id(self, member_id: MemberId) -> MemberId:
+        """As whom its broker knows a member."""
+        return self._upstream.names.seat_id(MemberRef(self._group_id, member_id))
+
     def _sync(self, member_id: MemberId, generation: int) -> None:
         member = self._members[member_id]
         request = SyncGroup(
             group_id=self._group_id,
             generation=generation,
-            member_id=member_id,
+            member_id=self._seat_id(member_id),
             instance_id=member.instance_id,
             protocol_type=CONSUMER,
             protocol_name=self._protocol_names[member_id],
@@ -322,12 +328,13 @@ class GiveBackMove:
         seat = MappedSeat(
             member_id=member_id,
             generation=known,
-            seat_id=member_id,
+            seat_id=self._seat_id(member_id),
             seat_generation=generation,
             is_called=is_called,
             member=self._members[member_id],
         )
         self._mapped.put(self._group_id, seat)
+        self._upstream.names.take_out(MemberRef(self._group_id, member_id))
         LOG.info(
             "group %r: member %r is a classic member at its broker again, generation %d there, %d for its client",
             *(self._group_id, member_id, generation, known),

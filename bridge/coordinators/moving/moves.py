@@ -67,6 +67,8 @@ class _Running:
     due_ms: int = 0
     is_stopped: bool = False
     is_late: bool = False
+    at: Road | None = None
+    """Where its group stays if the second of two ways can't be gone; None while it is where the move began."""
     called: int = 0
     """Members that were told to join before the last part of the way began."""
     begun: dict[MemberId, ClassicMember] = field(default_factory=dict)
@@ -154,7 +156,9 @@ class LiveMoves:
             for member_id in tuple(self._around.mapped.seats_of(one.group_id)):
                 if self._around.upstream.translates(one.group_id, member_id):
                     # It was taken over, which its group's place tells only once the move is over.
-                    self._around.mapped.take_out(one.group_id, member_id)
+                    seat = self._around.mapped.take_out(one.group_id, member_id)
+                    if seat is not None:
+                        self._around.upstream.names.put(MemberRef(one.group_id, member_id), seat.seat_id)
 
     def start_in(self, nursery: trio.Nursery) -> None:
         """Make moves until the nursery is cancelled, those first that the last life began."""
@@ -206,7 +210,7 @@ class LiveMoves:
 
     async def _write(self, running: _Running) -> bool:
         now = running.progress.now
-        return await self._parts.places.begin_move(now.order, now.origin, running.begun.values())
+        return await self._parts.places.begin_move(now.order, running.at or now.origin, running.begun.values())
 
     def _progress(self, order: MoveOrder, origin: Road | None = None) -> Progress:
         running = self._running.get(order.group_id)
@@ -251,22 +255,22 @@ class LiveMoves:
                 running.progress.end(MoveStage.STOPPED, "stopped before it was begun; nothing was changed")
             else:
                 running.progress.refuse((_unwritten(order.group_id),), "it was not begun; nothing was changed")
-        elif order.destination is Road.UPSTREAM:
-            self._take_over(order, running, found)
+        elif self._around.upstream.members_of(order.group_id) and order.destination is not Road.UPSTREAM:
+            await self._give_back(order, running, found, {})
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
             move = self._begin_whole(order, running, found)
             await self._make_whole(order, running, move)
-        elif not self._around.upstream.members_of(order.group_id):
-            self._start_reseat(order, running, found)
+        elif order.destination is Road.UPSTREAM:
+            self._take_over(order, running, found)
         else:
-            await self._give_back(order, running, found, {})
+            self._start_reseat(order, running, found)
 
     async def _prepare(self, running: _Running, found: Members | tuple[Obstacle, ...]) -> bool:
         """Write down what is about to begin, behind what the move before it came to."""
         if isinstance(found, tuple) or running.is_stopped:
             return True
         order = running.progress.now.order
-        is_give_back = order.destination is Road.PASS and running.progress.now.origin is not Road.EMBEDDED
+        is_give_back = order.destination is not Road.UPSTREAM and bool(self._around.upstream.members_of(order.group_id))
         running.begun = {} if is_give_back else dict(found)
         return await self._around.upstream.written() and await self._write(running)
 
@@ -327,8 +331,11 @@ class LiveMoves:
 
     def _go_on(self, unfinished: UnfinishedMove) -> None:
         group_id = unfinished.group_id
-        order = MoveOrder(group_id, unfinished.destination, unfinished.only)
         is_reseat = unfinished.origin is Road.MAPPED
+        is_half_way = unfinished.destination is Road.EMBEDDED and unfinished.origin is not Road.PASS
+        # Behind a restart a way of two ends where the first does: what comes after it can be ordered.
+        destination = Road.PASS if is_half_way else unfinished.destination
+        order = MoveOrder(group_id, destination, unfinished.only)
         origin = Road.PASS if is_reseat else unfinished.origin
         running = self._running[group_id] = _Running(self._progress(order, origin))
         known = {one.member_id: one for one in unfinished.members}
@@ -339,6 +346,7 @@ class LiveMoves:
         away = {one: it for one, it in known.items() if not self._around.upstream.translates(group_id, one)}
         if order.destination is Road.UPSTREAM and away:
             running.begun = known
+            running.at = Road.PASS if origin is Road.EMBEDDED else None
             self._take_over(order, running, away, is_resumed=True)
             return
         seats = self._around.mapped.seats_of(group_id)
@@ -366,7 +374,8 @@ class LiveMoves:
         is_refused = move.state.refusal is not None and not here
         self._conclude(running, move.state.refusal, len(here))
         stays = frozenset(one.member_id for one in running.progress.now.members if one.stage is MemberStage.STAYS)
-        self._settle(order, running, stays, running.progress.now.origin if is_refused else Road.UPSTREAM)
+        stayed = running.at or running.progress.now.origin
+        self._settle(order, running, stays, stayed if is_refused else Road.UPSTREAM)
 
     def _end_give_back(self, order: MoveOrder) -> None:
         running = self._running[order.group_id]
@@ -409,9 +418,43 @@ class LiveMoves:
 
     def _conclude_give_back(self, order: MoveOrder, running: _Running, move: GiveBackMove) -> None:
         back = running.progress.now.count(MemberStage.MOVED)
+        if order.destination is not Road.PASS and back:
+            self._end_half_way(order, running)
+            return
         self._conclude(running, move.state.stopped, back)
         is_refused = not back and running.progress.now.count(MemberStage.STAYS) > 0
         self._settle(order, running, frozenset(), running.progress.now.origin if is_refused else Road.PASS)
+
+    async def _go_second_way(self, order: MoveOrder, running: _Running, first: WholeMove) -> None:
+        """From embedded to upstream, or back: the group is its broker's now, and nobody has heard of it."""
+        running.at = Road.PASS
+        running.begun, found = {}, await self._find_second(order, first)
+        is_over = running.is_stopped or isinstance(found, tuple)
+        if not isinstance(found, tuple):
+            running.begun = dict(found)
+        if is_over or isinstance(found, tuple) or not await self._write(running):
+            running.progress.warn(found if isinstance(found, tuple) else ())
+            self._end_half_way(order, running)
+            return
+        waiting = first.take_joins()
+        if order.destination is Road.UPSTREAM:
+            self._take_over(order, running, found)
+        else:
+            move = self._begin_whole(order, running, found)
+            self._start_task(order, partial(self._make_whole, order, running, move))
+        for held in waiting:
+            self._parts.moving.submit(held.ref, held.client, held.via, held.request)
+
+    def _end_half_way(self, order: MoveOrder, running: _Running) -> None:
+        verdict = f"the members are on pass, and could not be moved on to {order.destination}"
+        running.progress.end(MoveStage.STOPPED, verdict)
+        self._settle(order, running, frozenset(), Road.PASS)
+
+    async def _find_second(self, order: MoveOrder, first: WholeMove) -> Members | tuple[Obstacle, ...]:
+        if isinstance(first, ReseatMove):
+            return await self._parts.candidates.find(order, Road.PASS)
+        seats = self._around.mapped.seats_of(order.group_id).values()
+        return {seat.member_id: seat.member for seat in seats if seat.member is not None}
 
     def _start_reseat(
         self, order: MoveOrder, running: _Running, members: Members, *, is_resumed: bool = False
@@ -429,6 +472,10 @@ class LiveMoves:
 
     def _end_whole(self, order: MoveOrder, running: _Running, move: WholeMove) -> None:
         reason = self._parts.whole.settle(order.group_id, move)
+        is_first_of_two = isinstance(move, ReleaseMove | ReseatMove) and order.destination is not Road.PASS
+        if is_first_of_two and reason is None:
+            self._start_task(order, partial(self._go_second_way, order, running, move))
+            return
         if isinstance(move, ReseatMove):
             # Whatever came of it, the members are where they were ordered to.
             if reason is not None:
@@ -439,8 +486,15 @@ class LiveMoves:
                     *(reason.code, order.group_id, reason.sentence, reason.remedy),
                     extra=LogFields(group_id=order.group_id, road=Road.PASS.value),
                 )
+            if order.destination is not Road.PASS:
+                self._end_half_way(order, running)
+                return
             self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
             self._settle(order, running, frozenset(), Road.PASS)
+            return
+        if reason is not None and running.at is not None:
+            running.progress.warn((reason,))
+            self._end_half_way(order, running)
             return
         if reason is None:
             self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
@@ -522,9 +576,12 @@ class LiveMoves:
     # ------------------------------------------------------------------ what becomes of members later
 
     def forgotten(self, member: MemberRef) -> None:
-        """A member that was moved by itself is gone."""
-        if member.member_id in self._router.moved.get(member.group_id, {}):
+        """A member that was moved by itself, or has a seat of another name, is gone."""
+        had_name = self._around.upstream.names.take_out(member)
+        was_moved = member.member_id in self._router.moved.get(member.group_id, {})
+        if was_moved:
             self._router.return_member(member.group_id, member.member_id)
+        if was_moved or had_name:
             self._parts.places.write(member.group_id)
 
     def unmapped(self, member: MemberRef, goes_on: MemberId | None) -> None:

@@ -10,11 +10,12 @@ from typing import NotRequired, Protocol, TypedDict
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road, Router
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 LOG = logging.getLogger("epochbridge.moves")
 FACTS = "place:"
@@ -41,6 +42,7 @@ class _Written(TypedDict, total=False):
     road: str
     members: dict[str, str]
     mapped: list[_WrittenSeat]
+    named: dict[str, str]
     move: _WrittenMove
 
 
@@ -72,9 +74,10 @@ class Facts(Protocol):
 class Places:
     """Writes down what the router and the mapped seats know of one group, whenever that has changed."""
 
-    def __init__(self, router: Router, mapped: MappedGroups, facts: Facts) -> None:
+    def __init__(self, router: Router, mapped: MappedGroups, names: SeatNames, facts: Facts) -> None:
         self._router = router
         self._mapped = mapped
+        self._names = names
         self._keep = facts.keep_fact
         self._written = facts.facts_written
         self._unfinished: dict[GroupId, _WrittenMove] = {}
@@ -104,6 +107,9 @@ class Places:
         seats = self._mapped.seats_of(group_id)
         if seats:
             written["mapped"] = [_write_seat(seat) for seat in seats.values()]
+        names = self._names.of(group_id)
+        if names:
+            written["named"] = {str(one): str(seat_id) for one, seat_id in names.items()}
         if group_id in self._unfinished:
             written["move"] = self._unfinished[group_id]
         text = json.dumps(written, separators=(",", ":"), sort_keys=True) if written else ""
@@ -131,12 +137,15 @@ class Places:
         place = Road(written["road"]) if "road" in written else None
         seats = [_read_seat(seat) for seat in written.get("mapped", [])]
         roads = {MemberId(one): Road(road) for one, road in written.get("members", {}).items()}
+        names = {MemberRef(group_id, MemberId(one)): MemberId(it) for one, it in written.get("named", {}).items()}
         move = written.get("move")
         unfinished = None if move is None else _read_move(group_id, move)
         if place is not None:
             self._router.place_group(group_id, place)
         for seat in seats:
             self._mapped.put(group_id, seat)
+        for member, seat_id in names.items():
+            self._names.put(member, seat_id)
         for member_id, road in roads.items():
             self._router.move_member(group_id, member_id, road)
         if move is not None:

@@ -13,6 +13,7 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
 from bridge.coordinators.rounds import play
 from bridge.engine.outcome import NotConverted
+from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import (
     AwaitRest,
     CameToRest,
@@ -271,6 +272,7 @@ class ReleaseMove(Generic[HeldT]):
                     generation=seat.generation,
                     seat_id=self._ids[seat.member_id],
                     seat_generation=self._generation,
+                    member=member_of(seat),
                 ),
             )
         around.write(self._group_id)
@@ -298,6 +300,21 @@ class ReleaseMove(Generic[HeldT]):
 
 def _is_any(_held: HeldRequest) -> bool:
     return True
+
+
+def member_of(seat: ClassicSeat) -> ClassicMember:
+    """A member of the engine's as both sides of a move need it."""
+    return ClassicMember(
+        member_id=seat.member_id,
+        instance_id=seat.instance_id,
+        client=seat.identity,
+        protocols=seat.protocols,
+        protocol_name=next((one.name for one in seat.protocols), ""),
+        session_timeout_ms=seat.session_timeout_ms,
+        rebalance_timeout_ms=seat.rebalance_timeout_ms,
+        generation=seat.generation,
+        using=seat.using,
+    )
 
 
 def unconvertible(found: NotConverted) -> Obstacle:

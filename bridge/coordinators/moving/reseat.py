@@ -10,6 +10,7 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.rounds import OWN, play
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
@@ -55,8 +56,6 @@ from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, GroupId, MemberId, TopicPartition, Via
 
-SCOUT_ID = MemberId("epochbridge-scout")
-"""One id in every try and every life of the bridge: to join again under it changes nothing."""
 SCOUT_REBALANCE_MS = 60_000
 """What a scout says of itself: it has nothing to give up."""
 ROUNDS_MAX = 3
@@ -219,7 +218,8 @@ class ReseatMove(RestingGroup[HeldT]):
         said = await self._ask_scout(JOIN_EPOCH)
         if said is None:
             return self._unanswered()
-        if said is ErrorCode.NONE:
+        if said is ErrorCode.NONE or said is ErrorCode.FENCED_MEMBER_EPOCH:
+            # It is in since an earlier move, and the group's epoch has moved on.
             return ScoutJoined()
         return ScoutJoined(_scout_refused(self._group_id, said))
 
@@ -368,14 +368,18 @@ def _not_made_classic(group_id: GroupId) -> Obstacle:
 def classic_shares(
     described: DescribedGroup | DescribedConsumerGroup,
 ) -> Mapping[MemberId, frozenset[TopicPartition]] | None:
-    """What the members of a consumer group have if all are classic ones and at rest, by their ids at the broker."""
+    """What the members of a consumer group have if all are classic ones and at rest, by their ids at the broker.
+
+    A scout may be among them that a bridge was killed over.
+    """
     if not isinstance(described, DescribedConsumerGroup) or described.group_state != AT_REST:
         return None
-    if any(one.member_type != CLASSIC_MEMBER for one in described.members):
+    members = [one for one in described.members if one.member_id != SCOUT_ID]
+    if any(one.member_type != CLASSIC_MEMBER for one in members):
         return None
     return {
         one.member_id: frozenset(
             TopicPartition(topic.topic_name, partition) for topic in one.assignment for partition in topic.partitions
         )
-        for one in described.members
+        for one in members
     }

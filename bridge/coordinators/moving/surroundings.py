@@ -11,6 +11,11 @@ from translators.dialects.coordinator import Refused
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, Via
 
+SCOUT_ID = MemberId("epochbridge-scout")
+"""One id in every move, every try and every life of the bridge: to join again under it changes nothing, and whom a life
+that was cut off has left in the next one knows by it, and sees off.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
@@ -20,7 +25,6 @@ class Around:
     upstream: UpstreamGroups
     mapped: MappedGroups
     now_ms: Callable[[], int]
-    fresh_member_id: Callable[[], MemberId]
 
     def home(self, group_id: GroupId, member_id: MemberId) -> Road:
         """Where a member is that no move has touched, or that is through with one."""

@@ -1,9 +1,8 @@
 """A group as it stands before a move: what its broker says of it, and what its members have said here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster, Spoken
@@ -153,24 +152,9 @@ def _unreadable(member_id: MemberId, malformed: MalformedBlob) -> Obstacle:
     )
 
 
-def left_out(
-    group_id: GroupId, members: Mapping[MemberId, ClassicMember], seats: Iterable[MappedSeat]
-) -> Mapping[MemberId, Obstacle]:
-    """Those of a group's members at its broker that can't be taken over, and why not."""
-    renamed = {seat.seat_id: seat.member_id for seat in seats if seat.seat_id != seat.member_id}
-    found = {one: _renamed(one, known_as) for one, known_as in renamed.items() if one in members}
-    return found | {one: _unheard(group_id, one) for one, member in members.items() if not member.protocols}
-
-
-def _renamed(member_id: MemberId, known_as: MemberId) -> Obstacle:
-    """Its requests name another member than the one that would have a machine: it would be heard by nobody."""
-    return Obstacle(
-        "EB-MOVE-218",
-        f"{quote(member_id)} was seated at its broker by the bridge, and its client goes by {quote(known_as)} until it"
-        " joins next",
-        "order the move again after its next rebalance; until then it stays where it is",
-        member_id,
-    )
+def left_out(group_id: GroupId, members: Mapping[MemberId, ClassicMember]) -> Mapping[MemberId, Obstacle]:
+    """Those of a group's members at its broker that can't be moved by their own words, and why not."""
+    return {one: _unheard(group_id, one) for one, member in members.items() if not member.protocols}
 
 
 def _unheard(group_id: GroupId, member_id: MemberId) -> Obstacle:

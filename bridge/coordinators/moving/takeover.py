@@ -5,11 +5,12 @@ as it is not known whose they are.
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of
-from bridge.coordinators.moving.surroundings import Around, in_a_sentence
+from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sentence
 from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
 from bridge.log_lines import PASSING, LogFields
@@ -84,9 +85,8 @@ class TakeOverMove:
         self._progress = progress
         self._group_id = group_id
         seats = around.mapped.seats_of(group_id)
-        self._left_out = left_out(group_id, members, seats.values())
+        self._left_out = left_out(group_id, members)
         self._members = {one: member for one, member in members.items() if one not in self._left_out}
-        self._scout_id = around.fresh_member_id()
         self._has_ended = False
         self._vias: dict[MemberId, Via] = {}
         self._waiting = Waiting(around.ways)
@@ -276,7 +276,7 @@ class TakeOverMove:
             self.lacks_topics = self.lacks_topics or not is_known
             self._happen(Answered(member_id, _NOT_YET))
             return
-        request = to_heartbeat(inquiry, None, catalog)
+        request = replace(to_heartbeat(inquiry, None, catalog), member_id=self._seat_id(member_id))
 
         def heard(reply: GroupReply | None) -> None:
             self._happen(Answered(member_id, self._to_answer(reply)))
@@ -290,16 +290,21 @@ class TakeOverMove:
     def _say_farewell(self, member: ClassicMember) -> None:
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
-            member_id=member.member_id,
+            member_id=self._seat_id(member.member_id),
             member_epoch=LEAVE_EPOCH,
             instance_id=member.instance_id,
         )
         self._ways.access(self._vias.get(member.member_id, NOWHERE)).ask(None, request, _unheard)
 
+    def _seat_id(self, member_id: MemberId) -> MemberId:
+        """As whom its broker knows a member."""
+        seat = self._mapped.seat(self._group_id, member_id)
+        return member_id if seat is None else seat.seat_id
+
     def _ask_scout(self, by: MemberId, epoch: int) -> None:
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
-            member_id=self._scout_id,
+            member_id=SCOUT_ID,
             member_epoch=epoch,
             rebalance_timeout_ms=SCOUT_REBALANCE_MS,
             subscribed_topic_names=(),
@@ -321,6 +326,8 @@ class TakeOverMove:
     def _take_over(self, member_id: MemberId, epoch: int) -> None:
         member = self._members[member_id]
         seat = self._mapped.take_out(self._group_id, member_id)
+        if seat is not None:
+            self._upstream.names.put(MemberRef(self._group_id, member_id), seat.seat_id)
         heard = self.state.members[member_id].generation
         assert heard is not None, "who was asked for was heard"
         taken = TakenOver(

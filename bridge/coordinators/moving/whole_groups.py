@@ -12,7 +12,7 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.adopt import Adopting, AdoptMove
 from bridge.coordinators.moving.places import Places
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.release import ReleaseMove, Releasing, restless, unconvertible
+from bridge.coordinators.moving.release import ReleaseMove, Releasing, member_of, restless, unconvertible
 from bridge.coordinators.moving.requests import Held, classic_member_of
 from bridge.coordinators.moving.reseat import Reseating, ReseatMove
 from bridge.coordinators.moving.surroundings import Around
@@ -27,7 +27,6 @@ from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road
 from bridge.ports import Broker, Clock, Coordinators
-from translators.dialects.coordinator import ClassicSeat
 from translators.dialects.ids import GroupId, MemberId
 
 REST_S = 15.0
@@ -48,11 +47,11 @@ def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> 
 
 
 def with_last_words(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
-    """The same members, by their ids at the broker; of mapped ones that were not heard since what they said before."""
+    """The same members, by their ids at the broker; who is mapped has not joined since it said so."""
     members = dict(found)
     for seat in mapped.seats_of(group_id).values():
         member = members.get(seat.seat_id)
-        if member is not None and not member.protocols and seat.member is not None:
+        if member is not None and seat.member is not None:
             members[seat.seat_id] = replace(
                 member,
                 protocols=seat.member.protocols,
@@ -70,7 +69,7 @@ async def find_in_engine(group_id: GroupId, embedded: EmbeddedGroups) -> Members
         while True:
             found = embedded.read_handover(group_id)
             if isinstance(found, Handover):
-                return {seat.member_id: _member(seat) for seat in found.seats}
+                return {seat.member_id: member_of(seat) for seat in found.seats}
             if isinstance(found, NotConverted):
                 return (unconvertible(found),)
             what = found.what
@@ -166,17 +165,3 @@ class WholeGroups:
             case _:
                 pass
         return None
-
-
-def _member(seat: ClassicSeat) -> ClassicMember:
-    return ClassicMember(
-        member_id=seat.member_id,
-        instance_id=seat.instance_id,
-        client=seat.identity,
-        protocols=seat.protocols,
-        protocol_name=next((one.name for one in seat.protocols), ""),
-        session_timeout_ms=seat.session_timeout_ms,
-        rebalance_timeout_ms=seat.rebalance_timeout_ms,
-        generation=seat.generation,
-        using=seat.using,
-    )

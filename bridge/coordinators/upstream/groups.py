@@ -22,6 +22,7 @@ from bridge.coordinators.takeover import Seats
 from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
 from bridge.coordinators.upstream.coordinator import LetGo, TakeOver, UpstreamCoordinator, UpstreamOrder
 from bridge.coordinators.upstream.left_overs import LeftOvers
+from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import UPSTREAM, LogFields
 from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
 from bridge.session.contracts import AccessOnUse
@@ -77,10 +78,12 @@ class UpstreamGroups:
         self._refusals = Refusals(road=UPSTREAM)
         self._now_ms = clock.now_ms
         self._catalog = Catalog()
-        self._access = clients.access
+        self.names = SeatNames(clients.access)
+        """Members that their broker knows by the ids of seats that were taken in their place."""
+        self._access = self.names.access
         self._machines = machines = Machines(settings.limits)
         self._seats = Seats(machines)
-        self._coordinator = UpstreamCoordinator(self._catalog, clients.access, settings.fresh_member_id, self._wake)
+        self._coordinator = UpstreamCoordinator(self._catalog, self._access, settings.fresh_member_id, self._wake)
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
         owner: GroupOwner[UpstreamOrder] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
         self._task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)

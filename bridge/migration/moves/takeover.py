@@ -249,14 +249,16 @@ def begin(
     generations: Mapping[MemberId, int] | None = None,
 ) -> TakeOver:
     """A move of these members, who own what is said, in the generation that is said, None where that is not known; for
-    the `unsure` an earlier move asked that was cut off.
+    the `unsure` an earlier move asked that was cut off, and its scout may be in.
     """
     known = generations or {}
     return TakeOver(
         members={
             one: Member(assigned=assigned, generation=known.get(one), may_be_switched=one in unsure)
             for one, assigned in members.items()
-        }
+        },
+        scout=Scout.LOST if unsure else Scout.NONE,
+        scout_may_be_in=bool(unsure),
     )
 
 

@@ -156,7 +156,7 @@ class BridgeLife:
         ways = Ways(self.router, self._access, self._deliver, self.roads, self.roster)
         self.moving = self.roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)
         self.moving.lost = lambda connection: self.roster.disconnected(Via(0, connection))
-        self.places = Places(self.router, self.mapped, self.embedded)
+        self.places = Places(self.router, self.mapped, self.upstream.names, self.embedded)
         self.stays = GroupPlaces(self.router, broker, self._lives, self.embedded.holds, clock.now_ms)
         parts = self._parts(ways, ids)
         self.live = LiveMoves(parts, self.embedded.supervised)
@@ -171,7 +171,6 @@ class BridgeLife:
             upstream=self.upstream,
             mapped=self.mapped,
             now_ms=clock.now_ms,
-            fresh_member_id=lambda: MemberId(f"scout-{next(ids)}"),
         )
         return Parts(
             candidates=Candidates(

@@ -21,7 +21,7 @@ from tests.support.moves_simulation.world import TOPIC, MovesWorld
 from tests.support.simulation.actor import GROUP, Actor
 from tests.support.simulation.oracle import InvariantBroken
 from translators.dialects.consumer_protocol import decode_assignment
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
 LOOK_MS = 500
 QUIET_MS = 5_000
@@ -229,7 +229,8 @@ def _disagreements(world: MovesWorld, life: BridgeLife) -> Iterator[str]:
     expected: set[MemberId] = set()
     for actor in world.living():
         seat = None if engine else life.mapped.seat(GROUP, actor.member_id)
-        member_id = actor.member_id if seat is None else seat.seat_id
+        named = actor.member_id if engine else life.upstream.names.seat_id(MemberRef(GROUP, actor.member_id))
+        member_id = named if seat is None else seat.seat_id
         expected.add(member_id)
         if member_id not in found:
             yield f"{actor.role.name} ({member_id}) is no member of {seen}"

@@ -14,7 +14,6 @@ from tests.support.engine_coordinators import EngineCoordinators
 from tests.support.owned_group import GROUP
 from tests.support.proxy import SeenGroups
 from tests.support.upstream_world import upstream_world
-from translators.dialects.ids import MemberId
 
 
 async def test_roads_of_all_requests_and_recalled_places(autojump_clock: MockClock) -> None:
@@ -35,7 +34,6 @@ async def test_roads_of_all_requests_and_recalled_places(autojump_clock: MockClo
                 clock=clock,
                 wall_ms=clock.now_ms,
                 passing=SeenGroups(),
-                fresh_member_id=lambda: MemberId("fresh"),
             )
         )
         assert moving.roads.keys() == {Road.EMBEDDED, Road.UPSTREAM, Road.MAPPED, Road.MOVING}

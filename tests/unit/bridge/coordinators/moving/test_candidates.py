@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.candidates import of_order
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration import route
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
@@ -139,6 +140,28 @@ async def test_member_in_a_rebalance_is_waited_for(autojump_clock: MockClock, mo
             found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.UPSTREAM)
         assert not isinstance(found, tuple)
         assert found.keys() == {MemberId("a")}
+
+
+async def test_group_with_consumers_of_others_is_not_adopted(autojump_clock: MockClock) -> None:
+    """They would stay consumer members when the bridge's own are given back; a scout that was left in is none."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        ours, other = (replace(classic(MemberId(one), ()), member_type=1) for one in ("a", "other"))
+        scout = replace(other, member_id=SCOUT_ID)
+        group = DescribedConsumerGroup(
+            error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", members=(ours, scout)
+        )
+        world.upstream.broker.described = group
+        found = await world.candidates.find(MoveOrder(GROUP, Road.EMBEDDED), Road.UPSTREAM)
+        assert not isinstance(found, tuple)
+        assert found.keys() == {MemberId("a")}
+        world.upstream.broker.described = replace(group, members=(ours, other))
+        assert await code(world, Road.EMBEDDED, Road.UPSTREAM) == "EB-MOVE-208"
+        world.upstream.broker.is_down = True
+        assert await code(world, Road.EMBEDDED, Road.UPSTREAM) == "EB-MOVE-204"
 
 
 async def test_classic_members_of_a_consumer_group_are_reseated(autojump_clock: MockClock) -> None:

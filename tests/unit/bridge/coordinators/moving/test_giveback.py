@@ -5,6 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.moving.candidates import REST_S, Candidates
+from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from tests.support.embedded_world import commit_request, leave_request
@@ -159,6 +160,54 @@ async def test_bug_while_called_members_are_waited_for_ends_the_move(
         assign(world, frozenset())
         await trio.sleep(1)
         assert world.progress().stage is MoveStage.DONE
+
+
+async def give_back_to_adopt(world: MovingWorld) -> None:
+    """A group on upstream is to be adopted, and its one member is a classic one again."""
+    await taken_over(world)
+    consumer_group(world, "Stable")
+    await world.order(Road.EMBEDDED)
+    accept(world)
+
+
+async def test_group_that_is_not_reseated_on_its_way_to_the_bridge_stays_on_pass(autojump_clock: MockClock) -> None:
+    """Half a way is said to be one: whether brokers make a classic group of it is not known here."""
+    async with moving_world() as world:
+        await give_back_to_adopt(world)
+        assign(world, ZERO)
+        await trio.sleep(1)
+        ended = world.progress()
+        assert (ended.stage, [one.code for one in ended.obstacles]) == (MoveStage.STOPPED, ["EB-MOVE-243"])
+        assert ended.verdict == "the members are on pass, and could not be moved on to embedded"
+        assert (world.road(), world.road("a")) == (Road.PASS, Road.MAPPED)
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+async def test_group_that_is_not_adopted_behind_its_way_back_stays_on_pass(
+    is_found: bool, autojump_clock: MockClock
+) -> None:
+    """It is a classic group again, and then its member is not heard, or its broker is gone."""
+    async with moving_world() as world:
+        await give_back_to_adopt(world)
+        world.at_broker({"a": ZERO})
+        assign(world, ZERO)
+        world.upstream.broker.is_down = not is_found
+        await trio.sleep(GATHER_S + 2)
+        ended = world.progress()
+        assert ended.stage is MoveStage.STOPPED
+        assert ended.verdict == "the members are on pass, and could not be moved on to embedded"
+        assert (world.road(), world.road("a")) == (Road.PASS, Road.MAPPED)
+
+
+async def test_member_that_can_t_be_given_back_keeps_its_group_from_the_bridge(autojump_clock: MockClock) -> None:
+    """Nothing has changed: it is on upstream, as before."""
+    async with moving_world() as world:
+        await taken_over(world)
+        consumer_group(world, "Stable")
+        await world.order(Road.EMBEDDED)
+        world.answer("a", JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=MemberId("a")))
+        assert world.progress().stage is MoveStage.REFUSED
+        assert world.road("a") is Road.UPSTREAM
 
 
 async def test_broker_that_won_t_have_it_leaves_it_where_it_was(autojump_clock: MockClock) -> None:

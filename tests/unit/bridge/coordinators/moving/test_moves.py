@@ -9,6 +9,7 @@ from trio.testing import MockClock
 from bridge import supervision
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.requests import Held
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, Task, Work
@@ -165,6 +166,14 @@ async def test_member_that_leaves_later_takes_its_group_s_road(autojump_clock: M
         assert (world.road("a"), world.facts.kept) == (Road.PASS, {})
 
 
+def see_off_scout(world: MovingWorld, member_id: str) -> None:
+    """The broker has none that the life before may have left in; the member's own heartbeat is answered, too."""
+    for asked in list(world.asked(member_id)):
+        assert isinstance(asked, ConsumerGroupHeartbeat)
+        is_scout = asked.member_id == SCOUT_ID
+        world.answer(member_id, refused(ErrorCode.UNKNOWN_MEMBER_ID) if is_scout else unchanged(GENERATION))
+
+
 async def test_take_over_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
     """The broker may have switched anybody: no request of theirs gets there before that is known."""
     facts, journal = FakeFacts(), MemoryJournal()
@@ -185,6 +194,7 @@ async def test_take_over_goes_on_after_a_restart(autojump_clock: MockClock) -> N
         assert isinstance(asked, ConsumerGroupHeartbeat)
         assert asked.member_epoch == GENERATION
         world.answer("b", granted(GENERATION, 1))
+        see_off_scout(world, "b")
         assert world.progress().stage is MoveStage.DONE
         assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM] * 3
         assert world.code(held) is ErrorCode.NONE
@@ -206,6 +216,7 @@ async def test_canary_that_was_interrupted_leaves_the_group_where_it_was(autojum
         await trio.sleep(0.5)
         world.beat("a")
         world.answer("a", granted(GENERATION, 0))
+        see_off_scout(world, "a")
         assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]
     async with moving_world(facts, journal) as world:
         assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]

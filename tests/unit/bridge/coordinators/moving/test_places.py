@@ -11,6 +11,7 @@ from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road, Router
@@ -18,7 +19,7 @@ from bridge.session.contracts import NoAccess
 from tests.support.moving_world import BLOB, FakeFacts
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import Protocol
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
 IDS = st.text(max_size=8).map(MemberId)
 MEMBERS = st.builds(
@@ -59,22 +60,29 @@ class Life:
     def __init__(self, facts: FakeFacts) -> None:
         self.router = Router(())
         self.mapped = MappedGroups(Clients(lambda _ref, _reply: None, lambda _: NoAccess()), lambda _, _goes_on: None)
-        self.places = Places(self.router, self.mapped, facts)
+        self.names = SeatNames(lambda _: NoAccess())
+        self.places = Places(self.router, self.mapped, self.names, facts)
         self.unfinished = tuple(self.places.restore(facts.kept))
 
     def state(self) -> object:
         """Everything that has to survive."""
-        return (self.router.place(GROUP), self.router.moved.get(GROUP, {}), self.mapped.seats_of(GROUP))
+        mapped, names = self.mapped.seats_of(GROUP), self.names.of(GROUP)
+        return (self.router.place(GROUP), self.router.moved.get(GROUP, {}), mapped, names)
 
 
 @given(
     place=st.none() | st.just(Road.UPSTREAM),
     roads=st.dictionaries(IDS, SETTLED, max_size=3),
     seats=st.lists(SEATS, max_size=3),
+    names=st.dictionaries(IDS, IDS, max_size=2),
     move=st.none() | MOVES,
 )
 def test_what_is_written_is_read_again(
-    place: Road | None, roads: dict[MemberId, Road], seats: list[MappedSeat], move: UnfinishedMove | None
+    place: Road | None,
+    roads: dict[MemberId, Road],
+    seats: list[MappedSeat],
+    names: dict[MemberId, MemberId],
+    move: UnfinishedMove | None,
 ) -> None:
     """Whatever is known of a group, in the middle of a move or not."""
     facts = FakeFacts()
@@ -85,6 +93,8 @@ def test_what_is_written_is_read_again(
         life.router.move_member(GROUP, member_id, road)
     for seat in seats:
         life.mapped.put(GROUP, seat)
+    for member_id, seat_id in names.items():
+        life.names.put(MemberRef(GROUP, member_id), seat_id)
     life.places.write(GROUP)
     if move is not None:
         order = MoveOrder(GROUP, move.destination, move.only)
@@ -137,5 +147,5 @@ def test_fact_that_can_t_be_read_is_said_and_none_of_it_counts(text: str, caplog
     life = Life(FakeFacts({FACTS + GROUP: text, FACTS + "other": other}))
     is_list = text == "[]"
     assert ("EB-MOVE-201" in caplog.text) or is_list
-    assert life.state() == (None, {}, {})
+    assert life.state() == (None, {}, {}, {})
     assert [one for one in ("other",) if life.router.place(type(GROUP)(one)) is Road.UPSTREAM] == ["other"]

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.lowlevel
 
-from bridge.coordinators.moving.reseat import SCOUT_ID
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.engine.model import Phase
 from bridge.migration.moves.reseat import Called, Reseated
 from bridge.migration.moves.rest import Kept

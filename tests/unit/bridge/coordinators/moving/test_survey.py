@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.survey import SESSION_TIMEOUT_MS, UNHEARD_GENERATION, left_out, nobody, survey
 from bridge.migration.roster import Roster
 from tests.support.moving_world import BLOB, GENERATION, SESSION_MS, classic_join, described
@@ -92,7 +91,7 @@ def test_classic_members_of_a_consumer_group_are_found_and_others_are_there_alre
     found = survey(consumer_group(0), heard(classic_join("a")))
     member = found.members[A]
     assert (member.using, member.generation, member.protocol_name) == (ZERO, GENERATION, "range")
-    assert left_out(GROUP, found.members, ()) == {}
+    assert left_out(GROUP, found.members) == {}
     assert survey(consumer_group(1), Roster()).members == {}
     assert not survey(consumer_group(0, "Reconciling"), Roster()).is_at_rest
 
@@ -102,15 +101,7 @@ def test_classic_member_of_a_consumer_group_that_nobody_heard_is_left_out(roster
     """Nobody invents an assignor for it: with one that no other member offers nobody could join any more."""
     members = survey(consumer_group(0), roster).members
     assert (members[A].client.client_host, members[A].protocols) in (("10.0.0.1", ()), (CLIENT.client_host, ()))
-    assert [one.code for one in left_out(GROUP, members, ()).values()] == ["EB-MOVE-219"]
-
-
-def test_member_that_its_broker_knows_by_another_id_is_left_out() -> None:
-    """Until it joins next its requests name a member that would have no machine."""
-    members = survey(described({"a": ZERO}), Roster()).members
-    seat = MappedSeat(member_id=MemberId("client's"), generation=1, seat_id=A, seat_generation=5)
-    assert [one.code for one in left_out(GROUP, members, (seat,)).values()] == ["EB-MOVE-218"]
-    assert left_out(GROUP, members, (replace(seat, member_id=A),)) == {}
+    assert [one.code for one in left_out(GROUP, members).values()] == ["EB-MOVE-219"]
 
 
 def test_hostile_words_are_an_obstacle_and_no_bug() -> None:

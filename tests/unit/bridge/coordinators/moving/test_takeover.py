@@ -1,5 +1,6 @@
 """Take-overs over connections: who is asked for what, whose requests wait for it, and where they go afterwards."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from bridge.wire.codec.registry import error_reply
@@ -21,11 +24,13 @@ from translators.dialects.classic import (
     JoinGroupReply,
     LeaveGroupReply,
     SyncGroup,
+    SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
-from translators.dialects.offsets import OffsetCommit
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 TWO_MEMBERS = {"a": ZERO, "b": ONE}
@@ -281,6 +286,52 @@ async def test_topics_that_are_not_known_are_looked_at_first(autojump_clock: Moc
         assert len(heartbeat(world, "a").owned or ()) == 1
 
 
+async def test_member_of_a_played_seat_is_taken_over_under_the_seat_s_id_and_given_back(
+    autojump_clock: MockClock,
+) -> None:
+    """Its client goes by its own id and generation throughout, whatever it asks, and so it does behind a restart."""
+    async with moving_world() as world:
+        seat = MappedSeat(
+            member_id=MemberId("a"), generation=GENERATION, seat_id=MemberId("seat"), seat_generation=GENERATION + 3
+        )
+        world.mapped.put(GROUP, seat)
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.at_broker({"seat": ZERO})
+        await world.order(Road.UPSTREAM)
+        world.beat("a")
+        first = heartbeat(world, "a")
+        assert (first.member_id, first.member_epoch) == ("seat", GENERATION + 3)
+        world.answer("a", granted(GENERATION + 3, 0))
+        assert heartbeat(world, "a").member_id == "seat"
+        world.answer("a", unchanged(GENERATION + 3))
+        commit = world.send("a", commit_request(GENERATION, "a"))
+        (asked,) = world.asked("a")
+        assert isinstance(asked, OffsetCommit)
+        assert (asked.member_id, asked.generation) == ("seat", GENERATION + 3)
+        world.answer("a", OffsetCommitReply(topics=()))
+        assert world.reply(commit) is not None
+        await trio.sleep(1)
+        assert json.loads(world.facts.kept[FACTS + GROUP])["named"] == {"a": "seat"}
+        await world.order(Road.PASS)
+        (joining,) = world.asked("a")
+        assert isinstance(joining, JoinGroup)
+        assert joining.member_id == "seat"
+        world.answer(
+            "a",
+            JoinGroupReply(
+                error=ErrorCode.NONE, member_id=joining.member_id, generation=GENERATION + 3, protocol_name="range"
+            ),
+        )
+        (syncing,) = world.asked("a")
+        assert isinstance(syncing, SyncGroup)
+        assert syncing.member_id == "seat"
+        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        mapped = world.mapped.seat(GROUP, MemberId("a"))
+        assert mapped is not None
+        assert (mapped.seat_id, mapped.generation) == ("seat", GENERATION)
+        assert world.candidates.around.upstream.names.of(GROUP) == {}
+
+
 async def test_mapped_member_is_taken_over_under_its_seat_and_keeps_its_own_generation(
     autojump_clock: MockClock,
 ) -> None:
@@ -341,12 +392,12 @@ async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_al
         world.answer("a", NOT_FOUND)
         world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
         scout = heartbeat(world, "a")
-        assert (scout.member_id, scout.member_epoch, scout.subscribed_topic_names) == ("scout-1", 0, ())
+        assert (scout.member_id, scout.member_epoch, scout.subscribed_topic_names) == (SCOUT_ID, 0, ())
         world.answer("a", granted(GENERATION))
         assert heartbeat(world, "a").member_epoch == GENERATION
         world.answer("a", granted(GENERATION, 0))
         left = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
-        assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), ("scout-1", -1)]
+        assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), (SCOUT_ID, -1)]
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])

@@ -273,13 +273,25 @@ def test_members_of_a_move_that_was_cut_off_are_asked_for_one_and_all() -> None:
     state = begin(HAS, unsure={ONE})
     assert state.members == {ONE: Member(assigned=HAS[ONE], may_be_switched=True), TWO: Member(assigned=HAS[TWO])}
     state, effects = step(state, Stopped(STOP))
-    assert effects == (Keep(TWO),)
+    assert (effects, state.scout) == ((), Scout.LOST), "the scout of an earlier life may be in"
+    assert step(state, Heard(TWO, 5))[1] == (Keep(TWO),)
     state, effects = step(begin(HAS, unsure=set(HAS)), Heard(ONE, 5))
     state, more = step(state, Heard(TWO, 5))
     assert (effects, more) == ((AskMember(ONE, 5),), (AskMember(TWO, 5),))
     state, effects = step(state, Answered(TWO, CLASSIC))
     assert (effects, state.path) == ((), Path.JOINING)
     assert step(state, Answered(ONE, CLASSIC))[1] == (AskMember(ONE, 0),)
+
+
+def test_scout_of_a_life_that_was_cut_off_is_seen_off() -> None:
+    """It would end by its session, and call everybody if they are classic members again by then."""
+    state, _ = step(begin(HAS, unsure=set(HAS)), Heard(ONE, 5))
+    state, _ = step(state, Heard(TWO, 5))
+    state, _ = step(state, Answered(ONE, Granted(member_epoch=5, assigned=HAS[ONE])))
+    state, effects = step(state, Answered(TWO, Granted(member_epoch=5, assigned=HAS[TWO])))
+    assert [one for one in effects if isinstance(one, AskScout)] == [AskScout(ONE, -1)]
+    assert not state.is_over
+    assert step(state, ScoutAnswered(Refused(ErrorCode.UNKNOWN_MEMBER_ID)))[0].is_over
 
 
 def test_strangers_and_late_answers_change_nothing() -> None:

@@ -1,0 +1,76 @@
+"""Members whose broker knows them by another id than their clients do: a seat that was taken in a client's place goes
+on under its own id until its member leaves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bridge.session.contracts import Access, BrokerAccess, OnAnswer
+from bridge.wire.codec.registry import Request
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, Via
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+
+
+class SeatNames:
+    """The ids of seats by member; whoever puts one here sees to the journal."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._names: dict[MemberRef, MemberId] = {}
+
+    def put(self, member: MemberRef, seat_id: MemberId) -> None:
+        """From now on the broker hears of this member by the id of its seat."""
+        if seat_id != member.member_id:
+            self._names[member] = seat_id
+
+    def take_out(self, member: MemberRef) -> bool:
+        """The member is gone, or no consumer member any more; whether it had a name of its own."""
+        return self._names.pop(member, None) is not None
+
+    def seat_id(self, member: MemberRef) -> MemberId:
+        """As whom the broker knows a member."""
+        return self._names.get(member, member.member_id)
+
+    def of(self, group_id: GroupId) -> Mapping[MemberId, MemberId]:
+        """The seats' ids in one group; costs all of them, so it is for moves."""
+        return {member.member_id: seat_id for member, seat_id in self._names.items() if member.group_id == group_id}
+
+    def access(self, via: Via) -> BrokerAccess:
+        """A client's way to the broker, on which its member goes by the id of its seat."""
+        way = self._access(via)
+        return SeatedAccess(way, self) if self._names else way
+
+    def in_its_words(self, request: Request) -> Request:
+        """What the broker is to be asked; what names no member with a name of its own stays as it is."""
+        if isinstance(request, ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit):
+            seat_id = self._names.get(MemberRef(request.group_id, request.member_id))
+            if seat_id is not None:
+                return replace(request, member_id=seat_id)
+        return request
+
+
+class SeatedAccess:
+    """See `contracts.BrokerAccess`: answers name no member that anybody here looks at."""
+
+    def __init__(self, way: BrokerAccess, names: SeatNames) -> None:
+        self._way = way
+        self._names = names
+
+    @property
+    def connection(self) -> int:
+        """See `BrokerAccess`."""
+        return self._way.connection
+
+    @property
+    def broker_id(self) -> int | None:
+        """See `BrokerAccess`."""
+        return self._way.broker_id
+
+    def highest_version(self, api_key: int) -> int | None:
+        """See `BrokerAccess`."""
+        return self._way.highest_version(api_key)
+
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `BrokerAccess`."""
+        self._way.ask(ref, self._names.in_its_words(request), on_answer, version)

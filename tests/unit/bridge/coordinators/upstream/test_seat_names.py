@@ -1,0 +1,52 @@
+"""Members under the ids of their seats, on the way to the broker."""
+
+from dataclasses import replace
+
+from bridge.coordinators.upstream.seat_names import SeatedAccess, SeatNames
+from tests.support.embedded_world import FakeVia, commit_request
+from tests.support.owned_group import GROUP
+from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
+
+A = MemberRef(GROUP, MemberId("a"))
+SEAT = MemberId("seat")
+BEAT = ConsumerGroupHeartbeat(group_id=GROUP, member_id=A.member_id, member_epoch=3)
+COMMIT = commit_request(3, "a")
+
+
+def test_members_without_a_name_of_their_own_go_as_they_are() -> None:
+    """Their way is the client's own, with nothing in between."""
+    way = FakeVia(connection=1)
+    names = SeatNames(lambda _: way)
+    names.put(A, A.member_id)
+    assert names.access(Via(0, 1)) is way
+    assert (names.seat_id(A), names.of(GROUP), names.take_out(A)) == ("a", {}, False)
+
+
+def test_seat_speaks_for_its_member() -> None:
+    """In heartbeats and commits; of others, and of what names no member of a broker's group, nothing changes."""
+    way = FakeVia(connection=1)
+    names = SeatNames(lambda _: way)
+    names.put(A, SEAT)
+    seated = names.access(Via(0, 1))
+    assert isinstance(seated, SeatedAccess)
+    assert (seated.connection, seated.broker_id, seated.highest_version(12)) == (
+        way.connection,
+        way.broker_id,
+        way.highest_version(12),
+    )
+    other = replace(BEAT, member_id=MemberId("b"))
+    classic = Heartbeat(GROUP, 3, A.member_id, None)
+    for asked in (BEAT, COMMIT, other, classic):
+        seated.ask(None, asked, lambda _: None)
+    assert [one for one, _ in way.open] == [
+        replace(BEAT, member_id=SEAT),
+        replace(COMMIT, member_id=SEAT),
+        other,
+        classic,
+    ]
+    assert names.of(GROUP) == {A.member_id: SEAT}
+    assert names.of(GroupId("other")) == {}
+    assert names.take_out(A)
+    assert names.in_its_words(BEAT) is BEAT
