@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 
-from bridge.app.host_names import read_host_pattern
+from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
@@ -69,6 +69,8 @@ def proxy_settings(config: Config) -> ProxySettings:
         broker_ports=dict(parse_port(text) for text in settings.listen_ports),
         first_broker_port=settings.listen_ports_first,
         host_pattern=read_host_pattern(settings),
+        balancers=read_balancers(settings),
+        announces_clients=settings.upstream_proxy_protocol != OFF,
         rules=route_rules(config),
         limits=limits,
         rewrites_node_endpoints=settings.wire_node_endpoints == "rewrite",

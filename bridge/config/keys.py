@@ -39,6 +39,16 @@ class Settings(KafkaSettings):
         "told by the host that it asks for in TLS, at the one port of `listen`; `advertised.host` is the one for "
         "bootstrap. Empty: each broker has a port.",
     )
+    listen_proxy_protocol: str = key(
+        "listen.proxy-protocol",
+        "off",
+        "Whether load balancers say in front of each connection where its client comes from (PROXY protocol, version "
+        "2). `required`: they must, and nobody may come in another way; `optional`: they may, and so may others.",
+        Bounds(choices=("off", "optional", "required")),
+    )
+    listen_proxy_protocol_from: Names = names(
+        "listen.proxy-protocol.from", (), "Addresses or networks of these load balancers; nobody else is believed."
+    )
     listen_tls: bool = key(
         "listen.tls",
         False,
@@ -233,6 +243,13 @@ class Settings(KafkaSettings):
     )
 
     # ------------------------------------------------------------------ TLS to brokers
+    upstream_proxy_protocol: str = key(
+        "upstream.proxy-protocol",
+        "off",
+        "Say in front of each connection to a broker where its client comes from (`v2`: PROXY protocol, version 2), "
+        "for proxies before the brokers that read it; Kafka's own listeners do not.",
+        Bounds(choices=("off", "v2")),
+    )
     upstream_tls: bool = key(
         "upstream.tls",
         False,

@@ -130,13 +130,20 @@ class BrokerClosed(BrokerUnreachable):
     """The connection ended before the answer did."""
 
 
-async def connect(address: Address, timeout_s: float, tls: ssl.SSLContext | None = None) -> SocketTransport:
-    """Open a connection, inside TLS where there is a context for it. Raises BrokerUnreachable."""
+async def connect(
+    address: Address, timeout_s: float, tls: ssl.SSLContext | None = None, announcement: bytes = b""
+) -> SocketTransport:
+    """Open a connection, inside TLS where there is a context for it; `announcement` is said in front of everything.
+
+    Raises BrokerUnreachable.
+    """
     is_there = False
     try:
         with trio.fail_after(timeout_s):
             stream = await trio.open_tcp_stream(address.host, address.port)
             is_there = True
+            if announcement:
+                await stream.send_all(announcement)
             sock = socket.socket(fileno=stream.socket.detach())
             return SocketTransport(sock) if tls is None else await shake_hands(sock, tls, address.host)
     except trio.TooSlowError as error:

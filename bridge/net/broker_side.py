@@ -90,8 +90,11 @@ class Cluster(Protocol):
         """The same, asked for if need be; None when it could not be learned within the limits."""
         ...
 
-    async def connect(self, broker_id: int | None) -> Transport | None:
-        """A new connection to the broker; None when it can't be reached within the limits."""
+    async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
+        """A new connection to the broker; None when it can't be reached within the limits.
+
+        `announcement` says in front of it whose it is, where it is a client's and brokers take such a word.
+        """
         ...
 
     def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
@@ -216,7 +219,7 @@ class BrokerSide:
             if self.transport is not None:
                 await self._client.wait_until(self._is_at_rest)
                 self.close()
-            transport = await self._cluster.connect(self.broker_id)
+            transport = await self._cluster.connect(self.broker_id, self._client.session.announcement)
         finally:
             self._is_opening = False
             self._client.change()

@@ -17,6 +17,7 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.host_names import HostNames, UnknownHost
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
+from bridge.wire.proxy_protocol import SIGNATURE
 from translators.dialects.errors import quote
 
 TLS_RECORD = b"\x16"
@@ -62,6 +63,8 @@ class Handshakes:
         client.setblocking(False)
         try:
             first = await _first_byte(client)
+            if first == SIGNATURE[:1]:
+                return Rejected(CloseReason.PROXY_HEADER, "")
             if first and first != TLS_RECORD:
                 return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first.hex()}")
             # What has gone by now is told here, too.

@@ -109,7 +109,9 @@ class ClientLogins:
 class EnteredCluster(Cluster, Protocol):
     """The cluster as it is connected to under somebody's name."""
 
-    async def connect_as(self, login: OwnLogin, broker_id: int | None) -> tuple[Transport, float] | None:
+    async def connect_as(
+        self, login: OwnLogin, broker_id: int | None, announcement: bytes = b""
+    ) -> tuple[Transport, float] | None:
         """A connection that is logged in, and when that has to be done again; None when there is none in time.
 
         Raises BrokerUnreachable where the broker refuses.
@@ -145,10 +147,10 @@ class MappedCluster:
         """See `broker_side.Cluster`."""
         return await self._cluster.offered(broker_id)
 
-    async def connect(self, broker_id: int | None) -> Transport | None:
+    async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
         """See `broker_side.Cluster`; logged in, or the client's connection is ended with the broker's word."""
         try:
-            entered = await self._cluster.connect_as(self._login, broker_id)
+            entered = await self._cluster.connect_as(self._login, broker_id, announcement)
         except BrokerUnreachable as problem:
             self.refused(CloseReason.KEPT_LOGIN_REFUSED, str(problem))
             return None

@@ -48,6 +48,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.endpoints import Addresses, Endpoint
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
+from bridge.wire.proxy_protocol import LOCAL_HEADER
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import AUTHENTICATE_VERSION, FIRST_WITH_LIFETIME, Mechanism, handshake_request, read_handshake
 from bridge.wire.versions import offer, speaks
@@ -58,6 +59,8 @@ NOT_ASKED = "it has not been asked yet"
 OWN_SOFTWARE = ClientSoftware("epochbridge", version_of("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
+HEADERS_ARE_SENT = "; upstream.proxy-protocol is v2, which proxies before brokers read, and Kafka itself does not"
+"""What makes a broker fall silent or hang up at the first byte."""
 NAMES_ASKED_EVERY_MS = 1_000
 """Whoever comes for a broker that the cluster has not named has it asked again, all of them together so often."""
 SASL_ANSWER_BYTES_MAX = 65_536
@@ -184,16 +187,21 @@ class UpstreamCluster:
 
     # -------- connections
 
-    async def connect(self, broker_id: int | None) -> Transport | None:
-        """A connection to the broker, or to any of the bootstrap list; retried with backoff within the limits."""
-        return await self._connect(broker_id, self._settings.limits.upstream_wait_max_ms / 1000)
+    async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
+        """A connection to the broker, or to any of the bootstrap list; retried with backoff within the limits.
 
-    async def _connect(self, broker_id: int | None, wait_max_s: float) -> SocketTransport | None:
+        `announcement` says in front of it whose it is, where it is a client's; see `broker_side.Cluster`.
+        """
+        return await self._connect(broker_id, self._settings.limits.upstream_wait_max_ms / 1000, announcement)
+
+    async def _connect(
+        self, broker_id: int | None, wait_max_s: float, announcement: bytes = b""
+    ) -> SocketTransport | None:
         backoff_s = self._settings.connect_backoff_ms / 1000
         with trio.move_on_after(wait_max_s):
             while True:
                 try:
-                    return await self._connect_once(broker_id)
+                    return await self._connect_once(broker_id, announcement)
                 except BrokerUnreachable as error:
                     told = "EB-NET-012: %s; tried again in %.2f s"
                     self._log.write(now_ms(), (12, broker_id), Line(logging.INFO, told, (error, backoff_s)))
@@ -201,8 +209,14 @@ class UpstreamCluster:
                 backoff_s = max(backoff_s, min(BACKOFF_MAX_S, backoff_s * 2))
         return None
 
-    async def _connect_once(self, broker_id: int | None) -> SocketTransport:
-        return await connect(self._address(broker_id), self._settings.connect_timeout_ms / 1000, self.tls)
+    async def _connect_once(self, broker_id: int | None, announcement: bytes) -> SocketTransport:
+        return await self._dial(self._address(broker_id), announcement)
+
+    async def _dial(self, address: Address, announcement: bytes = b"") -> SocketTransport:
+        """One attempt; without an announcement it is the bridge that comes."""
+        if self._settings.announces_clients and not announcement:
+            announcement = LOCAL_HEADER
+        return await connect(address, self._settings.connect_timeout_ms / 1000, self.tls, announcement)
 
     @property
     def can_log_in(self) -> bool:
@@ -216,9 +230,11 @@ class UpstreamCluster:
         """
         return await self._enter_as(transport, self._login) if self.can_log_in else inf
 
-    async def connect_as(self, login: OwnLogin, broker_id: int | None) -> tuple[Transport, float] | None:
+    async def connect_as(
+        self, login: OwnLogin, broker_id: int | None, announcement: bytes = b""
+    ) -> tuple[Transport, float] | None:
         """See `client_logins.EnteredCluster`."""
-        transport = await self.connect(broker_id)
+        transport = await self.connect(broker_id, announcement)
         if transport is None:
             return None
         limit_s = self._settings.connect_timeout_ms / 1000
@@ -343,7 +359,7 @@ class UpstreamCluster:
         self._note(finding)
         is_heard = finding in _SIGNS_OF_LIFE
         if not is_heard:
-            self._unreachable(why)
+            self._unreachable(why + (HEADERS_ARE_SENT if self._settings.announces_clients else ""))
         elif self._is_known_away:
             self._is_known_away = False
             LOG.info("the cluster answers again")
@@ -369,7 +385,7 @@ class UpstreamCluster:
         """Ask one broker of the bootstrap list, and what is to be said where that came to nothing."""
         address = self._address(None)
         try:
-            transport = await connect(address, self._settings.connect_timeout_ms / 1000, self.tls)
+            transport = await self._dial(address)
         except BrokerUnreachable as error:
             return Finding.UNREACHABLE, str(error)
         try:
@@ -403,7 +419,7 @@ class UpstreamCluster:
         limit_s = self._settings.connect_timeout_ms / 1000
         try:
             with trio.fail_after(limit_s):
-                transport = await connect(address, limit_s, self.tls)
+                transport = await self._dial(address)
                 try:
                     request = handshake_request(Mechanism.PLAIN, OWN_CLIENT_ID)
                     return handshake_finding(read_handshake(await exchange(transport, request, SASL_ANSWER_BYTES_MAX)))

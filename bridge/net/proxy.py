@@ -14,6 +14,7 @@ import trio
 
 from bridge.log_lines import REPEAT_MS, Line, LogFields, RateLimitedLog
 from bridge.migration.route import Road, Router
+from bridge.net.announcements import Origin, announce, hear
 from bridge.net.broker_ports import BrokerPorts
 from bridge.net.client_connection import ClientConnection, connection_fields
 from bridge.net.client_handshakes import Handshakes
@@ -37,6 +38,7 @@ from bridge.net.tls import ClientCertificates, broker_context, client_context
 from bridge.net.tls_renewal import CertificateFiles, Certificates, Renewed
 from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport
+from bridge.session.balancers import Balancers
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
 from bridge.session.close_reasons import ORDINARY, CloseReason
@@ -62,6 +64,7 @@ from bridge.supervision import (
     start_guarded,
     start_job,
 )
+from bridge.wire.proxy_protocol import Route
 from translators.dialects.errors import quote
 from translators.dialects.ids import Topic
 
@@ -284,7 +287,14 @@ class Proxy:
 
     def _take(self, client: socket.socket, host: str, broker_id: int | None) -> None:
         self._shared.counters.connections_accepted += 1
-        if not self._new_connections.admits(host, now_ms()):
+        balancers = self._settings.balancers
+        is_brought = balancers is not None and balancers.trusts(host)
+        if balancers is not None and balancers.is_required and not is_brought:
+            client.close()
+            self._turn_away(Rejected(CloseReason.NOT_BROUGHT, ""), host)
+            return
+        # Of a balancer those count whom it brings, once it has said so.
+        if not is_brought and not self._new_connections.admits(host, now_ms()):
             client.close()
             self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), host)
             return
@@ -294,13 +304,23 @@ class Proxy:
             self._refused(CloseReason.TOO_MANY_CONNECTIONS if self._admitted >= wanted else CloseReason.NO_DESCRIPTORS)
             return
         self._admitted += 1
-        if self._handshakes is not None:
-            serve = partial(self._serve_inside_tls, self._handshakes, client, host, broker_id)
-        elif self._is_known(broker_id):
-            serve = partial(self._serve, SocketTransport(client), host, broker_id)
+        serve: Callable[[], Awaitable[None]]
+        if balancers is not None and is_brought:
+            serve = partial(self._serve_brought, balancers, client, host, broker_id)
         else:
-            serve = partial(self._serve_once_named, SocketTransport(client), host, broker_id)
+            serve = self._way_in(client, self._origin(client, host, None), broker_id)
         start_guarded(self._nursery, self._shared.failures, CONNECTION, serve)
+
+    def _origin(self, client: socket.socket, host: str, route: Route | None) -> Origin:
+        """Where a client comes from; `route` is what a balancer said of it."""
+        host = host if route is None else route.source.host
+        return Origin(host, announce(client, route) if self._settings.announces_clients else b"")
+
+    def _way_in(self, client: socket.socket, origin: Origin, broker_id: int | None) -> Callable[[], Awaitable[None]]:
+        if self._handshakes is not None:
+            return partial(self._serve_inside_tls, self._handshakes, client, origin, broker_id)
+        serve = self._serve if self._is_known(broker_id) else self._serve_once_named
+        return partial(serve, SocketTransport(client), origin, broker_id)
 
     def _cannot_accept(self, sock: socket.socket, error: OSError) -> bool:
         """No descriptor is left: somebody is refused at once who would else wait for nothing."""
@@ -318,28 +338,49 @@ class Proxy:
         line = Line(logging.WARNING, told, (reason.code, self._admitted, reason.sentence))
         self._shared.log.write(now_ms(), reason, line)
 
+    async def _serve_brought(
+        self, balancers: Balancers, client: socket.socket, host: str, broker_id: int | None
+    ) -> None:
+        """Hear first whom the balancer at `host` brings."""
+        origin: Origin | None = None
+        try:
+            limit_s = self._settings.limits.handshake_time_max_ms / 1000
+            heard = await hear(client, limit_s, is_required=balancers.is_required)
+            if isinstance(heard, Rejected):
+                self._turn_away(heard, host)
+            elif heard.route is None or self._new_connections.admits(heard.route.source.host, now_ms()):
+                origin = self._origin(client, host, heard.route)
+            else:
+                self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), heard.route.source.host)
+        finally:
+            if origin is None:
+                client.close()
+                self._admitted -= 1
+        if origin is not None:
+            await self._way_in(client, origin, broker_id)()
+
     async def _serve_inside_tls(
-        self, handshakes: Handshakes, client: socket.socket, host: str, broker_id: int | None
+        self, handshakes: Handshakes, client: socket.socket, origin: Origin, broker_id: int | None
     ) -> None:
         is_served = False
         try:
             transport = await handshakes.shake(client)
             if isinstance(transport, Rejected):
-                self._turn_away(transport, host)
+                self._turn_away(transport, origin.host)
                 return
             if self._names is not None:
                 broker_id = self._names.broker_id(transport.asked_host)
             mapped = self._mapped(transport)
             if isinstance(mapped, Rejected):
                 transport.close()
-                self._turn_away(mapped, host)
+                self._turn_away(mapped, origin.host)
                 return
             is_served = True
         finally:
             self._admitted -= not is_served
         # One frame less for nearly all of them, which is kept as long as the connection is.
         serve = self._serve if self._is_known(broker_id) else self._serve_once_named
-        await serve(transport, host, broker_id, mapped)
+        await serve(transport, origin, broker_id, mapped)
 
     def _mapped(self, transport: TlsTransport) -> MappedCluster | Rejected | None:
         """The cluster for whom the bridge logs in; None for those who log in by themselves."""
@@ -356,30 +397,31 @@ class Proxy:
         return broker_id is None or broker_id in self._directory.brokers
 
     async def _serve_once_named(
-        self, transport: Transport, host: str, broker_id: int | None, mapped: MappedCluster | None = None
+        self, transport: Transport, origin: Origin, broker_id: int | None, mapped: MappedCluster | None = None
     ) -> None:
         is_known = False
         try:
             is_known = broker_id is None or await self.cluster.names(broker_id)
             if not is_known:
-                self._turn_away(Rejected(CloseReason.UNKNOWN_BROKER, f"broker {broker_id}"), host)
+                self._turn_away(Rejected(CloseReason.UNKNOWN_BROKER, f"broker {broker_id}"), origin.host)
         finally:
             if not is_known:
                 transport.close()
                 self._admitted -= 1
         if is_known:
-            await self._serve(transport, host, broker_id, mapped)
+            await self._serve(transport, origin, broker_id, mapped)
 
     def _turn_away(self, rejected: Rejected, host: str) -> None:
         self._shared.counters.count_close(rejected.reason)
         _tell_refusal(self._shared.log, rejected, host)
 
     async def _serve(
-        self, transport: Transport, host: str, broker_id: int | None, mapped: MappedCluster | None = None
+        self, transport: Transport, origin: Origin, broker_id: int | None, mapped: MappedCluster | None = None
     ) -> None:
         self._next_connection += 1
         number = self._next_connection
-        session = ClientSession(self._shared.rules, number, host, self._shared.passing)
+        session = ClientSession(self._shared.rules, number, origin.host, self._shared.passing)
+        session.announcement = origin.announcement
         connection = ClientConnection(self._shared, mapped or self.cluster, session, transport, broker_id)
         if mapped is not None:
             session.name(mapped.principal)

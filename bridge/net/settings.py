@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bridge.migration.route import Rule
 from bridge.net.own_login import LoginSource
 from bridge.net.tls import BrokerTls, ClientTls
+from bridge.session.balancers import Balancers
 from bridge.session.broker_addresses import Address
 from bridge.session.host_names import HostPattern
 from bridge.session.limits import Limits
@@ -29,6 +30,10 @@ class ProxySettings:
     """
     host_pattern: HostPattern | None = None
     """Brokers are told apart by the hosts that clients ask for in TLS, at the one port of `listen`; None: by ports."""
+    balancers: Balancers | None = None
+    """Who says in front of connections whom it brings (PROXY protocol); None: nobody."""
+    announces_clients: bool = False
+    """Tell brokers, or the proxies before them, in front of each connection whom it brings (PROXY protocol)."""
     rules: tuple[Rule, ...] = ()
     """Which groups take which road; the first match wins, none is `pass`."""
     limits: Limits = field(default_factory=Limits)

@@ -139,6 +139,7 @@ class ClientSession:
         "_principal",
         "_report_kind",
         "_router",
+        "announcement",
         "answers",
         "broker_id",
         "connection",
@@ -159,6 +160,8 @@ class ClientSession:
         self.says_it_authenticates = False
         self.login = Login()
         self.broker_id: int | None = None
+        self.announcement = b""
+        """What brokers are told of the client in front of its connections to them."""
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
         self._router = rules.router

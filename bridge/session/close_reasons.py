@@ -141,6 +141,34 @@ class CloseReason(Enum):
             "names instead of addresses, and have it check the host, without which some libraries leave it out"
         ),
     )
+    NOT_BROUGHT = (
+        "EB-NET-154",
+        (
+            "it comes from no address of listen.proxy-protocol.from, and listen.proxy-protocol is required; connect "
+            "through the load balancer, or add its address"
+        ),
+    )
+    BAD_ANNOUNCEMENT = (
+        "EB-NET-155",
+        (
+            "the load balancer does not say whom it brings as listen.proxy-protocol has it; have it send headers of "
+            "version 2 (send-proxy-v2 of HAProxy), or set the key to optional or off"
+        ),
+    )
+    SLOW_ANNOUNCEMENT = (
+        "EB-NET-156",
+        (
+            "the load balancer did not say within limits.handshake.ms whom it brings; have it send PROXY headers "
+            "(send-proxy-v2 of HAProxy), or set listen.proxy-protocol to optional or off"
+        ),
+    )
+    PROXY_HEADER = (
+        "EB-NET-157",
+        (
+            "a PROXY header came where none is read; set listen.proxy-protocol and listen.proxy-protocol.from, or have "
+            "the load balancer leave it out"
+        ),
+    )
     BUG = ("EB-NET-099", "the bridge failed on this connection; please report the log line with its traceback")
 
     @property

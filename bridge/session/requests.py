@@ -15,6 +15,7 @@ from bridge.wire.fetch import asks_for_records, size_end
 from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
 from bridge.wire.node_endpoints import carries_node_endpoints
 from bridge.wire.produce import expects_answer
+from bridge.wire.proxy_protocol import SIGNATURE, VERSION_1
 from bridge.wire.share_and_streams import is_of_other_kind
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
@@ -250,6 +251,10 @@ def _to_size(header: RequestHeader, data: bytearray | memoryview) -> int:
     return min(header.frame_bytes, len(data) + 256) if end is None else end
 
 
+_PROXY_STARTS = frozenset({SIGNATURE[:_LENGTH_BYTES], VERSION_1[:_LENGTH_BYTES]})
+"""How a load balancer begins that says whom it brings, in both versions."""
+
+
 def _bytes_to_header(held: bytearray) -> int:
     """How many bytes to take while the header is incomplete: some, and none of the next request."""
     if len(held) < _LENGTH_BYTES:
@@ -261,6 +266,8 @@ def _bytes_to_header(held: bytearray) -> int:
 def _reason(start: bytes, limits: Limits) -> CloseReason:
     if start.startswith((b"\x16\x03", b"\x15\x03")):
         return CloseReason.TLS_ON_PLAIN_PORT
+    if start in _PROXY_STARTS:
+        return CloseReason.PROXY_HEADER
     if start in _HTTP_STARTS:
         return CloseReason.HTTP_ON_KAFKA_PORT
     length = int.from_bytes(start, "big", signed=True)

@@ -118,8 +118,9 @@ class MemoryCluster:
         patch.setattr(cluster, "refresh", self.refresh)
         return cluster
 
-    async def connect(self, broker_id: int | None) -> Transport | None:
+    async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
         """A new connection."""
+        assert not announcement
         self.opened.append(broker_id)
         return None if self.is_down else MemoryTransport(self.answers)
 

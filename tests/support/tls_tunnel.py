@@ -71,11 +71,14 @@ def front_settings(broker: ScriptedBroker, tls: ClientTls, certificates_watch_ms
     return replace(settings_for(broker), client_tls=tls, certificates_watch_ms=certificates_watch_ms)
 
 
-async def dial_tls(port: int, context: ssl.SSLContext, host: str = LOOPBACK) -> RawClient:
-    """A client inside TLS; raises trio.BrokenResourceError where that does not come about."""
-    stream = trio.SSLStream(
-        await trio.open_tcp_stream(LOOPBACK, port), context, server_hostname=host, https_compatible=True
-    )
+async def dial_tls(port: int, context: ssl.SSLContext, host: str = LOOPBACK, first: bytes = b"") -> RawClient:
+    """A client inside TLS, with something said before it; raises trio.BrokenResourceError where TLS does not come
+    about.
+    """
+    plain = await trio.open_tcp_stream(LOOPBACK, port)
+    if first:
+        await plain.send_all(first)
+    stream = trio.SSLStream(plain, context, server_hostname=host, https_compatible=True)
     try:
         await stream.do_handshake()
     except trio.BrokenResourceError:

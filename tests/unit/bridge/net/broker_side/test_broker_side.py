@@ -256,8 +256,9 @@ class Reached:
     is_reachable: bool = True
     login_ends_ms: float = inf
 
-    async def connect(self, broker_id: int | None) -> Transport | None:
+    async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
         """See `broker_side.Cluster`."""
+        assert not announcement
         return self.broker
 
     def offered_nowait(self, broker_id: int | None) -> Offered | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.host_names import read_host_pattern
+from bridge.app.listening import read_host_pattern
 from bridge.app.process import find_faults
 from bridge.config.configuration import load
 from bridge.config.faults import FaultCode

@@ -1,4 +1,4 @@
-"""The key that tells brokers apart by hosts, in the words of the net room, and what can't be given beside it.
+"""How clients come in, in the words of the net room: hosts that tell brokers apart, load balancers that are believed.
 
 It must not know sockets nor certificates.
 """
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from bridge.config.causes import PORT_MAX
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
+from bridge.session.balancers import Balancers, Network
 from bridge.session.host_names import HostPattern
 
-KEY = "listen.sni.pattern"
+PATTERN = "listen.sni.pattern"
 NODE_ID = "{id}"
 ALLOWED = "one host with {id} in the place of the broker's id, as in b{id}.kafka.example or b{id}.kafka.example:443"
 _IN_HOSTS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
@@ -78,4 +79,44 @@ def _is_address(host: str) -> bool:
 
 
 def _fault(seen: str, allowed: str, hint: str, code: FaultCode = FaultCode.WRONG_KIND) -> Fault:
-    return Fault(code=code, source="configuration", key=KEY, seen=seen, allowed=allowed, hint=hint)
+    return Fault(code=code, source="configuration", key=PATTERN, seen=seen, allowed=allowed, hint=hint)
+
+
+# -------- load balancers
+
+FROM = "listen.proxy-protocol.from"
+OFF, REQUIRED = "off", "required"
+NETWORKS = "addresses or networks of load balancers, as in 10.0.0.7 or 10.0.0.0/24"
+
+
+def read_balancers(settings: Settings) -> Balancers | None:
+    """Whose headers are read, None: nobody's. Raises ConfigError."""
+    given = settings.listen_proxy_protocol_from
+    if settings.listen_proxy_protocol == OFF:
+        if given:
+            seen = f"{given[0]!r} is given, and listen.proxy-protocol is off"
+            raise _refuse(seen, "listen.proxy-protocol: required or optional beside it", FaultCode.CONTRADICTION)
+        return None
+    if not given:
+        hint = "whoever may send a header may say to come from anywhere: name those who are believed"
+        raise _refuse("nothing is given", NETWORKS, FaultCode.MISSING, hint)
+    networks = tuple(map(_read_network, given))
+    return Balancers(networks=networks, is_required=settings.listen_proxy_protocol == REQUIRED)
+
+
+def _read_network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        pass
+    try:
+        meant = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        hint = "write an address or a network; names are not looked up"
+        raise _refuse(f"{text!r} is neither", NETWORKS, FaultCode.WRONG_KIND, hint) from None
+    hint = f"its address has more digits than the network: write {meant}"
+    raise _refuse(f"{text!r} is no network", NETWORKS, FaultCode.WRONG_KIND, hint)
+
+
+def _refuse(seen: str, allowed: str, code: FaultCode, hint: str = "") -> ConfigError:
+    return ConfigError([Fault(code=code, source="configuration", key=FROM, seen=seen, allowed=allowed, hint=hint)])
