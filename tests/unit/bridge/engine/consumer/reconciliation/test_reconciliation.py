@@ -177,3 +177,10 @@ def test_snapshot_that_lacks_what_was_never_told_is_not_behind() -> None:
     current = Current(epoch=4, previous_epoch=3, assigned={**dict.fromkeys(parts(0), 5), **dict.fromkeys(parts(7), 2)})
     after = reconcile(current, around(parts(0), parts(), reported_epoch=4))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0))
+
+
+def test_what_a_member_was_never_told_of_is_free_however_far_behind_it_is() -> None:
+    """It may be about to take 0, of which it was told, but not 7, of which its next answer would have told it."""
+    current = Current(epoch=4, previous_epoch=3, assigned={**dict.fromkeys(parts(0), 2), **dict.fromkeys(parts(7), 5)})
+    after = reconcile(current, around(parts(0), parts(), reported_epoch=4))
+    assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0))
