@@ -20,6 +20,20 @@ def read_admin_tokens(settings: Settings) -> Tokens:
     return Tokens(order=order, read=read)
 
 
+def renew_admin_tokens(settings: Settings, tokens: Tokens) -> str:
+    """Have what the files hold by now count at once; gives a sentence where that is something else, or
+    can't be used and changes nothing.
+    """
+    try:
+        found = read_admin_tokens(settings)
+    except ConfigError as problem:
+        return "; ".join(map(str, problem.faults))
+    if (found.order, found.read) == (tokens.order, tokens.read):
+        return ""
+    tokens.order, tokens.read = found.order, found.read
+    return "admin.token: the files hold other tokens, which count from now on"
+
+
 def _read(key: str, path: str) -> bytes:
     if not path:
         return b""

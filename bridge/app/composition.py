@@ -18,7 +18,8 @@ import trio
 
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
-from bridge.app.admin_tokens import read_admin_tokens
+from bridge.admin.tokens import Tokens
+from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, watched
@@ -180,11 +181,11 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             moving.live.start_in(nursery)
             proxy = await _start_proxy(nursery, settings, services)
             questions.attach(proxy.cluster)
-            configured.renew = proxy.certificates.read_changed
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
             _introduce(proxy.cluster, groups, upstream, places)
             sources = _sources(config, between, proxy, watch)
+            configured.renew = partial(_renew, config, proxy, sources.tokens)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
             moving.live.reconverts = partial(_reconverts, surveys)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
@@ -214,6 +215,12 @@ def _services(between: Between, moving: Moving, counters: Counters) -> Services:
         keep=partial(groups.keep_fact, FACT),
         recalled_topics=lambda: tuple(groups.owner.shard.topics.values()),
     )
+
+
+async def _renew(config: Config, proxy: Proxy, tokens: Tokens) -> tuple[str, ...]:
+    """Have what files hold by now count: certificates, and tokens of the admin API."""
+    told = await trio.to_thread.run_sync(renew_admin_tokens, config.settings, tokens)
+    return (*await proxy.certificates.read_changed(), *((told,) if told else ()))
 
 
 def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> AdminSources:

@@ -12,8 +12,8 @@ import click
 
 from bridge.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, Told
 from bridge.telemetry.event_log.files import event_files
-from bridge.telemetry.trace.command import ADMIN_DEFAULT
-from bridge.telemetry.trace.selection import NothingToShow, find_folder
+from bridge.telemetry.trace.selection import NothingToShow
+from bridge.telemetry.trace.whereabouts import find_folder, log_options
 from bridge.whatif.configuration import Unplayable, configure
 
 SECOND_US = 1_000_000
@@ -51,21 +51,7 @@ class Options(TypedDict):
 )
 @click.option("--assignor", metavar="NAME", help="The assignor that would deal its partitions.")
 @click.option("--setting", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the group; repeated.")
-@click.option(
-    "--events",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    envvar="EPOCHBRIDGE_EVENTS_PATH",
-    help="Folder of the event log; by default the one that the running bridge writes to.",
-)
-@click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge, asked for its event log when --events is not given.",
-)
+@log_options
 @click.option(
     "--every",
     "every_s",

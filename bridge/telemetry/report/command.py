@@ -9,8 +9,9 @@ from bridge.telemetry.event_log.files import event_files, read_log
 from bridge.telemetry.report.documents import as_html, as_json, as_markdown
 from bridge.telemetry.report.evidence import Evidence, find_evidence
 from bridge.telemetry.schema.facts import Event
-from bridge.telemetry.trace.command import ADMIN_DEFAULT, read_duration
-from bridge.telemetry.trace.selection import NothingToShow, find_folder
+from bridge.telemetry.trace.command import read_duration
+from bridge.telemetry.trace.selection import NothingToShow
+from bridge.telemetry.trace.whereabouts import find_folder, log_options
 
 FORMATS: Mapping[str, Callable[[Evidence], str]] = {"md": as_markdown, "html": as_html, "json": as_json}
 
@@ -25,21 +26,7 @@ FORMATS: Mapping[str, Callable[[Evidence], str]] = {"md": as_markdown, "html": a
     help="Only the last TIME of the log, such as 15m, 1h or 2d.",
 )
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="md", show_default=True)
-@click.option(
-    "--events",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    envvar="EPOCHBRIDGE_EVENTS_PATH",
-    help="Folder of the event log; by default the one that the running bridge writes to.",
-)
-@click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge, asked for its event log when --events is not given.",
-)
+@log_options
 def report(group: str, *, since_us: int | None, form: str, events: Path | None, admin: str) -> None:
     """Print what happened to a group before, between and after its moves, for the owner of its application.
 

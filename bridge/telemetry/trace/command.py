@@ -10,12 +10,12 @@ from rich.console import Console
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.exports import perfetto_trace, rebalances_document
 from bridge.telemetry.trace.page import draw_page
-from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_folder, find_rebalances, parse_duration
+from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_rebalances, parse_duration
 from bridge.telemetry.trace.waterfall import draw
+from bridge.telemetry.trace.whereabouts import find_folder, log_options
 
 PLAIN_COLUMNS = 160
 """How wide a drawing is that goes into a file or a pipe."""
-ADMIN_DEFAULT = "http://127.0.0.1:9190"
 
 
 class Options(TypedDict):
@@ -53,21 +53,7 @@ _file_option = click.Path(dir_okay=False, path_type=Path)
     callback=read_duration,
     help="All of the last TIME of the log, such as 15m, 1h or 2d.",
 )
-@click.option(
-    "--events",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    envvar="EPOCHBRIDGE_EVENTS_PATH",
-    help="Folder of the event log; by default the one that the running bridge writes to.",
-)
-@click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge, asked for its event log when --events is not given.",
-)
+@log_options
 @click.option("--html", type=_file_option, help="Write a page that needs nothing else to this file.")
 @click.option("--perfetto", type=_file_option, help="Write a trace for ui.perfetto.dev to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

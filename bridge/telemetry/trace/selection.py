@@ -1,12 +1,9 @@
 """Finds the rebalances of one group that somebody asked for, in a log or in that of a running bridge."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from urllib.request import ProxyHandler, build_opener
 
 from bridge.telemetry.event_log.codec import Rejected
 from bridge.telemetry.event_log.files import event_files, read_log
@@ -119,29 +116,3 @@ def _no_group(folder: Path, group_id: str, groups: Sequence[str]) -> str:
     named = ", ".join(sorted(groups)[:GROUPS_NAMED_MAX]) or "none"
     more = f" and {len(groups) - GROUPS_NAMED_MAX} more" if len(groups) > GROUPS_NAMED_MAX else ""
     return f"EB-TRACE-002: the event log {folder} holds nothing of group {group_id!r}; its groups are: {named}{more}"
-
-
-TIMEOUT_S = 10.0
-ANSWER_BYTES_MAX = 65_536
-
-
-def find_folder(admin: str) -> Path:
-    """The folder that the bridge at this URL or HOST:PORT writes events to; raises NothingToShow."""
-    url = admin if "://" in admin else f"http://{admin}"
-    if not url.startswith(("http://", "https://")):
-        raise NothingToShow(f"EB-TRACE-005: {admin!r} is no address of an admin API; give HOST:PORT or an http URL")
-    try:
-        # The environment's proxies are not for loopback.
-        with build_opener(ProxyHandler({})).open(url.rstrip("/") + "/events", timeout=TIMEOUT_S) as answer:
-            document: object = json.loads(answer.read(ANSWER_BYTES_MAX))
-    except (OSError, ValueError, RecursionError, HTTPException) as problem:
-        raise NothingToShow(
-            f"EB-TRACE-005: no bridge at {admin} says where its event log is ({problem}); name the folder with "
-            "--events, or the bridge's admin address with --admin"
-        ) from None
-    path = document.get("path") if isinstance(document, dict) else None
-    if isinstance(path, str) and path:
-        return Path(path)
-    raise NothingToShow(
-        f"EB-TRACE-006: the bridge at {admin} writes no event files; start it with `epochbridge serve --events DIR`"
-    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.admin_tokens import read_admin_tokens
+from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
 
@@ -50,3 +50,17 @@ def test_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     """With the reason."""
     with pytest.raises(ConfigError, match="can't be read: No such file"):
         read_admin_tokens(replace(Settings(), admin_token_read_path=str(tmp_path / "none")))
+
+
+def test_tokens_are_read_again_in_place(tmp_path: Path) -> None:
+    """Those who hold them see what the files hold by now; what can't be used changes nothing, and is told."""
+    path = written(tmp_path / "o", TOKEN)
+    settings = replace(Settings(), admin_token_path=path)
+    tokens = read_admin_tokens(settings)
+    assert not renew_admin_tokens(settings, tokens)
+    written(tmp_path / "o", TOKEN[::-1])
+    assert "count from now on" in renew_admin_tokens(settings, tokens)
+    assert tokens.order == TOKEN[::-1].encode()
+    written(tmp_path / "o", "short")
+    assert "too short for a token" in renew_admin_tokens(settings, tokens)
+    assert tokens.order == TOKEN[::-1].encode()

@@ -1,8 +1,12 @@
 """The composition root: what it puts together, and how it says that it can't."""
 
+import os
 import re
+import signal
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import cast
 from uuid import UUID
 
@@ -155,6 +159,30 @@ async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
             await serve(config_for(broker.port), say=ready)
     assert len(lines) == 1
     assert lines[0].startswith(f"epochbridge ready: clients {LOOPBACK}:")
+
+
+async def test_signal_has_tokens_of_the_admin_api_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What the file holds by then counts, without a restart."""
+    path = tmp_path / "token"
+    path.write_text("0123456789abcdef", encoding="ascii")
+    broker = ScriptedBroker()
+    lines, hear = trio.open_memory_channel[str](1)
+    with caplog.at_level("INFO", "epochbridge.app"):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(broker.serve)
+            config = config_for(broker.port)
+            config = replace(config, settings=replace(config.settings, admin_token_path=str(path)))
+            nursery.start_soon(partial(serve, config, say=lines.send_nowait))
+            await hear.receive()
+            path.write_text("fedcba9876543210", encoding="ascii")
+            os.kill(os.getpid(), signal.SIGHUP)
+            for _ in range(1_000):
+                await trio.sleep(0.05)
+                if "admin.token: the files hold other tokens" in caplog.text:
+                    break
+            nursery.cancel_scope.cancel()
+    assert "admin.token: the files hold other tokens" in caplog.text
+    assert "fedcba" not in caplog.text
 
 
 async def test_taken_port_is_told() -> None:
