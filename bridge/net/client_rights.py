@@ -190,12 +190,15 @@ class ClientRights:
         self._questions.ask(None, operations_question(holder.group_id), take_operations, version)
 
     def _ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
+        if self._questions.highest_version(ApiKey.HEARTBEAT) is None:
+            go_on(self._where_nobody_judges())
+            return
         self._questions.ask(None, read_question(group_id), lambda reply: go_on(read_by_heartbeat(reply)), None)
 
     def _ask_topics(self, names: frozenset[TopicName], end: Take) -> None:
         version = min(self._questions.highest_version(ApiKey.METADATA) or 0, NAMED_UNTIL)
         if version < NAMED_SINCE:
-            end(Finding(None))
+            end(Finding(self._where_nobody_judges()))
             return
         frame = named_topics_request(version, OWN_CORRELATION_ID, self._session.identity.client_id, sorted(names))
 
@@ -203,6 +206,12 @@ class ClientRights:
             end(_read_topics(version, answer))
 
         self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), frame)
+
+    def _where_nobody_judges(self) -> bool | None:
+        """Whether a right is there that the broker has no API to ask for: where nobody logs in, as there are no
+        groups.
+        """
+        return True if self._cluster.is_open else None
 
     def _keep(self, holder: Holder, names: frozenset[TopicName], found: Finding) -> None:
         grants = self._shared.grants

@@ -22,8 +22,15 @@ from bridge.session.contracts import NoAccess, OnAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
+from tests.support.scripted_broker import ALL_OPERATIONS
 from translators.classic_member.states import Limits
-from translators.dialects.admin import DescribedGroup, DescribedMember
+from translators.dialects.admin import (
+    NO_OPERATIONS,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroups,
+    DescribeGroupsReply,
+)
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -55,6 +62,8 @@ from translators.dialects.offsets import (
     FetchedGroup,
     OffsetCommit,
     OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
     PartitionCommit,
     TopicCommit,
 )
@@ -63,6 +72,7 @@ LOOK_PAUSE_S = 0.001
 LOOKS_MAX = 20_000
 ReplyT = TypeVar("ReplyT")
 ALL_APIS: dict[int, int] = {
+    ApiKey.OFFSET_DELETE: 0,
     ApiKey.DESCRIBE_GROUPS: 5,
     ApiKey.DELETE_GROUPS: 2,
     ApiKey.OFFSET_FETCH: 9,
@@ -146,15 +156,29 @@ def committed(commit: Request, code: ErrorCode = ErrorCode.NONE) -> OffsetCommit
     )
 
 
+def _about_rights(request: Request, version: int | None, operations: int) -> Reply | None:
+    """What is answered to a question about rights; None: it is none."""
+    if isinstance(request, DescribeGroups) and version is not None:
+        told = operations if request.include_authorized_operations else NO_OPERATIONS
+        allowed = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, authorized_operations=told)
+        return DescribeGroupsReply(groups=tuple(replace(allowed, group_id=one) for one in request.group_ids))
+    is_asked = isinstance(request, OffsetDelete) and version is not None
+    return OffsetDeleteReply(error=ErrorCode.NONE) if is_asked else None
+
+
 @dataclass(slots=True)
 class FakeVia:
-    """A client connection's access to its broker; what is asked of it waits in `open` until the test answers."""
+    """A client connection's access to its broker; what is asked of it waits in `open` until the test answers.
+
+    Questions about rights are answered at once with `operations`, unless that is None.
+    """
 
     connection: int = 1
     broker_id: int | None = 1
     versions: dict[int, int] = field(default_factory=lambda: dict(ALL_APIS))
     open: list[tuple[Request, OnAnswer]] = field(default_factory=list)
     raises: Exception | None = None
+    operations: int | None = ALL_OPERATIONS
 
     def highest_version(self, api_key: int) -> int | None:
         """See `session.contracts.BrokerAccess`."""
@@ -164,7 +188,11 @@ class FakeVia:
         """See `session.contracts.BrokerAccess`."""
         if self.raises is not None:
             raise self.raises
-        self.open.append((request, on_answer))
+        said = None if self.operations is None else _about_rights(request, version, self.operations)
+        if said is None:
+            self.open.append((request, on_answer))
+        else:
+            on_answer(said)
 
     def answer(self, make: Callable[[Request], Reply | None]) -> Request:
         """Answer the oldest open question; gives what it was."""

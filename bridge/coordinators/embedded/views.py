@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.classic_view import ClassicView
+from bridge.coordinators.embedded.view_rights import (
+    Seen,
+    ask_what_is_seen,
+    ask_which_may_not_be_read,
+    ask_who_may_delete,
+    hidden,
+)
 from bridge.coordinators.offset_requests import (
     allowed_groups,
     deleted_nothing,
@@ -16,6 +23,7 @@ from bridge.coordinators.offset_requests import (
     to_memberless_fetch,
 )
 from bridge.engine.commands import GroupType
+from bridge.engine.deletion import judge_deletion
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
 from bridge.engine.queries import group_type, judge_offset_deletion, subscribed_topics
 from bridge.engine.state import Shard
@@ -46,11 +54,10 @@ from translators.dialects.offsets import (
 )
 
 Answer = Callable[[GroupReply], None]
-Described = TypeVar("Described", DescribedGroup, DescribedConsumerGroup)
+WITNESSES_MAX = 100
+"""So many of the groups that the broker lists are asked about, to learn whether the client may DESCRIBE the cluster."""
 VIEW_VERSION = 1
 """The version of the consumer protocol in the classic view: the first that says what a member has."""
-OPERATIONS_SINCE, OPERATIONS_UNTIL = 3, 5
-"""The versions of DescribeGroups in which a broker says of every group, known to it or not, what one may do with it."""
 ViewRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe | OffsetFetch | OffsetDelete
 
 
@@ -92,9 +99,9 @@ class GroupViews:
         """Answer one request, now or when the broker has answered its part."""
         match request:
             case DescribeGroups():
-                self._describe(ref, via, request, self._with_operations(ref, via, request, answer))
+                self._describe(ref, via, request, answer)
             case ConsumerGroupDescribe():
-                self._describe_consumer(ref, via, request, self._with_operations(ref, via, request, answer))
+                self._describe_consumer(ref, via, request, answer)
             case ListGroups():
                 self._list(ref, via, request, answer)
             case DeleteGroups():
@@ -107,35 +114,17 @@ class GroupViews:
     def _is_ours(self, group_id: GroupId) -> bool:
         return group_type(self._shard, group_id) is not None
 
-    def _with_operations(
-        self, ref: RequestRef, via: BrokerAccess, request: DescribeGroups | ConsumerGroupDescribe, answer: Answer
-    ) -> Answer:
-        """Answers what is said of our groups with what the client may do with them, if it wants to know.
-
-        The broker says that, as it knows who asks and what that one was granted; what it does not say stays open.
-        """
-        ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
-        version = min(via.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
-        if not ours or not request.include_authorized_operations or version < OPERATIONS_SINCE:
-            return answer
-
-        def ask(reply: GroupReply) -> None:
-            asked = DescribeGroups(group_ids=ours, include_authorized_operations=True)
-            via.ask(ref, asked, lambda said: answer(_allowed(reply, said)), version)
-
-        return ask
-
     def _describe(self, ref: RequestRef, via: BrokerAccess, request: DescribeGroups, answer: Answer) -> None:
-        ours = {group_id: self._view(group_id, request) for group_id in request.group_ids if self._is_ours(group_id)}
+        ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
+        knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
 
-        def merge(reply: GroupReply | None) -> None:
-            found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
-            theirs = {group.group_id: group for group in found}
-            groups = tuple(
-                ours.get(group_id) or theirs.get(group_id) or lost(group_id) for group_id in request.group_ids
-            )
-            answer(DescribeGroupsReply(groups=groups))
+        def show(group_id: GroupId, seen: Seen) -> DescribedGroup:
+            refusal = seen.refusal(group_id)
+            if refusal is not ErrorCode.NONE:
+                return DescribedGroup(error=refusal, group_id=group_id)
+            shown = self._view(group_id, request)
+            return seen.with_operations(shown) if request.include_authorized_operations else shown
 
         def lost(group_id: GroupId) -> DescribedGroup:
             # A broker that can't describe groups has none: what it never heard of is dead (K6.1).
@@ -143,11 +132,18 @@ class GroupViews:
                 return _missing(group_id, request)
             return DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=group_id)
 
-        knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
-        if others and knows:
-            via.ask(ref, replace(request, group_ids=others), merge)
-        else:
-            merge(None)
+        def merge(seen: Seen, reply: GroupReply | None) -> None:
+            found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
+            said = {group.group_id: group for group in found} | {group_id: show(group_id, seen) for group_id in ours}
+            answer(DescribeGroupsReply(groups=tuple(said.get(one) or lost(one) for one in request.group_ids)))
+
+        def go_on(seen: Seen) -> None:
+            if others and knows:
+                via.ask(ref, replace(request, group_ids=others), partial(merge, seen))
+            else:
+                merge(seen, None)
+
+        ask_what_is_seen(ref, via, ours, go_on)
 
     def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
         if self._classic_view.is_one(group_id):
@@ -159,34 +155,41 @@ class GroupViews:
     def _describe_consumer(
         self, ref: RequestRef, via: BrokerAccess, request: ConsumerGroupDescribe, answer: Answer
     ) -> None:
-        ours = {
-            group_id: describe_consumer_group(self._shard, group_id)
-            for group_id in request.group_ids
-            if self._is_ours(group_id)
-        }
+        ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
-
-        def merge(reply: GroupReply | None) -> None:
-            found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
-            theirs = {group.group_id: group for group in found}
-            # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
-            missing = ErrorCode.COORDINATOR_NOT_AVAILABLE if knows else ErrorCode.GROUP_ID_NOT_FOUND
-            groups = tuple(
-                ours.get(group_id) or theirs.get(group_id) or DescribedConsumerGroup(error=missing, group_id=group_id)
-                for group_id in request.group_ids
-            )
-            answer(ConsumerGroupDescribeReply(groups))
-
         knows = via.highest_version(ApiKey.CONSUMER_GROUP_DESCRIBE) is not None
-        if others and knows:
-            via.ask(ref, replace(request, group_ids=others), merge)
-        else:
-            merge(None)
+        # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
+        missing = ErrorCode.COORDINATOR_NOT_AVAILABLE if knows else ErrorCode.GROUP_ID_NOT_FOUND
+
+        def show(group_id: GroupId, seen: Seen) -> DescribedConsumerGroup:
+            refusal = seen.refusal(group_id)
+            if refusal is not ErrorCode.NONE:
+                return DescribedConsumerGroup(error=refusal, group_id=group_id)
+            shown = describe_consumer_group(self._shard, group_id)
+            return seen.with_operations(shown) if request.include_authorized_operations else shown
+
+        def merge(seen: Seen, reply: GroupReply | None) -> None:
+            found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+            said = {group.group_id: group for group in found} | {group_id: show(group_id, seen) for group_id in ours}
+            groups = (said.get(one) or DescribedConsumerGroup(error=missing, group_id=one) for one in request.group_ids)
+            answer(ConsumerGroupDescribeReply(tuple(groups)))
+
+        def go_on(seen: Seen) -> None:
+            if others and knows:
+                via.ask(ref, replace(request, group_ids=others), partial(merge, seen))
+            else:
+                merge(seen, None)
+
+        ask_what_is_seen(ref, via, ours, go_on)
 
     def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:
             if not isinstance(reply, ListGroupsReply):
                 answer(ListGroupsReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=()))
+                return
+            if reply.error is not ErrorCode.NONE:
+                # A list without the broker's part would pass for a whole one.
+                answer(reply)
                 return
             theirs = tuple(
                 group for group in reply.groups if not self._is_ours(group.group_id) and _passes(group, request)
@@ -197,84 +200,133 @@ class GroupViews:
                 # Which broker answers on the bootstrap listener is not known: nobody else may list them then.
                 if via.broker_id is None or self.coordinator_of(group.group_id) in (None, via.broker_id)
             )
-            answer(replace(reply, groups=theirs + ours))
+            witnesses = theirs[:WITNESSES_MAX] if ours else ()
+            names = tuple(dict.fromkeys(group.group_id for group in (*ours, *witnesses)))
+            ask_what_is_seen(ref, via, names, partial(show, reply, theirs, ours))
+
+        def show(
+            reply: ListGroupsReply, theirs: tuple[ListedGroup, ...], ours: tuple[ListedGroup, ...], seen: Seen
+        ) -> None:
+            if seen.shows_more_than(group.group_id for group in theirs[:WITNESSES_MAX]):
+                answer(replace(reply, groups=theirs + ours))
+                return
+            refusals = {group.group_id: seen.refusal(group.group_id) for group in ours}
+            if ErrorCode.COORDINATOR_NOT_AVAILABLE in refusals.values():
+                answer(ListGroupsReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=()))
+                return
+            shown = tuple(group for group in ours if refusals[group.group_id] is ErrorCode.NONE)
+            answer(replace(reply, groups=theirs + shown))
 
         via.ask(ref, ListGroups(), merge)
 
     def _delete_groups(self, ref: RequestRef, via: BrokerAccess, request: DeleteGroups, answer: Answer) -> None:
+        """The broker judges first, by deleting what it has of groups that may go; only then they are forgotten here."""
         if via.highest_version(ApiKey.DELETE_GROUPS) is None:
             # Their offsets would stay in the broker: half a deletion is none.
             codes = tuple(DeletedGroup(group_id, ErrorCode.UNSUPPORTED_VERSION) for group_id in request.group_ids)
             answer(DeleteGroupsReply(groups=codes))
             return
-        named = dict.fromkeys(request.group_ids)
-        ours = {group_id: self._delete(group_id) for group_id in named if self._is_ours(group_id)}
-        forwarded = tuple(group_id for group_id in named if ours.get(group_id, ErrorCode.NONE) is ErrorCode.NONE)
+        named = tuple(dict.fromkeys(request.group_ids))
+        kept = {
+            group_id: code
+            for group_id in filter(self._is_ours, named)
+            if (code := judge_deletion(self._shard, group_id)) is not ErrorCode.NONE
+        }
+        forwarded = tuple(group_id for group_id in named if group_id not in kept)
 
-        def merge(reply: GroupReply | None) -> None:
+        def merge(refusals: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DeleteGroupsReply) else ()
             theirs = {group.group_id: group.error for group in found}
-            groups = tuple(DeletedGroup(group_id, _deleted(group_id, ours, theirs)) for group_id in named)
+            codes = {one: refusals[one] if refusals[one] is not ErrorCode.NONE else kept[one] for one in kept}
+            groups = tuple(
+                DeletedGroup(one, codes[one] if one in codes else self._delete_here(one, theirs)) for one in named
+            )
             answer(DeleteGroupsReply(groups=groups))
 
-        if forwarded:
-            via.ask(ref, DeleteGroups(forwarded), merge)
-        else:
-            merge(None)
+        def go_on(refusals: Mapping[GroupId, ErrorCode]) -> None:
+            if forwarded:
+                via.ask(ref, DeleteGroups(forwarded), partial(merge, refusals))
+            else:
+                merge(refusals, None)
+
+        ask_who_may_delete(ref, via, tuple(kept), go_on)
+
+    def _delete_here(self, group_id: GroupId, theirs: Mapping[GroupId, ErrorCode]) -> ErrorCode:
+        """Forget a group of which the broker has deleted what it had, and say what became of it."""
+        at_broker = theirs.get(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if not self._is_ours(group_id) or at_broker not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+            return at_broker
+        # A group that never committed is unknown to the broker: there was nothing to delete there.
+        here = self._delete(group_id)
+        return here if at_broker is ErrorCode.GROUP_ID_NOT_FOUND else ErrorCode.NONE
 
     def _fetch(self, ref: RequestRef, via: BrokerAccess, request: OffsetFetch, answer: Answer) -> None:
         judged = tuple(self._check_fetch(group) for group in request.groups)
-        allowed = to_memberless_fetch(allowed_groups(request, judged), self._catalog)
+        refused = [
+            group.group_id for group, code in zip(request.groups, judged, strict=True) if code is not ErrorCode.NONE
+        ]
 
-        def merge(reply: GroupReply | None) -> None:
-            found = reply if isinstance(reply, OffsetFetchReply) else OffsetFetchReply(groups=())
-            answer(merge_fetch(request, found, judged, self._catalog))
+        def fetch(seen: Seen) -> None:
+            # Who may not DESCRIBE a group is not told how it is with a member of it.
+            codes = tuple(
+                code
+                if code is ErrorCode.NONE or seen.refusal(group.group_id) is ErrorCode.NONE
+                else seen.refusal(group.group_id)
+                for group, code in zip(request.groups, judged, strict=True)
+            )
+            allowed = to_memberless_fetch(allowed_groups(request, codes), self._catalog)
 
-        if allowed.groups:
-            via.ask(ref, allowed, merge)
-        else:
-            merge(OffsetFetchReply(groups=()))
+            def merge(reply: GroupReply | None) -> None:
+                found = reply if isinstance(reply, OffsetFetchReply) else OffsetFetchReply(groups=())
+                answer(merge_fetch(request, found, codes, self._catalog))
+
+            if allowed.groups:
+                via.ask(ref, allowed, merge)
+            else:
+                merge(OffsetFetchReply(groups=()))
+
+        ask_what_is_seen(ref, via, tuple(dict.fromkeys(refused)), fetch)
 
     def _delete_offsets(self, ref: RequestRef, via: BrokerAccess, request: OffsetDelete, answer: Answer) -> None:
         code = judge_offset_deletion(self._shard, request.group_id)
-        if code is not ErrorCode.NONE and self._is_ours(request.group_id):
-            answer(OffsetDeleteReply(error=code))
-            return
+        # What is answered here the broker is asked about first: whether the client may.
+        asked = (request.group_id,) if self._is_ours(request.group_id) else ()
+
+        def go_on(refusals: Mapping[GroupId, ErrorCode]) -> None:
+            refusal = refusals.get(request.group_id, ErrorCode.NONE)
+            if refusal is not ErrorCode.NONE:
+                answer(OffsetDeleteReply(error=refusal))
+            elif code is not ErrorCode.NONE and asked:
+                answer(OffsetDeleteReply(error=code))
+            else:
+                self._delete_allowed_offsets(ref, via, request, answer)
+
+        ask_who_may_delete(ref, via, asked, go_on)
+
+    def _delete_allowed_offsets(
+        self, ref: RequestRef, via: BrokerAccess, request: OffsetDelete, answer: Answer
+    ) -> None:
         # Whether there is a group that nobody here has heard of, its broker knows, whatever is to be deleted of it.
         subscribed = subscribed_topics(self._shard, request.group_id) or frozenset()
         allowed, refused = split_delete(request, subscribed)
 
-        def merge(reply: GroupReply | None) -> None:
+        def merge(unread: frozenset[TopicName], reply: GroupReply | None) -> None:
             if not isinstance(reply, OffsetDeleteReply):
                 reply = OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
             elif reply.error is ErrorCode.GROUP_ID_NOT_FOUND and self._is_ours(request.group_id):
                 # The group lives, but never committed: the broker has not heard of it.
                 nothing = deleted_nothing(allowed)
                 reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog))
-            answer(merge_delete(request, reply, name_missing(refused, self._catalog)))
+            answer(merge_delete(request, reply, hidden(name_missing(refused, self._catalog), unread)))
 
-        if allowed.topics or not self._is_ours(request.group_id):
-            via.ask(ref, allowed, merge)
-        else:
-            merge(OffsetDeleteReply(error=ErrorCode.NONE))
+        def go_on(unread: frozenset[TopicName]) -> None:
+            if allowed.topics or not self._is_ours(request.group_id):
+                via.ask(ref, allowed, partial(merge, unread))
+            else:
+                merge(unread, OffsetDeleteReply(error=ErrorCode.NONE))
 
-
-def _allowed(reply: GroupReply, said: GroupReply | None) -> GroupReply:
-    """The descriptions with the operations that the broker named; a group that is not shown has none, as in Kafka."""
-    found = said.groups if isinstance(said, DescribeGroupsReply) else ()
-    known = {group.group_id: group.authorized_operations for group in found if group.error is ErrorCode.NONE}
-    match reply:
-        case DescribeGroupsReply(groups=described):
-            return replace(reply, groups=tuple(_with_known(group, known) for group in described))
-        case ConsumerGroupDescribeReply(groups=shown):
-            return replace(reply, groups=tuple(_with_known(group, known) for group in shown))
-    return reply
-
-
-def _with_known(group: Described, known: Mapping[GroupId, int]) -> Described:
-    if group.error is not ErrorCode.NONE:
-        return group
-    return replace(group, authorized_operations=known.get(group.group_id, group.authorized_operations))
+        # Whoever may not READ a topic is not told whether a member of the group subscribes to it.
+        ask_which_may_not_be_read(ref, via, request.group_id, tuple(dict.fromkeys(one.name for one in refused)), go_on)
 
 
 def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
@@ -297,13 +349,3 @@ def _passes(group: ListedGroup, request: ListGroups) -> bool:
     # Before version 5 brokers had one type of group and did not name it.
     group_type = group.group_type.lower() or "classic"
     return (not states or group.group_state.lower() in states) and (not types or group_type in types)
-
-
-def _deleted(group_id: GroupId, ours: dict[GroupId, ErrorCode], theirs: dict[GroupId, ErrorCode]) -> ErrorCode:
-    if group_id not in ours:
-        return theirs.get(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if ours[group_id] is not ErrorCode.NONE:
-        return ours[group_id]
-    at_broker = theirs.get(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    # A group that never committed is unknown to the broker: there was nothing to delete there.
-    return ErrorCode.NONE if at_broker is ErrorCode.GROUP_ID_NOT_FOUND else at_broker

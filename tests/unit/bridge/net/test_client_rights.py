@@ -181,6 +181,20 @@ async def test_broker_that_knows_no_operations_is_asked_by_a_heartbeat() -> None
         assert (len(front.groups.submitted), broker.questions) == (1, [ApiKey.HEARTBEAT])
 
 
+async def test_open_broker_that_has_no_groups_judges_nobody() -> None:
+    """It has no API to ask by, neither for groups nor for topics by name."""
+    broker = JudgingBroker()
+    without = {
+        key: one for key, one in broker.versions.items() if key not in (ApiKey.DESCRIBE_GROUPS, ApiKey.HEARTBEAT)
+    }
+    broker.versions = {**without, ApiKey.METADATA: VersionRange(0, 1)}
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(native(1, 0, SEEN))
+        await settle()
+        assert (len(front.groups.submitted), broker.questions) == (1, [])
+
+
 async def test_not_knowing_is_no_verdict() -> None:
     """A client ends at a verdict; one that is told to come again does so."""
     broker = JudgingBroker(denies_describe=True, stranger_is_told=ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -1,0 +1,133 @@
+"""What the broker says of whoever asks about groups: which it may see, and what it may do with them.
+
+It is asked with every such request, in its place and on the client's own connection: nobody asks often.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from bridge.session.contracts import BrokerAccess
+from bridge.session.rights import OPERATIONS_SINCE, OPERATIONS_UNTIL
+from bridge.wire.apis import ApiKey
+from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, RequestRef, TopicName
+from translators.dialects.messages import GroupReply
+from translators.dialects.offsets import CommittedTopic, OffsetDelete, OffsetDeleteReply, TopicOffsets
+
+DescribedT = TypeVar("DescribedT", DescribedGroup, DescribedConsumerGroup)
+_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+NO_PARTITION = 2**31 - 1
+OFFSET_DELETE_VERSION = 0
+_NOT_HEARD = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+class Seen:
+    """What the broker said of groups to the client that asks about them."""
+
+    def __init__(self, groups: Mapping[GroupId, DescribedGroup] | None) -> None:
+        self._groups = groups
+
+    def refusal(self, group_id: GroupId) -> ErrorCode:
+        """Why this client is not shown a group; NONE: it is. A broker without the API has nobody to hide one from."""
+        if self._groups is None:
+            return ErrorCode.NONE
+        group = self._groups.get(group_id)
+        if group is None:
+            return _NOT_HEARD
+        # Whatever else it says of a group, it says after it found that the client may DESCRIBE it.
+        return _DENIED if group.error is _DENIED else ErrorCode.NONE
+
+    def shows_more_than(self, listed: Iterable[GroupId]) -> bool:
+        """Whether a broker lists a group that this client may not DESCRIBE: then it may DESCRIBE the cluster, and is
+        shown all.
+        """
+        return any(self.refusal(group_id) is _DENIED for group_id in listed)
+
+    def with_operations(self, shown: DescribedT) -> DescribedT:
+        """A description with what the client may do with its group; one that is not shown has none, as in Kafka."""
+        said = None if self._groups is None else self._groups.get(shown.group_id)
+        if said is None or shown.error is not ErrorCode.NONE or said.error is not ErrorCode.NONE:
+            return shown
+        return replace(shown, authorized_operations=said.authorized_operations)
+
+
+def ask_what_is_seen(
+    ref: RequestRef, via: BrokerAccess, groups: Sequence[GroupId], take: Callable[[Seen], None]
+) -> None:
+    """Ask the broker which of these groups the client may DESCRIBE, and what it may do with them."""
+    highest = via.highest_version(ApiKey.DESCRIBE_GROUPS)
+    if highest is None or not groups:
+        take(Seen(None if highest is None else {}))
+        return
+    version = min(highest, OPERATIONS_UNTIL)
+    asked = DescribeGroups(group_ids=tuple(groups), include_authorized_operations=version >= OPERATIONS_SINCE)
+
+    def hear(reply: GroupReply | None) -> None:
+        found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
+        take(Seen({group.group_id: group for group in found}))
+
+    via.ask(ref, asked, hear, version)
+
+
+def ask_who_may_delete(
+    ref: RequestRef, via: BrokerAccess, groups: Sequence[GroupId], take: Callable[[Mapping[GroupId, ErrorCode]], None]
+) -> None:
+    """Ask the broker of which of these groups the client may DELETE, by deleting no offsets of theirs: the code that
+    refuses it for each, NONE where it may.
+    """
+    names = tuple(dict.fromkeys(groups))
+    if not names or via.highest_version(ApiKey.OFFSET_DELETE) is None:
+        take(dict.fromkeys(names, ErrorCode.NONE))
+        return
+    codes: dict[GroupId, ErrorCode] = {}
+
+    def hear(group_id: GroupId, reply: GroupReply | None) -> None:
+        codes[group_id] = _refusal_in(reply) if isinstance(reply, OffsetDeleteReply) else _NOT_HEARD
+        if len(codes) == len(names):
+            take(codes)
+
+    for name in names:
+        via.ask(ref, OffsetDelete(group_id=name, topics=()), partial(hear, name), OFFSET_DELETE_VERSION)
+
+
+def ask_which_may_not_be_read(
+    ref: RequestRef,
+    via: BrokerAccess,
+    group_id: GroupId,
+    topics: Sequence[TopicName],
+    take: Callable[[frozenset[TopicName]], None],
+) -> None:
+    """Ask the broker which of these topics the client may not READ, by deleting an offset of a partition that no topic
+    has.
+    """
+    if not topics or via.highest_version(ApiKey.OFFSET_DELETE) is None:
+        take(frozenset())
+        return
+    asked = tuple(TopicOffsets(name=name, partitions=(NO_PARTITION,)) for name in topics)
+
+    def hear(reply: GroupReply | None) -> None:
+        found = reply.topics if isinstance(reply, OffsetDeleteReply) else ()
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        take(frozenset(one.name for one in found if any(item.error is denied for item in one.partitions)))
+
+    via.ask(ref, OffsetDelete(group_id=group_id, topics=asked), hear, OFFSET_DELETE_VERSION)
+
+
+def _refusal_in(reply: OffsetDeleteReply) -> ErrorCode:
+    """Whatever else a broker says of a group, it says after it found that the client may DELETE it."""
+    return _DENIED if reply.error is _DENIED else ErrorCode.NONE
+
+
+def hidden(refused: Iterable[CommittedTopic], unread: Collection[TopicName]) -> tuple[CommittedTopic, ...]:
+    """Refusals of ours, where those of topics that the client may not READ say just that."""
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return tuple(
+        replace(one, partitions=tuple(replace(item, error=denied) for item in one.partitions))
+        if one.name in unread
+        else one
+        for one in refused
+    )
