@@ -38,6 +38,12 @@ from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.restarts import measure_restarts
 from tests.benchmarks.small_frames import measure_small_frames
 from tests.benchmarks.startup import measure_startup
+from tests.benchmarks.table_sizes import (
+    measure_table_cluster,
+    measure_table_history,
+    measure_table_shapes,
+    measure_table_sizes,
+)
 from tests.benchmarks.topic_stream import measure_topic_stream
 from tests.benchmarks.upstream import measure_upstream
 from tests.benchmarks.whatif import measure_play, measure_whatif
@@ -50,6 +56,10 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "assignors": measure_assignors,
     "assignor-grid": measure_grid,
     "pipeline": measure_pipeline,
+    "table-sizes": measure_table_sizes,
+    "table-shapes": measure_table_shapes,
+    "table-history": measure_table_history,
+    "table-cluster": measure_table_cluster,
     "event-memory": measure_event_memory,
     "what-if": measure_whatif,
     "what-if-play": measure_play,

@@ -38,6 +38,10 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "restarts": ("restarts", "measure_restarts"),
     "what-if": ("whatif", "measure_whatif"),
     "pipeline": ("pipeline", "measure_pipeline"),
+    "table-sizes": ("table_sizes", "measure_table_sizes"),
+    "table-shapes": ("table_sizes", "measure_table_shapes"),
+    "table-history": ("table_sizes", "measure_table_history"),
+    "table-cluster": ("table_sizes", "measure_table_cluster"),
     "topic-stream": ("topic_stream", "measure_topic_stream"),
     "upstream": ("upstream", "measure_upstream"),
     "proxied-joins": ("proxied_joins", "measure_proxied_joins"),
@@ -79,6 +83,10 @@ SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "group": {"MEMBERS": 200, "INTERVAL_S": 0.5},
     "what-if": {"DEPLOYMENTS_S": 1},
     "pipeline": {"RUN_EVENTS": 200_000, "STREAM_EVENTS": 400_000, "BATCH_FILES": 8},
+    "table-sizes": {"SIZES": 1},
+    "table-shapes": {"SHAPE_EVENTS": 300_000, "MANY_GROUPS": 1_000},
+    "table-history": {"BATCHES": 12, "BATCH_EVENTS": 100_000},
+    "table-cluster": {"CLUSTER_EVENTS": 300_000},
     "topic-stream": {"STREAM_EVENTS": 400_000},
 }
 """Constants of its module to make a benchmark short; of a tuple, how many of its entries stay."""

@@ -8,6 +8,7 @@ It must not know how a table is made.
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,15 +25,15 @@ from bridge.analytics.tables.definitions import BATCH, EVENTS
 from bridge.analytics.tables.store import Store
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError
-from tests.support.fleet_files import write_runs
-from tests.support.fleet_log import FleetPlan
+from tests.support.fleet_files import like_real, write_runs
 
 RUN_EVENTS, STREAM_EVENTS = 10_000_000, 6_000_000
-RUN_S = Target(bound=90)
+RUN_S = Target(bound=60)
 STREAM_RATE = Target(bound=200_000, at_least=True)
 BATCH_FILES = 32
 """Some million events, as a micro-batch from the topic has; files of a bridge that serves are five times bigger."""
-PLAN = FleetPlan(groups=10, members=8, partitions=24, rebalances=60)
+PLAN = replace(like_real(groups=10, members=8, partitions=24, rebalances=60), is_lasting=False)
+"""Every run is of other groups: the runs lie side by side."""
 SETTINGS = {"spark.driver.memory": "6g"}
 BASELINE = "reading and counting lines"
 

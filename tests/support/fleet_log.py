@@ -28,7 +28,10 @@ FLAP_US = 10 * MINUTE_US
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetPlan:
-    """What the log is about: every second group is classic, the others speak KIP-848."""
+    """What the log is about: every second group is classic, the others speak KIP-848.
+
+    A lasting fleet is the same in every run: its groups and members are called alike, whatever the run's `boot`.
+    """
 
     boot: str = "b1"
     seed: int = 1
@@ -37,6 +40,9 @@ class FleetPlan:
     partitions: int = 12
     rebalances: int = 20
     pause_us: int = 2 * MINUTE_US
+    group_name: str = "group"
+    topic: str = "orders"
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,8 @@ class FleetLog:
         self._told: list[tuple[int, Fact]] = []
         for number in range(plan.groups):
             protocol = Protocol.CLASSIC if number % 2 == 0 else Protocol.CONSUMER
-            GroupLife(self, plan, f"group-{number}-{plan.boot}", protocol).live()
+            name = f"{plan.group_name}-{number}"
+            GroupLife(self, plan, name if plan.is_lasting else f"{name}-{plan.boot}", protocol).live()
 
     def tell(self, at_us: int, *facts: Fact) -> None:
         """Facts at a time of the run."""
@@ -109,7 +116,7 @@ class GroupLife:
         self._group_id, self._protocol = group_id, protocol
         self._draw = random.Random(f"{plan.seed} {group_id}")
         self._members = [f"{group_id}-m{number}" for number in range(plan.members)]
-        self._owner = {f"orders-{n}": self._members[n % plan.members] for n in range(plan.partitions)}
+        self._owner = {f"{plan.topic}-{n}": self._members[n % plan.members] for n in range(plan.partitions)}
         self._history = {partition: [(owner, 0)] for partition, owner in self._owner.items()}
         self._epoch = 1
         self._assigned_us = 0
@@ -139,7 +146,8 @@ class GroupLife:
 
     def _rebalance(self) -> None:
         self._epoch += 1
-        rebalance_id = f"{self._group_id}-{self._epoch}"
+        run = f"{self._plan.boot}-" if self._plan.is_lasting else ""
+        rebalance_id = f"{self._group_id}-{run}{self._epoch}"
         giver = self._draw.choice([member for member in self._members if self._of(member)])
         taker = self._draw.choice([member for member in self._members if member != giver])
         moved = self._draw.choice(self._of(giver))
