@@ -191,6 +191,7 @@ class FactWriter:
             self.last_heard.leave(former.inputs)
         group.members[member.member_id] = member
         self.last_heard.enter(member.inputs)
+        member.inherit(self.last_heard.session_of(member.inputs))
         if member.protocol is Protocol.CONSUMER:
             group.natives.add(member.member_id)
         if member.instance_id is not None:
@@ -217,6 +218,7 @@ class FactWriter:
         words = member_fields(group, member)
         self.tell(group, MemberLeft(**words, departure=departure, reason=member.parting_words), at_us)
         was_there = group.members.pop(member.member_id, None) is not None
+        self.last_heard.keep_session(member.inputs, member.assigned)
         if departure is Departure.STATIC_LEFT:
             member.go_away(at_us)
             _keep(group.away, member, AWAY_MAX)

@@ -6,7 +6,7 @@ is known by its client id and host.
 
 from dataclasses import dataclass
 
-from bridge.telemetry.following.joins import Inputs
+from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Partitions
 from bridge.telemetry.following.tracks import MemberTrack
 
 US_PER_MS = 1_000
@@ -15,6 +15,8 @@ BEATS_PER_SESSION = 3
 BEAT_US_MAX = 5_000_000
 """Kafka's longest default between two heartbeats, that of the consumer protocol."""
 NEVER = -1
+SESSIONS_MAX = 1_000
+"""Clients of members that are gone, of which is known what their fetch sessions may name."""
 POLL_WORDS = "poll timeout"
 """What Java's client says as it leaves for that reason (LeaveGroup 5, KIP-800)."""
 
@@ -33,6 +35,7 @@ class LastHeard:
     def __init__(self) -> None:
         self._spoken: dict[int, int] = {}
         self._fetchers: dict[tuple[str, str], _Fetcher] = {}
+        self._sessions: dict[tuple[str, str], Partitions] = {}
 
     # ------------------------------------------------------------------ connections
 
@@ -62,6 +65,21 @@ class LastHeard:
             fetcher.members -= 1
             if fetcher.members <= 0:
                 del self._fetchers[key]
+
+    def keep_session(self, inputs: Inputs, partitions: Partitions) -> None:
+        """A member that had these is gone; its client may live on, and its fetch sessions with it (KIP-227)."""
+        key = (inputs.client_id, inputs.client_host)
+        self._sessions.pop(key, None)
+        self._sessions[key] = partitions
+        if len(self._sessions) > SESSIONS_MAX:
+            del self._sessions[next(iter(self._sessions))]
+
+    def session_of(self, inputs: Inputs) -> Partitions:
+        """What the fetch sessions of a new member's client may name from before; nothing if others share its name."""
+        key = (inputs.client_id, inputs.client_host)
+        fetcher = self._fetchers.get(key)
+        kept = self._sessions.pop(key, NO_PARTITIONS)
+        return kept if fetcher is not None and fetcher.members == 1 else NO_PARTITIONS
 
     def fetched(self, client_id: str, client_host: str, at_us: int) -> None:
         """A Fetch comes from there; it counts while a member is known by that name."""

@@ -67,7 +67,8 @@ class MemberTrack:
 
     Its methods alone write it (`tests/architecture/test_tracks.py`). `reached` is the epoch or generation that it is at
     rest in, `holders` are members that have part of its target, `due` is what the engine has for it, None where nobody
-    tells. `former` is what it had when it joined last: its fetch sessions may still name that. `fetch_rebalance` gave
+    tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name
+    that. `fetch_rebalance` gave
     it what it has not fetched, but for what another one dealt since (`dealt_later`). `unused` is what it gave
     up last, and in which generation, if it had used nothing since it was given it. `parting_words` is why it says that
     it leaves, `is_removed` that somebody else wants it.
@@ -196,6 +197,10 @@ class MemberTrack:
     def learn(self, inputs: Inputs) -> None:
         """It says anew who and what it is."""
         self.inputs = inputs
+
+    def inherit(self, partitions: Partitions) -> None:
+        """Its client was another member before, which had these: its fetch sessions may still name them."""
+        self.former |= partitions
 
     def rejoin(self) -> None:
         """It joins again: who was leaving is not any more."""

@@ -5,9 +5,15 @@ from dataclasses import replace
 import pytest
 
 from bridge.telemetry.following.joins import Inputs
-from bridge.telemetry.following.last_heard import BEAT_US_MAX, LastHeard, beat_us
+from bridge.telemetry.following.last_heard import BEAT_US_MAX, SESSIONS_MAX, LastHeard, beat_us
 from bridge.telemetry.following.tracks import MemberTrack
-from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased, RebalanceEnded, RebalanceExplained
+from bridge.telemetry.schema.facts import (
+    MemberLeft,
+    PartitionsFetched,
+    PartitionsReleased,
+    RebalanceEnded,
+    RebalanceExplained,
+)
 from bridge.telemetry.schema.terms import Cause, Departure, Protocol
 from tests.support.heard import Ears, HeardGroup
 from tests.support.owned_group import CLIENT, GROUP, ConsumerClient
@@ -133,6 +139,45 @@ def test_what_a_member_had_that_stopped_polling_stood_still_since_its_last_fetch
         ears.answer(ears.ask(leave("a", ""), 1), left("a"))
         released = [fact for fact in ears.log.of(PartitionsReleased) if isinstance(fact, PartitionsReleased)]
         assert [(fact.member_id, fact.idle_us) for fact in released] == [("a", idle_us)]
+
+
+def test_client_that_comes_back_by_another_id_need_not_name_again_what_its_sessions_name() -> None:
+    """kafka-python that polled too late is given what it had, and asks for nothing else than before (KIP-227)."""
+    ears = _classic_pair()
+    for at_ms in (5_000, 70_000):
+        ears.follower.fetched(CLIENT, named(0) if at_ms == 5_000 else frozenset(), at_ms != 5_000, at_ms * 1_000)
+        ears.follower.fetches(CLIENT, at_ms * 1_000)
+        if at_ms == 5_000:
+            ears.now_ms = 65_000
+            ears.answer(ears.ask(leave("a", ""), 1), left("a"))
+            again, new = ears.ask(join("b"), 2, OTHER), ears.ask(join("c"), 1)
+            ears.answer(again, joined("b", 2, leader="b", members=("b", "c")))
+            ears.answer(new, joined("c", 2, leader="b"))
+            ears.answer(ears.ask(sync("b", 2, {"b": (1,), "c": (0,)}), 2, OTHER), synced(1))
+            ears.answer(ears.ask(sync("c", 2, None), 1), synced(0))
+    fetched = [
+        (fact.member_id, fact.partitions)
+        for fact in ears.log.of(PartitionsFetched)
+        if isinstance(fact, PartitionsFetched)
+    ]
+    assert [member for member, _ in fetched] == ["a", "c"]
+    assert fetched[0][1] == fetched[1][1]
+
+
+def test_sessions_of_a_client_are_known_while_nobody_shares_its_name() -> None:
+    """And of no more clients than a bound."""
+    heard, mine = LastHeard(), Inputs(client_id="x", client_host="h")
+    heard.keep_session(mine, named(0))
+    heard.enter(mine)
+    assert (heard.session_of(mine), heard.session_of(mine)) == (named(0), frozenset())
+    heard.keep_session(mine, named(0))
+    heard.enter(mine)
+    assert heard.session_of(mine) == frozenset()
+    heard.keep_session(mine, named(0))
+    for number in range(SESSIONS_MAX):
+        heard.keep_session(Inputs(client_id=f"other-{number}", client_host="h"), named(0))
+    heard.leave(mine)
+    assert heard.session_of(mine) == frozenset()
 
 
 def _classic_pair() -> Ears:
