@@ -230,11 +230,25 @@ def _not_dealt_with(past: Sequence[Event], *, is_barrier: bool) -> list[Event]:
     inside, after = since[:ended], since[ended:]
     if is_barrier:
         met = _meeting(inside, began.fact.rebalance_id if isinstance(began.fact, RebalanceBegan) else "")
+        met |= _answered(inside)
         return [*(event for event in inside if event.stamp.number not in met), *after]
     # What is told after its target was not in it, though that was at the same instant.
     targets = (event.stamp.number for event in inside if isinstance(event.fact, TargetComputed))
     dealt = next(targets, inside[-1].stamp.number if inside else 0)
     return [*(e for e in inside if e.stamp.mono_us > began.stamp.mono_us or e.stamp.number > dealt), *after]
+
+
+def _answered(inside: Sequence[Event]) -> frozenset[int]:
+    """Numbers of the rejoins to which a generation was the answer: who came late let all meet once more."""
+    found: set[int] = set()
+    asked: dict[str, int] = {}
+    for event in inside:
+        fact = event.fact
+        if isinstance(fact, MemberRejoined):
+            asked[fact.member_id] = event.stamp.number
+        elif isinstance(fact, PhaseBegan) and fact.phase is Phase.SYNCING and fact.member_id in asked:
+            found.add(asked.pop(fact.member_id))
+    return frozenset(found)
 
 
 def _reach_us(event: Event, reach_us: int) -> int:

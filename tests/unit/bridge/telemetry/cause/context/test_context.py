@@ -52,6 +52,28 @@ def test_departure_counted_in_meeting_belongs_to_it() -> None:
     assert all(not isinstance(event.fact, MemberLeft) for event in scene_of(story).at_first)
 
 
+def _met_once() -> Story:
+    """Somebody meets, and is handed a generation."""
+    story = Story(road=Road.PASSING, protocol=Protocol.CLASSIC).at(0).began(3).enters("c1", Phase.JOINING)
+    return story.at(100).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING).at(200)
+
+
+def test_rejoin_that_was_answered_in_its_meeting_causes_nothing_next() -> None:
+    """Members that come one after the other let a group meet twice in what is told as one rebalance."""
+    story = _met_once()
+    again = story.rejoined("c1", is_leader=True)
+    story.leaves("c1", Phase.SYNCING).enters("c1", Phase.JOINING)
+    story.at(300).leaves("c1", Phase.JOINING).enters("c1", Phase.SYNCING).target(2).ended()
+    assert again not in scene_of(story.at(9_000).began(4)).at_first
+
+
+def test_rejoin_that_was_not_answered_may_cause_next() -> None:
+    """A leader that wants something else says so while the others are given their shares."""
+    story = _met_once().target(1)
+    noticed = story.rejoined("c1", is_leader=True)
+    assert noticed in scene_of(story.ended().at(300).began(4)).at_first
+
+
 def test_static_return_let_in_causes_nothing_next() -> None:
     """KIP-345: a seat that is taken back in time makes no rebalance, so it can't have made the next one either."""
     for protocol, phase in ((Protocol.CLASSIC, Phase.SYNCING), (Protocol.CONSUMER, Phase.STABLE)):
