@@ -11,11 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
-import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from bridge.demo.events import now_ns
+from bridge.demo.events import Partition, now_ns
 from bridge.demo.events_json import EventWriter
 from bridge.demo.members import confluent, kafka_python
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
@@ -40,6 +39,20 @@ class Role:
     rejoins: bool
 
 
+class SlowRecorder(Recorder):
+    """Writes down that something is to be given up, and takes its time then, as an application's callback would: it
+    blocks the library's thread.
+    """
+
+    revoke_s = 0.0
+
+    def revoke(self, partitions: Iterable[Partition]) -> Mapping[Partition, int]:
+        """See `Recorder.revoke`."""
+        offsets = super().revoke(partitions)
+        time.sleep(self.revoke_s)
+        return offsets
+
+
 class ConfluentActor(confluent.Member):
     """librdkafka's member."""
 
@@ -56,10 +69,6 @@ class ConfluentActor(confluent.Member):
             self._consumer.subscribe(
                 self._topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
             )
-
-    def _revoked(self, consumer: confluent_kafka.Consumer, partitions: list[confluent_kafka.TopicPartition]) -> None:
-        time.sleep(self._role.revoke_s)
-        super()._revoked(consumer, partitions)
 
 
 def assign_late(wait_s: float, until: str) -> None:
@@ -93,14 +102,6 @@ class KafkaPythonActor(kafka_python.Member):
         if self._role.rejoins:
             # Java's enforceRebalance (KIP-568); the library has the same, one floor below its consumer.
             self._consumer._coordinator.request_rejoin()
-
-    async def on_partitions_revoked(self, partitions: Iterable[kafka.TopicPartition]) -> None:
-        """kafka-python's callback; it blocks the library's thread as an application's would."""
-        self._take_time()
-        await super().on_partitions_revoked(partitions)
-
-    def _take_time(self) -> None:
-        time.sleep(self._role.revoke_s)
 
 
 Actor = ConfluentActor | KafkaPythonActor
@@ -143,7 +144,8 @@ def main(arguments: list[str]) -> None:
         nudged.set()
 
     signal.signal(signal.SIGUSR1, nudge)
-    recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
+    recorder = SlowRecorder(options, EventWriter(sys.stdout), now_ns)
+    recorder.revoke_s = role.revoke_s
     make, library_version = LIBRARIES[role.library]
     recorder.start(role.library, library_version)
     member = make(options, recorder, role)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.terms import Cause, Outcome, Phase
+from tests.support.causes.diaries import Accounts
 from tests.support.causes.players import Case, Name
 from tests.support.causes.running import Told
 from tests.support.causes.setting import Silence
@@ -28,6 +29,7 @@ class Said:
     waited_us: int
     disturbed: int
     silences: Mapping[str, Silence] = field(default_factory=dict)
+    accounts: Accounts | None = None
 
 
 def read(case: Case, told: Told) -> Said:
@@ -52,7 +54,16 @@ def read(case: Case, told: Told) -> Said:
         waited_us=0 if longest is None else longest.explained.waited_us,
         disturbed=sum(one.disturbed_count for one in done),
         silences=told.silences,
+        accounts=told.accounts if right.has_diaries and not _is_restless(labels, right) else None,
     )
+
+
+def _is_restless(labels: Iterable[Label], right: Right) -> bool:
+    """Whether a leader joined again on its own account: kafka-python's may give back, unused, what it was just given,
+    which its diary has as one more stand-still and the log, rightly, has not.
+    """
+    wanted = {cause for cause, _ in right.causes}
+    return Cause.LEADER_REJOINED not in wanted and any(cause is Cause.LEADER_REJOINED for cause, _ in labels)
 
 
 def _rejoined_once(rebalances: Sequence[Rebalance], case: Case) -> Sequence[Rebalance]:
@@ -79,7 +90,8 @@ def in_words(said: Said) -> dict[str, str]:
     silent = [
         f"{seat}, {one.felt_us / 1e6:.1f} s, told {one.told_us / 1e6:.1f} s" for seat, one in said.silences.items()
     ]
-    return {**words, "frozen out": ", ".join(silent) or "nobody"}
+    stood = "" if said.accounts is None else str(said.accounts)
+    return {**words, "frozen out": ", ".join(silent) or "nobody", "stood still": stood}
 
 
 def faults(case: Case, said: Said) -> Iterator[str]:
@@ -98,6 +110,8 @@ def faults(case: Case, said: Said) -> Iterator[str]:
         # A heartbeat before it was frozen it was heard last; what a busy machine adds to that is less than this.
         if silence is None or abs(silence.felt_us - silence.told_us) * 2 > silence.felt_us:
             yield f"{right.silent} was silent as in {silence}"
+    if said.accounts is not None and not said.accounts.is_equal:
+        yield f"partitions stood still {said.accounts}"
     if right.disturbed not in (None, said.disturbed):
         yield f"{said.disturbed} disturbed, not {right.disturbed}"
 

@@ -17,7 +17,7 @@ from tests.support.causes.stories import STORIES
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "reference" / "causes.md"
 STORY = "cause of"
-COLUMNS = (STORY, "road", "broker", "clients", "causes", "waited for", "disturbed", "frozen out")
+COLUMNS = (STORY, "road", "broker", "clients", "causes", "waited for", "disturbed", "frozen out", "stood still")
 HEAD = """\
 # Stories with known causes
 
@@ -26,8 +26,10 @@ revoked callback, polls nothing for a while, hears nothing, or takes its time as
 bridge is asked what happened. A story is told rightly if the causes of all rebalances since the event, whose they
 were, the member that was waited for longest with its phase, and the number of those who gave something up for nothing
 are what the story was made with, and if a member that was frozen and put out for it had used nothing since it was
-frozen: beside how long that is stands how long its log says. What each looks like is told in
-[reading a rebalance](../explanation/reading-a-rebalance.md).
+frozen: beside how long that is stands how long its log says. Where members are frozen, slow, killed, or poll too late,
+partitions must also have stood still as often, and for as long, as the clients wrote down themselves (*stood still*:
+how many and for how long by their diaries, then by the log; the two may differ by 1.5 s a partition, or a third). What
+each looks like is told in [reading a rebalance](../explanation/reading-a-rebalance.md).
 
 Seats are letters: `a` came first (and leads a classic group), `b` second; whoever comes, goes or is rolled is the
 story's. A cause that takes several rebalances, as each in a group of cooperative members does, is written once.

@@ -17,6 +17,7 @@ from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.page import draw_page
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcessError, bridge_process
+from tests.support.causes.diaries import Accounts
 from tests.support.causes.players import Case
 from tests.support.causes.setting import PARTITIONS, SESSION_MS, Place, Setting, Silence, place_of, seats_of
 from tests.support.causes.stories import STORIES
@@ -43,7 +44,8 @@ RESTARTS, MOVES, FREEZES = "bridge-restart", "coordinator-move", "frozen"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What the bridge says of the rebalances since the event, the seats of members, and those that were frozen out.
+    """What the bridge says of the rebalances since the event, the seats of members, and those that were frozen out,
+    and how long partitions stood still by the clients' diaries and by the log.
 
     `fault` if the story could not be told to its end.
     """
@@ -51,6 +53,7 @@ class Told:
     rebalances: tuple[Rebalance, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     silences: Mapping[str, Silence] = field(default_factory=dict)
+    accounts: Accounts = Accounts()
     fault: Exception | None = None
 
 
@@ -105,11 +108,11 @@ class StoryRunner:
             await story.tell(setting)
             await trio.sleep(LINGER_S)
             told, history = await setting.told(), await setting.history()
-            silences = await setting.silences()
+            silences, accounts = await setting.silences(), await setting.accounts()
             await setting.fleet.stop_all()
         if told:
             (directory / PAGE).write_text(draw_page(told), encoding="utf-8")
-        return Told(rebalances=tuple(told), names=seats_of(history), silences=silences)
+        return Told(rebalances=tuple(told), names=seats_of(history), silences=silences, accounts=accounts)
 
 
 @contextmanager

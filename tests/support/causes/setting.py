@@ -11,7 +11,7 @@ from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from bridge.admin.client import give_order
 from bridge.demo.cluster import create_topics, grow_topic
-from bridge.demo.events import Partition
+from bridge.demo.events import Partition, now_ns
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
 from bridge.telemetry.event_log.files import read_log
@@ -20,6 +20,7 @@ from bridge.telemetry.schema.facts import Event, PartitionsReleased
 from bridge.telemetry.trace.selection import NothingToShow, Wanted, find_rebalances
 from tests.support.bridge_process import BridgeProcess
 from tests.support.causes.acting_member import __name__ as program
+from tests.support.causes.diaries import Accounts, felt, told
 from tests.support.causes.players import KINDS, Case, Name
 from tests.support.restarted_bridge import RestartedBridge
 
@@ -56,7 +57,7 @@ class Silence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """A fleet in a place; `began_us` is when the event began that the story is about, the last counts;
-    `frozen_us` when seats were frozen.
+    `frozen_us` when seats were frozen, or polled no more, and `idle_ns` the same by the clients' clock.
     """
 
     case: Case
@@ -65,6 +66,7 @@ class Setting:
     session_ms: int = SESSION_MS
     began_us: list[int] = field(default_factory=list)
     frozen_us: dict[str, int] = field(default_factory=dict)
+    idle_ns: dict[str, int] = field(default_factory=dict)
 
     def member(
         self,
@@ -128,7 +130,23 @@ class Setting:
     def freeze(self, seat: str) -> None:
         """Freeze a seat's process; what the log says of its silence is to be held against that moment."""
         self.fleet.freeze(seat)
-        self.frozen_us[seat] = time.time_ns() // 1_000
+        self._note_idle(seat)
+
+    def rest(self, seat: str) -> None:
+        """Let a seat's application poll no more for a while, while its client goes on."""
+        self.fleet.nudge(seat)
+        self._note_idle(seat)
+
+    def _note_idle(self, seat: str) -> None:
+        self.frozen_us[seat], self.idle_ns[seat] = time.time_ns() // 1_000, now_ns()
+
+    async def accounts(self) -> Accounts:
+        """How long partitions stood still since the event, by the clients' diaries and by the log."""
+        began_us = self.began_us[-1]
+        # Both clocks are this host's.
+        since_ns = now_ns() - (time.time_ns() - began_us * 1_000)
+        events = await trio.to_thread.run_sync(lambda: [*_events(self.place.events, self.case.group)])
+        return Accounts(felt(self.fleet.logs(), self.idle_ns, since_ns), told(events, began_us))
 
     async def wait_ended(self) -> None:
         """Until a rebalance that began since `begin` has ended."""
@@ -218,6 +236,13 @@ def _releases(folder: Path, group: str) -> Iterator[tuple[int, str, int]]:
     for event in read_log(folder):
         if isinstance(event, Event) and isinstance(event.fact, PartitionsReleased) and event.fact.group_id == group:
             yield event.stamp.wall_us, event.fact.member_id, event.fact.idle_us
+
+
+def _events(folder: Path, group: str) -> Iterator[Event]:
+    """What the log has of a group."""
+    for event in read_log(folder):
+        if isinstance(event, Event) and getattr(event.fact, "group_id", "") == group:
+            yield event
 
 
 def _remove(bootstrap: str, group: str, instance_id: str) -> None:

@@ -18,7 +18,8 @@ class Right:
 
     `maybe` are those that may be among them, by what clients do on their own account. `slow` is who was waited for, in
     a `phase`, None for any that the bridge happens to hear of; `disturbed` how many were, None where that is a matter
-    of moments. `silent` is who was frozen and put out for it, and had used nothing since then.
+    of moments. `silent` is who was frozen, or polled no more, and put out for it, and had used nothing since then. With
+    `has_diaries` partitions stood still as often and for as long as the clients wrote down themselves.
     """
 
     causes: tuple[tuple[Cause, str], ...]
@@ -28,6 +29,7 @@ class Right:
     phase: Phase | None = None
     disturbed: int | None = 0
     silent: str = NOBODY
+    has_diaries: bool = False
 
 
 Say = Callable[[Case], Right]
@@ -55,6 +57,11 @@ def right(*causes: tuple[Cause, str]) -> Right:
 def slow(said: Right, seat: str, phase: Phase = Phase.REVOKING) -> Right:
     """The same, with a slow member."""
     return replace(said, slow=seat, phase=phase)
+
+
+def as_written_down(say: Say) -> Say:
+    """The same, held against the clients' diaries as well."""
+    return lambda case: replace(say(case), has_diaries=True)
 
 
 def always(said: Right) -> Say:
@@ -159,7 +166,9 @@ STORIES: Mapping[str, Story] = {
     "first-join": Story(tell=story_steps.tell_first_join, says=always(right((Cause.FIRST_JOIN, "a")))),
     "join": Story(tell=story_steps.tell_join, says=BY_A),
     "leave": Story(tell=story_steps.tell_leave, says=if_eager(right((Cause.LEAVE, "c")), "a")),
-    "expiry": Story(tell=story_steps.tell_expiry, says=if_eager(right((Cause.SESSION_EXPIRED, "c")), "a")),
+    "expiry": Story(
+        tell=story_steps.tell_expiry, says=as_written_down(if_eager(right((Cause.SESSION_EXPIRED, "c")), "a"))
+    ),
     "rebalance-timeout": Story(tell=story_steps.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
     "subscription": Story(
         tell=story_steps.tell_subscription,
@@ -197,7 +206,7 @@ STORIES: Mapping[str, Story] = {
         # Kafka converts no group whose members send user data of their own, as cooperative ones do.
         limits=Limits(CLASSIC, pass_kinds=(Name.RANGE,), new_on_pass=True),
     ),
-    "slow-revoke": Story(tell=story_steps.tell_slow_revoke, says=BY_B),
+    "slow-revoke": Story(tell=story_steps.tell_slow_revoke, says=as_written_down(BY_B)),
     "slow-processing": Story(tell=story_steps.tell_slow_processing, says=always(replace(JOIN_C, slow="b"))),
     "slow-assignment": Story(
         tell=story_steps.tell_slow_assignment,
@@ -207,11 +216,15 @@ STORIES: Mapping[str, Story] = {
     "frozen": Story(tell=story_steps.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
     "double-join": Story(tell=story_steps.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
     "overlap": Story(tell=story_steps.tell_overlap, says=say_overlap),
-    "frozen-out": Story(tell=story_steps.tell_frozen_out, says=say_frozen_out),
+    "frozen-out": Story(tell=story_steps.tell_frozen_out, says=as_written_down(say_frozen_out)),
     "poll-timeout": Story(
         tell=story_steps.tell_poll_timeout,
-        says=always(
-            replace(right((Cause.POLL_TIMED_OUT, "c"), (Cause.JOIN, "c")), slow=ANYBODY, disturbed=None),
+        says=as_written_down(
+            always(
+                replace(
+                    right((Cause.POLL_TIMED_OUT, "c"), (Cause.JOIN, "c")), slow=ANYBODY, disturbed=None, silent="c"
+                ),
+            )
         ),
         # librdkafka fetches until it leaves, and says nothing of why.
         limits=Limits((Name.PYTHON,)),

@@ -70,7 +70,7 @@ async def tell_poll_timeout(setting: Setting) -> None:
     late = setting.member("c", acts=("--rest-s", str(TOO_SLOW_S)), poll_ms=SHORT_POLL_MS)
     await setting.form(setting.member("a"), setting.member("b"), late)
     setting.begin()
-    setting.fleet.nudge("c")
+    setting.rest("c")
     await setting.wait_ended()
     await trio.sleep(TOO_SLOW_S)
     await setting.settle()

@@ -70,7 +70,7 @@ def test_page_tells_what_was_said(tmp_path: Path) -> None:
     path = tmp_path / "causes.xml"
     path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="utf-8")
     assert [one["right"] for one in read_results(path)] == ["no", "yes"]
-    assert "| join | pass | 4.3.1 | confluent-range | join |  |  |  | yes |" in render_page(read_results(path))
+    assert "| join | pass | 4.3.1 | confluent-range | join |  |  |  |  | yes |" in render_page(read_results(path))
 
 
 def test_tutorials_commands_are_those_with_a_prompt(tmp_path: Path) -> None:
