@@ -148,7 +148,7 @@ def test_every_mechanism_passes_through_and_is_renewed(mechanism: str, bridge: B
     with Traffic({**options, **login_by(mechanism)}, topic).running() as traffic:
         traffic.wait_for(RECORDS)
         began = time.monotonic()
-        while mechanism == SHORT and time.monotonic() - began < 3 * SHORT_MS / 1_000:
+        while mechanism == SHORT and time.monotonic() - began < 2 * SHORT_MS / 1_000:
             traffic.wait_for(RECORDS)
     assert traffic.read == traffic.sent
     assert traffic.errors == []
@@ -174,10 +174,10 @@ async def test_own_login_is_renewed_on_a_connection_that_outlives_it(
     assert not cluster.fault
     with trio.fail_after(PATIENCE_S):
         async with talk_to(cluster, None) as talk:
-            for _ in range(3):
+            for wait_s in (0, SHORT_MS / 1_000 + 1):
+                await trio.sleep(wait_s)
                 path.write_text(bearer_token("bridge", SHORT_MS / 1_000 + 1), encoding="utf-8")
                 assert (await talk.read_features()).finalized
-                await trio.sleep(SHORT_MS / 1_000 + 1)
 
 
 def test_wrong_token_is_refused_and_the_next_one_is_not(
@@ -277,7 +277,7 @@ def test_client_with_a_certificate_is_to_brokers_whom_the_file_names(
         }
         with Traffic(options, topic).running() as traffic:
             began = time.monotonic()
-            while time.monotonic() - began < 3 * SHORT_MS / 1_000:
+            while time.monotonic() - began < 2 * SHORT_MS / 1_000:
                 traffic.wait_for(RECORDS)
         assert (traffic.read, traffic.errors) == (traffic.sent, [])
         log = bridge.log.read_text(encoding="utf-8")
