@@ -46,6 +46,24 @@ def test_named_files_are_there() -> None:
     assert missing == []
 
 
+def test_rooms_name_what_is_in_the_code() -> None:
+    """`ports.Coordinator` in backticks on the page of the rooms is a word of the sources, in each of its parts."""
+    sources = (
+        path.read_text(encoding="utf-8") for room in ("bridge", "translators") for path in (ROOT / room).rglob("*.py")
+    )
+    words = set(re.findall(r"\w+", " ".join(sources)))
+    page = ROOT / "docs/explanation/rooms.md"
+    missing = [
+        f"{place} {name}"
+        for place, line in lines_of(page)
+        for name in re.findall(r"`([A-Za-z_]+(?:\.[A-Za-z_]+)+)`", line)
+        if not name.startswith("tool.")
+        and not name.endswith((".py", ".md", ".toml"))
+        and not {*name.split(".")} <= words
+    ]
+    assert missing == []
+
+
 def test_links_lead_somewhere() -> None:
     """A link to a file of ours, and to a heading in it."""
     broken = []

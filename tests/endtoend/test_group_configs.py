@@ -2,18 +2,27 @@
 that has none.
 """
 
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
 from bridge.engine.group_configs import GROUP_KEYS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT
 from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader, request_frame
+from bridge.wire.packing import INT32, nullable_string
+from bridge.wire.sasl import Credentials, Mechanism, plain_token
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.java_tools import Command, run_all
 from tests.support.kafka import KafkaUnderTest, TopicFactory
+from tests.support.sasl_kafka import PASSWORDS, login_of, sasl_kafka
 from tests.support.talker import Talker, talk
 from translators.dialects.configs import (
     BROKER,
@@ -89,6 +98,15 @@ REPLACEMENTS: Sequence[tuple[Alteration, ...]] = (
 )
 
 
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:admin;User:bridge;User:ANONYMOUS",
+}
+PATIENCE_S = 60.0
+ALLOWED = (0, 1, 3)
+"""Of what alice tries: with nothing granted, with DESCRIBE_CONFIGS, with ALTER_CONFIGS, too; one thing is wrong."""
+
+
 class Side(NamedTuple):
     """Where is asked, and for which group."""
 
@@ -153,14 +171,22 @@ def compare(own: Side, embedded: Side) -> None:
     for alterations in INCREMENTS:
         assert embedded.alter(*alterations, validate_only=True) == own.alter(*alterations, validate_only=True)
         assert embedded.alter(*alterations) == own.alter(*alterations), alterations
-        assert embedded.own() == own.own(), alterations
+        assert in_time(own, embedded.own()), alterations
     for alterations in REPLACEMENTS:
         assert embedded.replace(*alterations) == own.replace(*alterations), alterations
-        assert embedded.own() == own.own(), alterations
+        assert in_time(own, embedded.own()), alterations
     for version in (1, 4):
         told = {name: of_kafka(one) for name, one in embedded.described(*KAFKAS, version=version).items()}
         assert told == {name: of_kafka(one) for name, one in own.described(*KAFKAS, version=version).items()}
     assert own.described(HEARTBEAT_INTERVAL)[HEARTBEAT_INTERVAL].value == "7000"
+
+
+def in_time(side: Side, settings: Mapping[str, str | None]) -> bool:
+    """Whether a group has these of its own: a broker hears of what its controller took a moment later."""
+    end = time.monotonic() + PATIENCE_S
+    while side.own() != settings and time.monotonic() < end:
+        time.sleep(0.05)
+    return side.own() == settings
 
 
 def of_kafka(config: DescribedConfig) -> DescribedConfig:
@@ -175,11 +201,8 @@ def test_settings_of_embedded_groups_are_those_of_kafka(kafka_43: KafkaUnderTest
         assert set(embedded.described()) == set(own.described()) | set(GROUP_KEYS)
         share = to("share.auto.offset.reset", "earliest")
         assert embedded.alter(share, to(SESSION_TIMEOUT, "48000")) == (ErrorCode.NONE, None)
-        assert embedded.own() == {
-            "share.auto.offset.reset": "earliest",
-            HEARTBEAT_INTERVAL: "7000",
-            SESSION_TIMEOUT: "48000",
-        }
+        kept = {"share.auto.offset.reset": "earliest", HEARTBEAT_INTERVAL: "7000", SESSION_TIMEOUT: "48000"}
+        assert in_time(embedded, kept)
         listed = embedded.talker.ask(ApiKey.LIST_CONFIG_RESOURCES, 1, ListConfigResources(types=(GROUP,)))
         assert isinstance(listed, ListConfigResourcesReply)
         assert {own.group, embedded.group} <= set(listed.resources)
@@ -217,6 +240,7 @@ def test_members_hear_of_another_interval_with_their_next_heartbeat(
             subscribed_topic_names=(TopicName(topic),),
             owned=frozenset(),
         )
+        embedded.talker.coordinator(join.group_id)
         reply = heard(embedded.talker, join)
         while reply.assignment is None:
             reply = heard(embedded.talker, replace(join, member_epoch=reply.member_epoch))
@@ -230,11 +254,17 @@ def test_members_hear_of_another_interval_with_their_next_heartbeat(
 
 
 def heard(talker: Talker, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatReply:
-    """The answer to a heartbeat that is let in."""
-    reply = talker.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
-    assert isinstance(reply, ConsumerGroupHeartbeatReply)
-    assert reply.error is ErrorCode.NONE, reply
-    return reply
+    """The answer to a heartbeat that is let in; a broker that has had no group yet is to be asked again."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        reply = talker.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
+        assert isinstance(reply, ConsumerGroupHeartbeatReply)
+        if reply.error is ErrorCode.NONE:
+            return reply
+        is_starting = reply.error in {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+        assert is_starting, reply
+        assert time.monotonic() < end, reply
+        time.sleep(0.1)
 
 
 def test_tool_alters_and_shows_settings(kafka_43: KafkaUnderTest, kafka_39: KafkaUnderTest, tmp_path: Path) -> None:
@@ -260,3 +290,67 @@ def test_tool_alters_and_shows_settings(kafka_43: KafkaUnderTest, kafka_39: Kafk
     assert [line.split()[0] for line in shown.text.splitlines()[1:]] == [f"{SESSION_TIMEOUT}=50000", f"{grace}=9000"]
     synonyms = f"{{DYNAMIC_GROUP_CONFIG:{SESSION_TIMEOUT}=50000, DEFAULT_CONFIG:group.{SESSION_TIMEOUT}=45000}}"
     assert synonyms in shown.text
+
+
+@contextmanager
+def logged_in(bootstrap: str, name: str) -> Iterator[Talker]:
+    """A connection of one user, by PLAIN."""
+    with talk(bootstrap) as talker:
+        mechanism = nullable_string("PLAIN", flexible=False)
+        talker.exchange(request_frame(RequestHeader(0, ApiKey.SASL_HANDSHAKE, 1, 1, name, 0), mechanism))
+        token = plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=PASSWORDS[name]))
+        body = INT32.pack(len(token)) + token
+        talker.exchange(request_frame(RequestHeader(0, ApiKey.SASL_AUTHENTICATE, 0, 1, name, 0), body))
+        yield talker
+
+
+def refusals(bootstrap: str, name: str) -> list[tuple[ErrorCode, str | None]]:
+    """What alice is told who describes settings of a group, alters them rightly, wrongly, and all together."""
+    with logged_in(bootstrap, "alice") as talker:
+        side = Side(bootstrap, talker, Resource(GROUP, name))
+        asked = DescribeConfigs(resources=(AskedResource(side.group, (SESSION_TIMEOUT,)),))
+        reply = talker.ask(ApiKey.DESCRIBE_CONFIGS, 4, asked)
+        assert isinstance(reply, DescribeConfigsReply)
+        described = (reply.results[0].error, reply.results[0].error_message)
+        right, wrong = to(SESSION_TIMEOUT, "50000"), to(SESSION_TIMEOUT, "x")
+        return [described, side.alter(right), side.alter(wrong), side.replace(right)]
+
+
+def grant(admin: AdminClient, name: str, operation: AclOperation) -> None:
+    """Let alice do something with a group."""
+    binding = AclBinding(
+        ResourceType.GROUP, name, ResourcePatternType.LITERAL, "User:alice", "*", operation, AclPermissionType.ALLOW
+    )
+    admin.create_acls([binding])[binding].result(PATIENCE_S)
+
+
+def test_rights_to_settings_are_the_brokers_word(tmp_path: Path) -> None:
+    """Nothing, DESCRIBE_CONFIGS, and ALTER_CONFIGS with it: the same of a group of Kafka's own and of an embedded one.
+
+    Who may not alter is not told what is wrong with a value either.
+    """
+    password = tmp_path / "password"
+    with sasl_kafka(tmp_path, AUTHORIZER) as kafka:
+        password.write_text(PASSWORDS["bridge"])
+        login = {"mechanism": "PLAIN", "username": "bridge", "password.path": str(password)}
+        settings = {**SETTINGS, **{f"upstream.sasl.{key}": value for key, value in login.items()}}
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap, **login_of("admin")})
+        told: list[list[tuple[ErrorCode, str | None]]] = []
+        with bridge_process(kafka.bootstrap, ("embedded-*",), tmp_path, settings) as bridge:
+            for operation in (None, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS):
+                if operation is not None:
+                    for name in ("own", "embedded-1"):
+                        grant(admin, name, operation)
+                end = time.monotonic() + PATIENCE_S
+                own = refusals(kafka.bootstrap, "own")
+                while count(own, ErrorCode.NONE) < ALLOWED[len(told)] and time.monotonic() < end:
+                    # The broker hears of an ACL a moment after its controller.
+                    own = refusals(kafka.bootstrap, "own")
+                assert refusals(bridge.bootstrap, "embedded-1") == own
+                told.append(own)
+    assert [count(one, ErrorCode.GROUP_AUTHORIZATION_FAILED) for one in told] == [4, 3, 0]
+
+
+def count(told: Sequence[tuple[ErrorCode, str | None]], code: ErrorCode) -> int:
+    """How often a code was told."""
+    return sum(one is code for one, _ in told)
