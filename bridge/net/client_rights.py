@@ -111,8 +111,9 @@ class ClientRights:
             return request
         grant = self._shared.grants.find(holder, now_ms())
         known = frozenset() if grant is None else grant.topics
-        if self._cluster.is_open and not self._cluster.is_reachable and goes_on_unheard(request):
-            return request
+        if self._cluster.is_open and not self._cluster.is_reachable:
+            # To wait for a broker that is not there would hold up the heartbeats behind a join on its connection.
+            return request if goes_on_unheard(request) else _NOT_KNOWN
         heard, findings = trio.Event(), list[Finding]()
 
         def take(found: Finding) -> None:

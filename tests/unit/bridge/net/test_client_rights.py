@@ -218,6 +218,19 @@ async def test_member_of_an_open_cluster_that_is_away_goes_on() -> None:
         assert (len(front.groups.submitted), broker.questions) == (1, [])
 
 
+async def test_join_is_told_at_once_that_a_cluster_is_away() -> None:
+    """It waited for the broker as long as one may, and the heartbeats behind it on its connection with it."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 0))
+        assert await client.ids(1) == [0]
+        front.proxy.cluster.is_reachable = False
+        await client.send(join(1, SEEN))
+        assert await code_of(client, ApiKey.JOIN_GROUP, 5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert (front.groups.submitted, broker.questions) == ([], [])
+
+
 async def test_classic_member_is_not_told_of_topics_that_it_may_not_see() -> None:
     """It joins without them, and the log says so."""
     broker = JudgingBroker(unseen=(UNSEEN,))
