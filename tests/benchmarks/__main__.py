@@ -44,6 +44,7 @@ from tests.benchmarks.table_sizes import (
     measure_table_shapes,
     measure_table_sizes,
 )
+from tests.benchmarks.tls_relay import measure_tls_relay
 from tests.benchmarks.topic_stream import measure_topic_stream
 from tests.benchmarks.upstream import measure_upstream
 from tests.benchmarks.whatif import measure_play, measure_whatif
@@ -61,6 +62,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "table-history": measure_table_history,
     "table-cluster": measure_table_cluster,
     "event-memory": measure_event_memory,
+    "tls-relay": measure_tls_relay,
     "what-if": measure_whatif,
     "what-if-play": measure_play,
 }

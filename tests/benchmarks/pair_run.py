@@ -26,6 +26,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "assignor-grid": ("assignors", "measure_grid"),
     "what-if-play": ("whatif", "measure_play"),
     "event-memory": ("event_memory", "measure_event_memory"),
+    "tls-relay": ("tls_relay", "measure_tls_relay"),
     "startup": ("startup", "measure_startup"),
     "idle": ("idle", "measure_idle"),
     "relay": ("relay", "measure_relay"),
@@ -70,6 +71,7 @@ SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "startup": {"ROUNDS": 3},
     "idle": {"CONNECTIONS": 1_000, "QUIET_S": 0.3},
     "relay": {"ROUNDS": 1, "MEGABYTES": 300},
+    "tls-relay": {"ROUNDS": 1, "MEGABYTES": 60},
     "small-frames": {"ROUNDS": 1},
     "heartbeats": {"ROUNDS": 1, "MEMBERS": 500, "FAST": "fast 2", "STEADY": "steady 1 3"},
     "events": {

@@ -11,13 +11,17 @@ import pytest
 import trio
 
 from bridge.log_lines import RateLimitedLog
+from bridge.net.broker_connection import connect
 from bridge.net.client_logins import ClientLogin, ClientLogins, read_client_logins
 from bridge.net.own_login import PasswordFile, TokenFile
 from bridge.net.shared import LOG
 from bridge.net.tls import ClientCertificates, ClientTls, TlsIdentity, TlsTrust, TlsUnusable
+from bridge.net.transport import SocketTransport
+from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
+from bridge.wire.proxy_protocol import PREFIX_BYTES, read_prefix, read_route
 from bridge.wire.sasl import Mechanism
 from tests.support.certificates import Authority, written
 from tests.support.front import Front, running, settings_for
@@ -119,7 +123,7 @@ class World:
         return context
 
     @asynccontextmanager
-    async def front(self, *, is_mapped: bool = True) -> AsyncIterator[Front]:
+    async def front(self, *, is_mapped: bool = True, announces_clients: bool = False) -> AsyncIterator[Front]:
         """A proxy that logs in for its clients."""
         tls = ClientTls(
             identity=TlsIdentity(certificate=self.authority.pair(LOOPBACK, name="bridge")),
@@ -130,6 +134,7 @@ class World:
         async with trio.open_nursery() as nursery:
             await nursery.start(self.broker.serve)
             settings = replace(settings_for(self.broker), client_tls=tls, certificates_watch_ms=20)
+            settings = replace(settings, announces_clients=announces_clients)
             async with running(settings) as front:
                 yield front
             nursery.cancel_scope.cancel()
@@ -166,6 +171,28 @@ async def test_client_is_logged_in_before_its_first_request(world: World) -> Non
         await trio.aclose_forcefully(client.stream)
     # The proxy's own question for brokers has no login.
     assert world.broker.logins == 1
+
+
+async def test_client_is_announced_on_the_connection_that_is_logged_in(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that logs in by itself; the broker here reads no headers, so none is sent."""
+    said: list[bytes] = []
+
+    async def recorded(
+        address: Address, timeout_s: float, tls: ssl.SSLContext | None, announcement: bytes
+    ) -> SocketTransport:
+        said.append(announcement)
+        return await connect(address, timeout_s, tls)
+
+    monkeypatch.setattr("bridge.net.cluster.connect", recorded)
+    async with world.front(announces_clients=True) as front:
+        client = await dial_tls(front.proxy.bootstrap.port, world.client("orders"))
+        assert await is_served(client)
+        await trio.aclose_forcefully(client.stream)
+    routes = [read_route(read_prefix(one[:PREFIX_BYTES]), one[PREFIX_BYTES:]) for one in said]
+    (route,) = (route for route in routes if route is not None)
+    assert (route.source.host, route.destination) == (LOOPBACK, tuple(front.proxy.bootstrap))
 
 
 async def test_client_in_no_line_is_turned_away_until_there_is_one(
