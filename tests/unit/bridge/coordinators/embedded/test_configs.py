@@ -147,7 +147,7 @@ async def test_broker_without_settings_of_groups_is_asked_for_its_own(
         assert asked == DescribeConfigs(resources=(AskedResource(ALL_BROKERS, A_SETTING),))
         (result,) = (await world.answer(ref, DescribeConfigsReply)).results
         assert result.error is code
-        assert len(result.configs) == (0 if code else len(GROUP_KEYS) + 1)
+        assert len(result.configs) == (0 if code else len(GROUP_KEYS))
         ref = world.send(increment(Alteration(GRACE, "1")))
         world.via.answer(lambda asked: altered(asked, UNKNOWN))
         question = world.via.answer(lambda asked: altered(asked, of_cluster))
