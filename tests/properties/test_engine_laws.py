@@ -36,7 +36,7 @@ from bridge.engine.outcome import MemberAnswer, Message, Outcome
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochReached
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Group, topic_ids_of, topic_names_of
+from bridge.engine.state import Group, settings_of, topic_ids_of, topic_names_of
 from tests.support.assignments import find_misplaced, find_uneven
 from tests.support.derived_indexes import find_stale
 from tests.support.engine_bench import (
@@ -221,7 +221,10 @@ class EngineLaws(RuleBasedStateMachine):
             return
         command = replace(self.bench.command(request), identity=client)
         outcome = self.bench.tell(command)
-        assert [answer.reply for answer in self.bench.answers(outcome).values()] == [calm_reply(request)]
+        told_ms = settings_of(self.bench.state, GROUP).group_consumer_heartbeat_interval_ms
+        assert [answer.reply for answer in self.bench.answers(outcome).values()] == [
+            replace(calm_reply(request), heartbeat_interval_ms=told_ms)
+        ]
         assert not outcome.notices
         assert not any(record.durable for record in outcome.records)
         assert snapshot(self.bench.state) == after
