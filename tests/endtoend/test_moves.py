@@ -1,10 +1,14 @@
 """Live groups of real clients go to other roads and back while records flow, and no client notices anything."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
+from bridge.demo.kafka_broker import start_broker
+from bridge.demo.kafka_properties import BrokerSettings
 from tests.support.casts import Wardrobe
-from tests.support.kafka import KafkaUnderTest
+from tests.support.kafka import SCOUTED_VERSION, KafkaUnderTest, provide_kafka
 from tests.support.moved_group import moved_group
 
 SEATS = {"m1": "confluent-range", "m2": "aiokafka", "m3": "kafka-python-range"}
@@ -25,6 +29,43 @@ async def test_group_goes_every_road_and_back(kafka_43: KafkaUnderTest, wardrobe
             require_done(await group.move("pass", (member["member_id"],)))
         for to in ("pass", "embedded", "pass"):
             require_done(await group.move(to))
+
+
+@pytest.fixture
+def kafka_41(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaUnderTest]:
+    """A broker that lets nobody over before a scout has made a consumer group of the classic one."""
+    yield from provide_kafka(SCOUTED_VERSION, tmp_path_factory.mktemp("kafka-4.1"))
+
+
+async def test_group_is_taken_over_behind_a_scout_and_reseated(
+    kafka_41: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path
+) -> None:
+    """To the new protocol, back to a classic group, on from the bridge to the new protocol in one order, and back."""
+    async with moved_group(kafka_41.bootstrap, wardrobe, tmp_path, SEATS) as group:
+        for to in ("upstream", "pass", "embedded", "upstream", "pass"):
+            require_done(await group.move(to))
+
+
+@pytest.fixture
+def kafka_without_migration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaUnderTest]:
+    """A broker that keeps every group in its type."""
+    settings = BrokerSettings(properties={"group.consumer.migration.policy": "disabled"})
+    with start_broker(settings, directory=tmp_path_factory.mktemp("kafka-disabled")) as broker:
+        yield KafkaUnderTest(bootstrap=broker.bootstrap, tools=broker.tools, broker=broker)
+
+
+async def test_group_at_a_broker_that_converts_none_goes_to_the_bridge_alone(
+    kafka_without_migration: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path
+) -> None:
+    """To the new protocol it is refused, and stays as it is; by way of the bridge it comes as far as pass."""
+    async with moved_group(kafka_without_migration.bootstrap, wardrobe, tmp_path, SEATS) as group:
+        refused = await group.move("upstream")
+        assert (refused["stage"], "0 members are on upstream, 3 stay" in str(refused["verdict"])) == ("refused", True)
+        require_done(await group.move("embedded"))
+        half_way = await group.move("upstream")
+        assert half_way["stage"] in ("refused", "stopped"), half_way
+        require_done(await group.move("embedded"))
+        require_done(await group.move("pass"))
 
 
 def require_done(moved: Mapping[str, object]) -> None:

@@ -12,11 +12,12 @@ from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, of_order
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.places import Places, UnfinishedMove
+from bridge.coordinators.moving.places import Places, UnfinishedMove, unwritten
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
+from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, is_not_known
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
 from bridge.coordinators.placement import GroupPlaces
@@ -27,7 +28,7 @@ from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from bridge.supervision import MOVE, MOVES, Failures, Work, start_guarded, start_job
 from translators.dialects.coordinator import Refused
-from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 LOG = logging.getLogger("epochbridge.moves")
@@ -37,11 +38,6 @@ AGAIN_S = 0.25
 """How soon a move of a whole group goes on whose task failed."""
 REMEMBERED_MAX = 1_000
 """Moves that are over and can still be asked for."""
-_BY_OPERATOR = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator stopped the move before its turn")
-_NOT_HEARD = Refused(
-    ErrorCode.REQUEST_TIMED_OUT,
-    "it was not heard within a session, or did not come to rest",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +63,8 @@ class _Running:
     due_ms: int = 0
     is_stopped: bool = False
     is_late: bool = False
+    first: Road | None = None
+    """Where the first of two ways begins, though its group as a whole is elsewhere: as it is written."""
     at: Road | None = None
     """Where its group stays if the second of two ways can't be gone; None while it is where the move began."""
     called: int = 0
@@ -85,7 +83,7 @@ class LiveMoves:
         self._supervised = supervised
         self._running: dict[GroupId, _Running] = {}
         self._ended: dict[GroupId, Progress] = {}
-        self.reconverts: Callable[[], Awaitable[bool | None]] = _is_not_known
+        self.reconverts: Callable[[], Awaitable[bool | None]] = is_not_known
         """Whether brokers make a classic group of a consumer group; set by who can ask them."""
         self._nursery: trio.Nursery | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
@@ -131,7 +129,7 @@ class LiveMoves:
             return None
         running.is_stopped = True
         if running.move is not None:
-            running.move.stop(_BY_OPERATOR)
+            running.move.stop(BY_OPERATOR)
         return running.progress.now
 
     def progress(self, group_id: GroupId) -> MoveProgress | None:
@@ -192,7 +190,7 @@ class LiveMoves:
         if running.is_late:
             move.give_up()
         running.is_late = True
-        move.stop(_NOT_HEARD)
+        move.stop(NOT_HEARD)
 
     async def _look_at_topics(self, move: TakeOverMove) -> None:
         with contextlib.suppress(BrokerUnreachable):
@@ -210,7 +208,8 @@ class LiveMoves:
 
     async def _write(self, running: _Running) -> bool:
         now = running.progress.now
-        return await self._parts.places.begin_move(now.order, running.at or now.origin, running.begun.values())
+        origin = running.at or running.first or now.origin
+        return await self._parts.places.begin_move(now.order, origin, running.begun.values())
 
     def _progress(self, order: MoveOrder, origin: Road | None = None) -> Progress:
         running = self._running.get(order.group_id)
@@ -254,7 +253,7 @@ class LiveMoves:
             if running.is_stopped:
                 running.progress.end(MoveStage.STOPPED, "stopped before it was begun; nothing was changed")
             else:
-                running.progress.refuse((_unwritten(order.group_id),), "it was not begun; nothing was changed")
+                running.progress.refuse((unwritten(order.group_id),), "it was not begun; nothing was changed")
         elif self._around.upstream.members_of(order.group_id) and order.destination is not Road.UPSTREAM:
             await self._give_back(order, running, found, {})
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
@@ -270,7 +269,11 @@ class LiveMoves:
         if isinstance(found, tuple) or running.is_stopped:
             return True
         order = running.progress.now.order
-        is_give_back = order.destination is not Road.UPSTREAM and bool(self._around.upstream.members_of(order.group_id))
+        is_on_upstream = bool(self._around.upstream.members_of(order.group_id))
+        if order.destination is Road.EMBEDDED and is_on_upstream:
+            running.first = Road.UPSTREAM
+        goes_back = order.destination is Road.PASS and running.progress.now.origin is not Road.EMBEDDED
+        is_give_back = goes_back or running.first is not None
         running.begun = {} if is_give_back else dict(found)
         return await self._around.upstream.written() and await self._write(running)
 
@@ -428,8 +431,8 @@ class LiveMoves:
     async def _go_second_way(self, order: MoveOrder, running: _Running, first: WholeMove) -> None:
         """From embedded to upstream, or back: the group is its broker's now, and nobody has heard of it."""
         running.at = Road.PASS
-        running.begun, found = {}, await self._find_second(order, first)
-        is_over = running.is_stopped or isinstance(found, tuple)
+        running.begun, found = {}, await self._find_second(order, running, first)
+        is_over = running.is_stopped or isinstance(found, tuple) or not found
         if not isinstance(found, tuple):
             running.begun = dict(found)
         if is_over or isinstance(found, tuple) or not await self._write(running):
@@ -450,9 +453,14 @@ class LiveMoves:
         running.progress.end(MoveStage.STOPPED, verdict)
         self._settle(order, running, frozenset(), Road.PASS)
 
-    async def _find_second(self, order: MoveOrder, first: WholeMove) -> Members | tuple[Obstacle, ...]:
+    async def _find_second(
+        self, order: MoveOrder, running: _Running, first: WholeMove
+    ) -> Members | tuple[Obstacle, ...]:
         if isinstance(first, ReseatMove):
-            return await self._parts.candidates.find(order, Road.PASS)
+            # Requests are held, and sessions run at the broker.
+            with trio.move_on_after(running.hold_ms / 1000):
+                return await self._parts.candidates.find(order, Road.PASS)
+            return {}
         seats = self._around.mapped.seats_of(order.group_id).values()
         return {seat.member_id: seat.member for seat in seats if seat.member is not None}
 
@@ -480,17 +488,14 @@ class LiveMoves:
             # Whatever came of it, the members are where they were ordered to.
             if reason is not None:
                 running.progress.warn((reason,))
-                LOG.warning(
-                    "%s: group %r is still a consumer group of classic members at its broker: %s; %s, then order the"
-                    " move to pass again",
-                    *(reason.code, order.group_id, reason.sentence, reason.remedy),
-                    extra=LogFields(group_id=order.group_id, road=Road.PASS.value),
-                )
+                fields = LogFields(group_id=order.group_id, road=Road.PASS.value)
+                words = "%s: group %r is still a consumer group of classic members: %s; %s, and order the move to pass"
+                LOG.warning(words, reason.code, order.group_id, reason.sentence, reason.remedy, extra=fields)
             if order.destination is not Road.PASS:
                 self._end_half_way(order, running)
-                return
-            self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
-            self._settle(order, running, frozenset(), Road.PASS)
+            else:
+                self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
+                self._settle(order, running, frozenset(), Road.PASS)
             return
         if reason is not None and running.at is not None:
             running.progress.warn((reason,))
@@ -592,15 +597,3 @@ class LiveMoves:
         if goes_on is not None and self._router.road(member.group_id, goes_on) is not Road.PASS:
             self._router.let_pass(member.group_id, goes_on)
         self._parts.places.write(member.group_id)
-
-
-async def _is_not_known() -> bool | None:
-    return None
-
-
-def _unwritten(group_id: GroupId) -> Obstacle:
-    return Obstacle(
-        "EB-MOVE-206",
-        f"that {quote(group_id)} is about to be moved can't be written down: the journal fails",
-        "see what the log says of the journal, and order the move again",
-    )

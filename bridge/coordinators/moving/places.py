@@ -13,8 +13,9 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
-from bridge.migration.orders import MoveOrder
+from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road, Router
+from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 LOG = logging.getLogger("epochbridge.moves")
@@ -181,3 +182,12 @@ def _read_move(group_id: GroupId, move: _WrittenMove) -> UnfinishedMove:
     only = tuple(MemberId(one) for one in move["only"])
     members = tuple(from_json(move["members"]))
     return UnfinishedMove(group_id, Road(move["origin"]), Road(move["to"]), only, members)
+
+
+def unwritten(group_id: GroupId) -> Obstacle:
+    """Nothing begins that a restart would not know of."""
+    return Obstacle(
+        "EB-MOVE-206",
+        f"that {quote(group_id)} is about to be moved can't be written down: the journal fails",
+        "see what the log says of the journal, and order the move again",
+    )

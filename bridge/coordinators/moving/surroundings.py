@@ -8,13 +8,18 @@ from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.route import Road
 from translators.dialects.coordinator import Refused
-from translators.dialects.errors import quote
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId, Via
 
 SCOUT_ID = MemberId("epochbridge-scout")
 """One id in every move, every try and every life of the bridge: to join again under it changes nothing, and whom a life
 that was cut off has left in the next one knows by it, and sees off.
 """
+BY_OPERATOR = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator stopped the move before its turn")
+NOT_HEARD = Refused(
+    ErrorCode.REQUEST_TIMED_OUT,
+    "it was not heard within a session, or did not come to rest",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +46,8 @@ class Around:
 def in_a_sentence(refused: Refused) -> str:
     """A broker's or operator's word on a member, for people."""
     return f"{refused.code.name}: {quote(refused.reason)}"
+
+
+async def is_not_known() -> bool | None:
+    """What is said where brokers can't be asked."""
+    return None

@@ -55,6 +55,12 @@ _STAGES = {
 }
 SCOUT_REBALANCE_MS = 60_000
 """What a scout says of itself: it has nothing to give up."""
+RANGE = "range"
+_DEALT_ANEW = Refused(
+    ErrorCode.REBALANCE_IN_PROGRESS,
+    "at this broker a scout has to come and go, and the ids of the seats that a release took are in another order than"
+    " those of the clients: range would deal anew; order it again when they have joined next",
+)
 _NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
 
 
@@ -301,7 +307,18 @@ class TakeOverMove:
         seat = self._mapped.seat(self._group_id, member_id)
         return member_id if seat is None else seat.seat_id
 
+    def _may_be_dealt_anew(self) -> bool:
+        """Whether range would deal otherwise as soon as the group's epoch moves, which a scout's farewell has it do: it
+        goes by the order of ids, and those of seats that were taken in clients' places are not their clients'.
+        """
+        is_range = any(SERVER_ASSIGNORS.get(one.protocol_name) == RANGE for one in self._members.values())
+        by_client = sorted(self._members)
+        return is_range and sorted(by_client, key=self._seat_id) != by_client
+
     def _ask_scout(self, by: MemberId, epoch: int) -> None:
+        if epoch == JOIN_EPOCH and self._may_be_dealt_anew():
+            self._happen(ScoutAnswered(_DEALT_ANEW))
+            return
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
             member_id=SCOUT_ID,

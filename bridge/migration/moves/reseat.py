@@ -24,12 +24,6 @@ from bridge.migration.moves.rest import (
 from bridge.migration.orders import Obstacle
 from translators.machine import Step, Transitions, checked_step
 
-SILENT = Obstacle(
-    "EB-MOVE-252",
-    "the broker has not said whether it let a scout of the bridge in or out; its members join by themselves",
-    "see to it that the group's coordinator can be reached, and order the move to pass again",
-)
-
 # ---------------------------------------------------------------------- states
 
 
@@ -197,10 +191,18 @@ def _looked(*, is_classic: bool, obstacle: Obstacle | None) -> ReseatStep:
 def _unanswered(state: SendingScout | CallingScoutBack, *, is_over: bool) -> ReseatStep:
     """A scout that may be in is asked back once more, if only for the broker to hear it: nobody waits for longer."""
     if isinstance(state, CallingScoutBack):
-        return Step(Called(SILENT)) if is_over else Step(state, (CallScoutBack(),))
+        return Step(Called(_silent())) if is_over else Step(state, (CallScoutBack(),))
     if is_over:
         return Step(CallingScoutBack(state.since_ms), (CallScoutBack(),))
     return Step(SendingScout(state.since_ms, may_be_in=True), (SendScout(),))
+
+
+def _silent() -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-252",
+        "the broker has not said whether it let a scout of the bridge in or out; its members join by themselves",
+        "see to it that the group's coordinator can be reached, and order the move to pass again",
+    )
 
 
 step = checked_step(TRANSITIONS, _react)

@@ -400,6 +400,25 @@ async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_al
         assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), (SCOUT_ID, -1)]
 
 
+async def test_seats_that_range_would_deal_anew_send_no_scout(autojump_clock: MockClock) -> None:
+    """Its farewell moves the group's epoch, and range goes by the order of ids, which is not that of the clients."""
+    async with moving_world() as world:
+        for member_id, seat_id in (("a", "y"), ("b", "x")):
+            named = MappedSeat(
+                member_id=MemberId(member_id), generation=GENERATION, seat_id=MemberId(seat_id), seat_generation=9
+            )
+            world.mapped.put(GROUP, named)
+        world.at_broker({"y": ZERO, "x": ONE})
+        await world.order(Road.UPSTREAM)
+        world.beat("a")
+        world.answer("a", NOT_FOUND)
+        world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.STAYS)) == (MoveStage.REFUSED, 2)
+        assert "range would deal anew" in done.verdict
+        assert not [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
+
+
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
 async def test_coordinator_that_has_no_time_is_asked_again_when_the_member_is_heard(
     code: ErrorCode, autojump_clock: MockClock
