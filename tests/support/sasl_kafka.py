@@ -44,30 +44,53 @@ def login_of(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GuardedKafka:
-    """Where clients log in with SASL, and where they need a TLS certificate."""
+    """Where clients log in with SASL, where they need a TLS certificate, and where they need nothing."""
 
     bootstrap: str
     tls: str
     tools: KafkaTools
+    plain: str = ""
 
 
 @contextmanager
-def sasl_kafka(directory: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[GuardedKafka]:
-    """Kafka 4.3.1, one node, without a listener that takes anybody; `more` are further settings of its own."""
-    client_port, controller_port, tls_port = free_ports(3)
+def authorizing_kafka(directory: Path, users: Mapping[str, str], version: str) -> Iterator[GuardedKafka]:
+    """Kafka with StandardAuthorizer, for whom `admin` and `bridge` may do everything, and others what ACLs say of a
+    resource that any speaks of; the users of PLAIN with their passwords, and a listener where nobody logs in.
+    """
+    rules = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:bridge",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with sasl_kafka(directory, rules, version, {**PASSWORDS, **users}, has_plain=True) as running:
+        yield running
+
+
+@contextmanager
+def sasl_kafka(
+    directory: Path,
+    more: Mapping[str, str] = MappingProxyType({}),
+    version: str = DEFAULT_VERSION,
+    users: Mapping[str, str] = PASSWORDS,
+    *,
+    has_plain: bool = False,
+) -> Iterator[GuardedKafka]:
+    """One node, without a listener that takes anybody unless it `has_plain`; `more` are further settings of its own."""
+    client_port, controller_port, tls_port, *rest = free_ports(4 if has_plain else 3)
+    plain_port = sum(rest)
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
-    tools = find_tools(DEFAULT_VERSION, directory=directory)
+    tools = find_tools(version, directory=directory)
     properties = {
-        **_properties(client_port, controller_port, tls_port),
+        **_properties((client_port, controller_port, tls_port, plain_port), users),
         **_certificate(tools.java.parent / "keytool", directory / "tls.p12"),
         **more,
     }
-    settings = BrokerSettings(version=DEFAULT_VERSION, properties=properties)
+    settings = BrokerSettings(version=version, properties=properties)
     with KafkaBroker(settings, place, tools) as broker:
         broker.format()
         broker.start()
         _teach_scram(broker.bootstrap)
-        yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}", tools)
+        yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}", tools, f"{HOST}:{plain_port}" if plain_port else "")
 
 
 def _certificate(keytool: Path, store: Path) -> dict[str, str]:
@@ -81,15 +104,17 @@ def _certificate(keytool: Path, store: Path) -> dict[str, str]:
     return {**places, **words_of, "ssl.key.password": STORE_WORD, "ssl.client.auth": "required"}
 
 
-def _properties(client_port: int, controller_port: int, tls_port: int) -> dict[str, str]:
-    people = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
+def _properties(ports: tuple[int, int, int, int], users: Mapping[str, str]) -> dict[str, str]:
+    client_port, controller_port, tls_port, plain_port = ports
+    people = " ".join(f'user_{name}="{password}"' for name, password in users.items())
     clients = f"{LISTENER}://{HOST}:{client_port},SSL://{HOST}:{tls_port}"
+    clients += f",PLAINTEXT://{HOST}:{plain_port}" if plain_port else ""
     prefix = f"listener.name.{LISTENER.lower()}"
     own = f'username="admin" password="{PASSWORDS["admin"]}"'
     return {
         "listeners": f"{clients},CONTROLLER://{HOST}:{controller_port}",
         "advertised.listeners": clients,
-        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER},SSL:SSL",
+        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{LISTENER}:{LISTENER},SSL:SSL,PLAINTEXT:PLAINTEXT",
         "inter.broker.listener.name": LISTENER,
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "sasl.enabled.mechanisms": ",".join((*MECHANISMS, BEARER)),

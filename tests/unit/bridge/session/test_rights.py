@@ -1,6 +1,7 @@
 """Which requests need a right, what is asked about it, and what answers tell."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ from bridge.session.rights import (
     topics_of,
     without_topics,
 )
+from bridge.wire.apis import api_name
 from bridge.wire.codec.registry import APIS, Reply
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply, ListGroups
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, Protocol
@@ -29,6 +31,7 @@ from translators.dialects.consumer_protocol import Subscription, encode_subscrip
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
 
+ROOT = Path(__file__).resolve().parents[4]
 GROUP = GroupId("orders")
 BEAT = Heartbeat(GROUP, 1, MemberId("m"), None)
 A, B = TopicName("a"), TopicName("b")
@@ -73,6 +76,15 @@ def test_every_api_of_groups_needs_something() -> None:
     assert set(NEEDS) == set(APIS)
     asked_before = {APIS[key].request_type for key, need in NEEDS.items() if need.judge is Judge.ASKED_BEFORE}
     assert asked_before == set(Guarded.__args__)
+
+
+def test_page_has_the_table() -> None:
+    """Whoever grants rights reads it there."""
+    lines = (ROOT / "docs" / "reference" / "rights.md").read_text(encoding="utf-8").splitlines()
+    for key, need in NEEDS.items():
+        topics = "" if need.topics is None else need.topics.name
+        judge = need.judge.value.replace("_", " ")
+        assert f"| {api_name(key)} | {need.group.name} | {topics} | {judge} |" in lines
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,215 @@
+"""What somebody may do with a group is the same at a bridge as at the broker behind it, for every API of groups.
+
+It must not know how rights are found out.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from bridge.wire.apis import ApiKey
+from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.rights import OF_CONSUMER_PROTOCOL, REQUESTS, TRANSACTION, Line, answered
+from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, authorizing_kafka, login_of
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, TopicName
+
+PATIENCE_S = 180.0
+KEEP_MS = 500
+WORD = "a-word"
+LIVE, ABSENT = "live", "absent"
+MODERN = "modern"
+"""A group of KIP-848 members."""
+_ALL, _READ, _DESCRIBE, _DELETE = (getattr(AclOperation, name) for name in ("ALL", "READ", "DESCRIBE", "DELETE"))
+_ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
+Grants = tuple[tuple[AclOperation, AclPermissionType], ...]
+ON_GROUPS: dict[str, Grants] = {
+    "nothing": (),
+    "reads": ((_READ, _ALLOW),),
+    "describes": ((_DESCRIBE, _ALLOW),),
+    "deletes": ((_DELETE, _ALLOW),),
+    "all": ((_ALL, _ALLOW),),
+    "all-but-read": ((_ALL, _ALLOW), (_READ, _DENY)),
+    "all-but-describe": ((_ALL, _ALLOW), (_DESCRIBE, _DENY)),
+    "all-but-delete": ((_ALL, _ALLOW), (_DELETE, _DENY)),
+    "no-topic": ((_ALL, _ALLOW),),
+    "describes-topic": ((_ALL, _ALLOW),),
+    "no-transaction": ((_ALL, _ALLOW),),
+    "describes-cluster": (),
+}
+"""Each operation on groups allowed, denied and absent; all users but the next two may do everything with the topic."""
+ON_TOPIC: dict[str, Grants] = {"no-topic": (), "describes-topic": ((_DESCRIBE, _ALLOW),)}
+USERS = {**dict.fromkeys((*ON_GROUPS, "fickle"), WORD)}
+_COMMIT = "a commit that its group refuses is refused for all its topics alike, also for those that may not be read"
+_SHOWN = "a description tells the names of topics that whoever asks may not see"
+DELIBERATE: dict[tuple[str, str, ApiKey], str] = {
+    **{(user, kind, ApiKey.OFFSET_COMMIT): _COMMIT for user in ON_TOPIC for kind in (LIVE, MODERN)},
+    ("no-topic", MODERN, ApiKey.CONSUMER_GROUP_DESCRIBE): _SHOWN,
+}
+"""Cells in which the bridge answers otherwise, and why: user, group, API."""
+
+
+def acl(kind: ResourceType, name: str, user: str, operation: AclOperation, permission: AclPermissionType) -> AclBinding:
+    """One ACL, for requests from everywhere."""
+    return AclBinding(kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*", operation, permission)
+
+
+def acls(topic: str) -> list[AclBinding]:
+    """All of the users above; who is nobody at the controller's listener is the broker itself."""
+    bound = [acl(ResourceType.BROKER, "kafka-cluster", "ANONYMOUS", _ALL, _ALLOW)]
+    bound.append(acl(ResourceType.BROKER, "kafka-cluster", "describes-cluster", _DESCRIBE, _ALLOW))
+    for user, grants in ON_GROUPS.items():
+        bound += [acl(ResourceType.GROUP, "*", user, *grant) for grant in grants]
+        bound += [acl(ResourceType.TOPIC, topic, user, *grant) for grant in ON_TOPIC.get(user, ((_ALL, _ALLOW),))]
+        if user != "no-transaction":
+            bound.append(acl(ResourceType.TRANSACTIONAL_ID, TRANSACTION, user, _ALL, _ALLOW))
+    return bound
+
+
+@dataclass(slots=True)
+class World:
+    """A broker, a bridge before it, and groups of the same kinds at both."""
+
+    version: str
+    broker: GuardedKafka
+    bridge: str
+    plain_bridge: str
+    topic: TopicName
+    admin: AdminClient
+    stack: ExitStack
+    lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+
+    def line(self, bootstrap: str, user: str) -> Line:
+        """A connection of somebody, the same each time."""
+        if (bootstrap, user) not in self.lines:
+            self.lines[bootstrap, user] = line = Line(bootstrap, user, USERS[user])
+            self.stack.callback(line.close)
+        return self.lines[bootstrap, user]
+
+    def bind(self, *bindings: AclBinding) -> None:
+        """Have ACLs, one after the other."""
+        for binding in bindings:
+            self.admin.create_acls([binding])[binding].result(PATIENCE_S)
+
+
+def consume(bootstrap: str, group: str, topic: str, protocol: str, stack: ExitStack) -> Consumer:
+    """Have a member in a group until the end; it lives on as long as it is polled."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "group.protocol": protocol, **login_of("admin")}
+    )
+    stack.callback(consumer.close)
+    consumer.subscribe([topic])
+    until = time.monotonic() + PATIENCE_S
+    while not consumer.assignment():
+        assert time.monotonic() < until, f"{group} does not form"
+        consumer.poll(0.2)
+    # From its first commit on the broker has heard of an embedded group, and says of its topics who may read them.
+    consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+    return consumer
+
+
+@pytest.fixture(scope="module", params=["4.3.1", "3.9.1"])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One broker for all cells of its version."""
+    version: str = request.param
+    folder, topic = tmp_path_factory.mktemp("rights"), f"rights-{uuid.uuid4().hex[:8]}"
+    password = folder / "password"
+    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
+    own = {
+        "upstream.sasl.mechanism": "PLAIN",
+        "upstream.sasl.username": "bridge",
+        "upstream.sasl.password.path": str(password),
+    }
+    # The machine may be slow, and the cells are about groups with members.
+    sessions = {"group.consumer.session.timeout.ms": "45000", "group.consumer.heartbeat.interval.ms": "3000"}
+    settings = {**QUICK_SETTINGS, **sessions, "authorization.cache.ms": str(KEEP_MS)}
+    with ExitStack() as stack:
+        broker = stack.enter_context(authorizing_kafka(folder, USERS, version))
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
+        admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(PATIENCE_S)
+        bridge = stack.enter_context(bridge_process(broker.bootstrap, ("embedded-*",), folder, {**settings, **own}))
+        plain = stack.enter_context(bridge_process(broker.plain, ("embedded-*",), folder, settings))
+        world = World(version, broker, bridge.bootstrap, plain.bootstrap, TopicName(topic), admin, stack)
+        world.bind(*acls(topic))
+        yield world
+
+
+def cells(world: World, kind: str, members: list[Consumer]) -> dict[tuple[str, str, ApiKey], tuple[str, str]]:
+    """Where broker and bridge differ about groups of a kind, and in what they answer."""
+    differ: dict[tuple[str, str, ApiKey], tuple[str, str]] = {}
+    for user in ON_GROUPS:
+        for member in members:
+            member.poll(0)
+        for api_key in REQUESTS:
+            if api_key in OF_CONSUMER_PROTOCOL and world.version == "3.9.1":
+                # The broker has them turned off, and says so before it judges anything.
+                continue
+            name = f"{kind}-{user}-{api_key}" if kind == ABSENT else kind
+            at_broker, at_bridge = (
+                answered(world.line(bootstrap, user), api_key, GroupId(f"{road}-{name}"), world.topic)
+                for bootstrap, road in ((world.broker.bootstrap, "pass"), (world.bridge, "embedded"))
+            )
+            if at_broker[0] != at_bridge[0] and (user, kind, api_key) not in DELIBERATE:
+                differ[user, kind, api_key] = at_broker[1], at_bridge[1]
+    return differ
+
+
+def test_every_cell_is_the_brokers(world: World) -> None:
+    """Every API, by everybody, of groups with members of either protocol and of groups that there are not."""
+    members: list[Consumer] = []
+    differ = cells(world, ABSENT, members)
+    with ExitStack() as stack:
+        for kind, protocol in ((LIVE, "classic"), (MODERN, "consumer")):
+            if kind == MODERN and world.version == "3.9.1":
+                continue
+            for bootstrap, road in ((world.broker.bootstrap, "pass"), (world.bridge, "embedded")):
+                members.append(consume(bootstrap, f"{road}-{kind}", world.topic, protocol, stack))
+            differ.update(cells(world, kind, members))
+    assert not differ, "\n".join(f"{cell}:\n  {one}\n  {two}" for cell, (one, two) in differ.items())
+
+
+def told(line: Line, group: str, topic: str) -> str:
+    """What somebody's heartbeat in a group is answered."""
+    return answered(line, ApiKey.HEARTBEAT, GroupId(group), TopicName(topic))[1]
+
+
+def beat_until(line: Line, group: str, topic: str, code: ErrorCode) -> None:
+    """Beat until the answer has a code."""
+    until = time.monotonic() + PATIENCE_S
+    while code.name not in told(line, group, topic):
+        assert time.monotonic() < until, f"{group} is not answered {code.name}"
+        time.sleep(KEEP_MS / 5_000)
+
+
+def test_right_that_is_lost_and_given_back_counts_while_its_client_runs(world: World) -> None:
+    """On one connection, without a pause: from the next look on, and at once."""
+    line, group = world.line(world.bridge, "fickle"), f"embedded-{uuid.uuid4().hex[:8]}"
+    right = acl(ResourceType.GROUP, group, "fickle", _READ, _ALLOW)
+    for _ in range(2):
+        beat_until(line, group, world.topic, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        world.bind(right)
+        beat_until(line, group, world.topic, ErrorCode.UNKNOWN_MEMBER_ID)
+        names = (right.restype, right.name, right.resource_pattern_type, right.principal, right.host)
+        unbound = AclBindingFilter(*names, right.operation, right.permission_type)
+        world.admin.delete_acls([unbound])[unbound].result(PATIENCE_S)
+
+
+def test_cluster_without_a_login_is_asked_the_same(world: World) -> None:
+    """Its authorizer knows User:ANONYMOUS, whom nothing is granted but one group."""
+    line = Line(world.plain_bridge, None)
+    world.stack.callback(line.close)
+    group = f"embedded-{uuid.uuid4().hex[:8]}"
+    refused = answered(line, ApiKey.JOIN_GROUP, GroupId(group), world.topic)[1]
+    assert "GROUP_AUTHORIZATION_FAILED" in refused
+    world.bind(acl(ResourceType.GROUP, group, "ANONYMOUS", _READ, _ALLOW))
+    beat_until(line, group, world.topic, ErrorCode.UNKNOWN_MEMBER_ID)
+    assert "MEMBER_ID_REQUIRED" in answered(line, ApiKey.JOIN_GROUP, GroupId(group), world.topic)[1]
