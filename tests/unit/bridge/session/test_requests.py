@@ -153,6 +153,15 @@ def test_fetch_is_held_whole_only_while_somebody_reads_it_and_never_a_large_one(
     assert not never()
 
 
+def test_request_for_settings_is_held_whole_unless_it_is_large() -> None:
+    """One that asks for every topic of a cluster goes to the broker as it comes, and closes no connection."""
+    asked = request(ApiKey.DESCRIBE_CONFIGS, 4, 1, bytes(1000))
+    assert RequestCutter(Limits()).cut(memoryview(asked[:500]), 0) is None
+    large = RequestCutter(Limits(group_frame_bytes_max=1000)).cut(memoryview(asked[:500]), 0)
+    assert isinstance(large, Head)
+    assert large.left == len(asked) - 500
+
+
 def test_request_for_records_is_held_up_to_the_size_of_its_answer_where_that_is_held() -> None:
     """So that the size can be lowered; older versions of Fetch are relayed unread, from their header on."""
     body = bytes(12) + bytes(1000)
