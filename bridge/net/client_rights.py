@@ -4,7 +4,7 @@ The first request for a group waits for the answer; when that is old, it is aske
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import NamedTuple
 
@@ -35,12 +35,17 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.metadata import NAMED_SINCE, NAMED_UNTIL, named_topics_request, read_topic_errors
+from bridge.wire.proxy_protocol import LOCAL_HEADER
 from translators.dialects.classic import JoinGroup
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
 
 EVERYBODY = "everybody"
-"""Who all connections are to the brokers of a cluster without a login: they come from the bridge's own address."""
+"""Who all connections are to the brokers of a cluster without a login: they come from the bridge's own address, unless
+brokers are told each client's (`upstream.proxy-protocol`), by which an authorizer tells them apart.
+"""
+OTHERS_WAIT_MAX_S = 10.0
+"""So long a request waits for what another connection asks; the broker of that one may stand still."""
 _NOT_KNOWN = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -105,8 +110,9 @@ class ClientRights:
 
     async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
         holder, names = self._holder(request.group_id), topics_of(request)
-        while holder in self._shared.asking_rights:
-            await self._shared.asking_rights[holder].wait()
+        with trio.move_on_after(OTHERS_WAIT_MAX_S):
+            while holder in self._shared.asking_rights:
+                await self._shared.asking_rights[holder].wait()
         if self._find(request) is not None:
             return request
         grant = self._shared.grants.find(holder, now_ms())
@@ -155,7 +161,16 @@ class ClientRights:
         self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
 
     def _holder(self, group_id: GroupId) -> Holder:
-        return Holder(EVERYBODY if self._cluster.is_open else self._session.connection, group_id)
+        return Holder(self._principal() if self._cluster.is_open else self._session.connection, group_id)
+
+    def _principal(self) -> Hashable:
+        """Whom the brokers of an open cluster take this client for: by the host that they see, for they see no more."""
+        announcement = self._session.announcement
+        if not announcement:
+            return EVERYBODY
+        # Of a client that was gone before it could be announced nobody is told, and what it hears is nobody else's.
+        is_nobody = announcement == LOCAL_HEADER
+        return self._session.connection if is_nobody else self._session.identity.client_host
 
     # -------- questions, each asked when the one before is answered
 
@@ -217,7 +232,7 @@ class ClientRights:
     def _keep(self, holder: Holder, names: frozenset[TopicName], found: Finding) -> None:
         grants = self._shared.grants
         if found.reads:
-            if holder.principal != EVERYBODY:
+            if holder.principal == self._session.connection:
                 if self._kept is not None and len(self._kept) >= GROUPS_MAX:
                     self.forget()
                 self._kept = self._kept or set()

@@ -160,9 +160,9 @@ class ClientSession:
         self.says_it_authenticates = False
         self.login = Login()
         self.broker_id: int | None = None
+        """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.announcement = b""
         """What brokers are told of the client in front of its connections to them."""
-        """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.limits = rules.limits
         self._router = rules.router
         self._principal = ""

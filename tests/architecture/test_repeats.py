@@ -31,7 +31,6 @@ UNBOUNDED = {
     "bridge/coordinators/owner_task.py: _own": JOB,
     "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",
     "bridge/net/client_connection.py: wait_until": "the same",
-    "bridge/net/client_rights.py: _judge": "whoever asks a broker is answered, or hears that no answer will come",
     "bridge/net/client_handshakes.py: _carry_through": "whoever takes a client in bounds its TLS",
     "bridge/net/listener.py: accept_from": JOB,
     "bridge/net/proxy.py: keep_refreshing": JOB,

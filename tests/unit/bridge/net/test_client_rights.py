@@ -1,21 +1,25 @@
 """What a client may do with an embedded group is its broker's answer, asked on the client's own connection."""
 
-from dataclasses import dataclass, field
+import ipaddress
+from dataclasses import dataclass, field, replace
 
+import pytest
 import trio
 import trio.lowlevel
 import trio.testing
 
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import GROUPS_MAX
+from bridge.session.balancers import Balancers
 from bridge.session.limits import Limits
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, response_frame
 from bridge.wire.metadata import NAMED_SINCE
+from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
 from bridge.wire.versions import VersionRange
-from tests.support.front import Front, front_of
+from tests.support.front import Front, front_of, running, settings_for
 from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
 from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
 from translators.dialects.classic import (
@@ -38,6 +42,8 @@ MEMBER = MemberId("m-1")
 SEEN, UNSEEN = TopicName("seen"), TopicName("unseen")
 KEEP_MS = 400
 READ = 1 << Operation.READ
+GOOD, BAD = (Route(Peer(f"203.0.113.{host}", 40_000), Peer("10.0.0.2", 9192)) for host in (9, 10))
+BALANCERS = Balancers(networks=(ipaddress.ip_network("127.0.0.0/8"),), is_required=True)
 
 
 @dataclass(slots=True)
@@ -136,6 +142,48 @@ async def test_who_may_read_is_asked_for_once() -> None:
                 answer(front)
                 assert await client.ids(1) == [number]
         assert broker.questions == [ApiKey.DESCRIBE_GROUPS]
+
+
+class HostJudgingBroker(JudgingBroker):
+    """Reads who is brought in front of each connection, and lets one host read."""
+
+    async def _talk(self, stream: trio.SocketStream) -> None:
+        prefix = read_prefix(await stream.receive_some(PREFIX_BYTES))
+        route = read_route(prefix, await stream.receive_some(prefix.rest_bytes)) if prefix.rest_bytes else None
+        if route is not None:
+            self.operations = READ if route.source.host == GOOD.source.host else 0
+        await JudgingBroker._talk(self, stream)
+
+
+async def test_hosts_share_no_rights_where_brokers_see_them() -> None:
+    """An authorizer may let one of them in and not the other; connections of the same host share theirs."""
+    broker = HostJudgingBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        settings = replace(settings_for(broker), balancers=BALANCERS, announces_clients=True)
+        async with running(settings) as front:
+            for route, submitted, asked in ((GOOD, 1, 1), (GOOD, 2, 1), (BAD, 2, 2), (GOOD, 3, 2)):
+                client = await front.dial()
+                await client.send(header(route), beat(1))
+                await settle()
+                if route is GOOD:
+                    answer(front)
+                refused = ErrorCode.NONE if route is GOOD else ErrorCode.GROUP_AUTHORIZATION_FAILED
+                assert await code_of(client, ApiKey.HEARTBEAT, 3) is refused
+                assert (len(front.groups.submitted), len(broker.questions)) == (submitted, asked)
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_waits_for_another_s_question_asks_itself_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other's broker may stand still."""
+    monkeypatch.setattr("bridge.net.client_rights.OTHERS_WAIT_MAX_S", 0.01)
+    broker = JudgingBroker(gate=trio.Event())
+    async with front_of(broker) as front:
+        for _ in range(2):
+            await (await front.dial()).send(beat(1))
+        with trio.fail_after(60):
+            while len(broker.questions) < 2:
+                await settle()
 
 
 async def test_who_may_not_read_is_refused_as_by_the_broker() -> None:
