@@ -297,3 +297,7 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Milliseconds that never go back."""
+        ...
+
+    def now_ns(self) -> int:
+        """Nanoseconds of a fine clock that never goes back, to measure the bridge's own work with."""

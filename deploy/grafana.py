@@ -241,6 +241,15 @@ HEALTH = Dashboard(
             queries={"{{protocol}}": "sum by (protocol) (kafka_server_group_coordinator_metrics_group_count)"},
         ),
         Panel(
+            title="Idle time of the coordinator",
+            text="Idle time of its thread, as a broker tells it (KIP-848); near 0, waits grow.",
+            kind="timeseries",
+            queries={
+                "idle": "min(kafka_server_group_coordinator_metrics_thread_idle_ratio_avg)",
+            },
+            unit="percentunit",
+        ),
+        Panel(
             title="Members by protocol",
             text="How far a migration has come.",
             kind="timeseries",

@@ -70,11 +70,17 @@ def command_pages() -> str:
 def metrics_table() -> str:
     """Every metric, as queries write it."""
     rows = [
-        (", ".join(f"`{name}`" for name in metric.sample_names), metric.kind.value, metric.labels, metric.meaning)
+        (
+            ", ".join(f"`{name}`" for name in metric.sample_names),
+            metric.kind.value,
+            ", ".join(metric.labels),
+            metric.meaning,
+            f"`{metric.kafka}`" if metric.kafka else "",
+        )
         for metric in METRICS.values()
     ]
-    head = ["| samples | kind | labels | meaning |", "|---|---|---|---|"]
-    lines = (f"| {samples} | {kind} | {', '.join(labels)} | {text} |" for samples, kind, labels, text in rows)
+    head = ["| samples | kind | labels | meaning | Kafka's name |", "|---|---|---|---|---|"]
+    lines = (f"| {' | '.join(row)} |" for row in rows)
     return "\n".join([*head, *lines])
 
 

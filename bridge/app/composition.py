@@ -22,6 +22,7 @@ from bridge.admin.tokens import Tokens
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
 from bridge.app.commands import AppCommands
+from bridge.app.coordinator_figures import coordinator_figures
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
@@ -227,10 +228,14 @@ def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> Ad
     groups = between.embedded
     snapshots = AppSnapshots(groups, proxy, between.stays, UpstreamViews(between.upstream))
     tokens = read_admin_tokens(config.settings)
-    readings = _readings(config, groups, proxy, watch, snapshots)
+    readings = replace(
+        _readings(config, groups, proxy, watch, snapshots),
+        admin_refusals=lambda: tokens.refused,
+        coordinators=lambda: coordinator_figures((groups.task, between.upstream.task)),
+    )
     return AdminSources(
         snapshots=snapshots,
-        metrics=PrometheusMetrics(replace(readings, admin_refusals=lambda: tokens.refused)),
+        metrics=PrometheusMetrics(readings),
         commands=watch.over_commands(AppCommands(Operators(groups))),
         events_path=events_folder(config),
         tokens=tokens,

@@ -6,6 +6,7 @@ Each turn may raise: a bug ends that turn and nothing else.
 import gc
 import logging
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import partial
 from math import inf
 from types import TracebackType
@@ -20,6 +21,7 @@ from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.ledger import Deliver, Ledger
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.owner import GroupOwner
+from bridge.coordinators.turn_times import TurnTimes
 from bridge.log_lines import Line, LogFields, RateLimitedLog, origin_of
 from bridge.ports import Clock, Journal, OrderT
 from bridge.supervision import LEDGER, OWNER, TURN, Failures, start_job
@@ -67,6 +69,14 @@ LOG = logging.getLogger("epochbridge.coordinators")
 ResultT = TypeVar("ResultT")
 
 
+class OwnerState(StrEnum):
+    """Whether an owner decides, by the names that Kafka has for its partitions."""
+
+    LOADING = "loading"
+    ACTIVE = "active"
+    FAILED = "failed"
+
+
 class Turns(Generic[OrderT]):
     """Carries out turns; `release` gives out what one has to say. `failures` counts those that raised."""
 
@@ -74,6 +84,7 @@ class Turns(Generic[OrderT]):
         self, owner: GroupOwner[OrderT], ledger: Ledger, clock: Clock, release: Callable[[TurnResult], None]
     ) -> None:
         self.failures = 0
+        self.times = TurnTimes(clock.now_ns)
         self._owner = owner
         self._ledger = ledger
         self._clock = clock
@@ -87,7 +98,7 @@ class Turns(Generic[OrderT]):
         Without a journal a JoinGroup that its machine holds is answered later: the machine asks again by itself.
         """
         try:
-            with RestingCollector():
+            with self.times, RestingCollector():
                 result = act()
                 self._ledger.note(self._owner.entries())
         except Exception as problem:  # noqa: BLE001 - told and counted
@@ -103,8 +114,9 @@ class Turns(Generic[OrderT]):
     def judge(self, act: Callable[[], ResultT], failed: ResultT, concerned: object) -> ResultT:
         """What `act` says of something that is not answered by a turn; `failed` if it raises."""
         try:
-            judged = act()
-            self._ledger.note(self._owner.entries())
+            with self.times:
+                judged = act()
+                self._ledger.note(self._owner.entries())
         except Exception as problem:  # noqa: BLE001 - told and counted
             self._tell(problem, concerned, LogFields())
             self._end_failed()
@@ -192,9 +204,27 @@ class OwnerTask(Generic[OrderT]):
         """Whether anything waits for the next turn."""
         return bool(self._queued)
 
+    @property
+    def queue_size(self) -> int:
+        """How many requests and orders wait for the next turn."""
+        return len(self._queued)
+
+    @property
+    def times(self) -> TurnTimes:
+        """How long what is queued waits, and what turns and loading take."""
+        return self.turns.times
+
+    @property
+    def state(self) -> OwnerState:
+        """Whether it decides; it loads when it goes back to what is written, and fails with its journal."""
+        if self.ledger.closed is None:
+            return OwnerState.ACTIVE
+        return OwnerState.LOADING if self.ledger.is_going_back else OwnerState.FAILED
+
     def queue(self, *arrivals: Arrival | OrderT) -> None:
         """Let requests and orders be part of the next turn."""
         self._queued += arrivals
+        self.times.queued(len(arrivals))
         self.alarm.ring()
 
     def wake(self) -> None:
@@ -211,9 +241,11 @@ class OwnerTask(Generic[OrderT]):
         closed = self.ledger.closed
         if closed is not None:
             # Nothing may be answered that can't be written; orders come about again once the groups are revived.
+            self.times.dropped()
             for arrival in concerned:
                 self._turning.refuse(arrival.ref, arrival.client, arrival.request, closed)
             return
+        self.times.taken()
         self.turns.take(lambda: self.owner.take_turn(arrivals, self._now_ms()), concerned)
 
     def order_at_once(self, order: OrderT) -> None:
@@ -268,8 +300,11 @@ class OwnerTask(Generic[OrderT]):
 
     def _revive(self, journal: Journal) -> None:
         self._queued.clear()
+        self.times.dropped()
         self._turning.begins()
+        since_ns = self.times.begin_load()
         result = self.owner.revive(journal.replay(), self._now_ms())
+        self.times.end_load(since_ns)
         self._turning.revived()
         self._release(result)
         if self.ledger.closed is None:

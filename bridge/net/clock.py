@@ -31,3 +31,7 @@ class TrioClock:
     def now_ms(self) -> int:
         """See the function of that name."""
         return now_ms()
+
+    def now_ns(self) -> int:
+        """See the function of that name."""
+        return now_ns()

@@ -30,6 +30,8 @@ class MetricName:
     kind: Kind
     labels: tuple[str, ...]
     meaning: str
+    kafka: str = ""
+    """What Kafka calls it, if it has the like."""
 
     @property
     def sample_names(self) -> tuple[str, ...]:
@@ -49,6 +51,10 @@ def _gauge(name: str, meaning: str, *labels: str) -> MetricName:
 
 def _histogram(name: str, meaning: str, *labels: str) -> MetricName:
     return MetricName(PREFIX + name, Kind.HISTOGRAM, labels, meaning)
+
+
+def _kafka(name: str, kafka: str, meaning: str, *labels: str, kind: Kind = Kind.GAUGE) -> MetricName:
+    return MetricName(KAFKA + name, kind, labels, meaning, kafka)
 
 
 CONNECTION_COUNTERS = (
@@ -122,18 +128,53 @@ REQUEST_TIME = _histogram(
     "group_request_seconds", "Time from a group request's arrival to its answer, both inside the bridge.", "api"
 )
 
-KAFKA_GROUPS = MetricName(f"{KAFKA}group_count", Kind.GAUGE, ("protocol",), "Groups by protocol (KIP-848).")
-KAFKA_CONSUMER_GROUPS = MetricName(
-    f"{KAFKA}consumer_group_count", Kind.GAUGE, ("state",), "Consumer groups by state (KIP-848)."
+KAFKA_GROUPS = _kafka("group_count", "group-count", "Groups by protocol (KIP-848).", "protocol")
+KAFKA_CONSUMER_GROUPS = _kafka(
+    "consumer_group_count", "consumer-group-count", "Consumer groups by state (KIP-848).", "state"
 )
-KAFKA_CLASSIC_GROUPS = MetricName(
-    f"{KAFKA}classic_group_count", Kind.GAUGE, ("state",), "Classic groups by state (KIP-848)."
+KAFKA_CLASSIC_GROUPS = _kafka("classic_group_count", "NumGroups", "Classic groups by state (KIP-848).", "state")
+KAFKA_CONSUMER_REBALANCES = _kafka(
+    "consumer_group_rebalance_count",
+    "consumer-group-rebalance-count",
+    "Rebalances of consumer groups (KIP-848).",
+    kind=Kind.COUNTER,
 )
-KAFKA_CONSUMER_REBALANCES = MetricName(
-    f"{KAFKA}consumer_group_rebalance_count", Kind.COUNTER, (), "Rebalances of consumer groups (KIP-848)."
+KAFKA_CLASSIC_REBALANCES = _kafka(
+    "group_completed_rebalance_count",
+    "group-completed-rebalance-count",
+    "Completed rebalances of classic groups (KIP-848).",
+    kind=Kind.COUNTER,
 )
-KAFKA_CLASSIC_REBALANCES = MetricName(
-    f"{KAFKA}group_completed_rebalance_count", Kind.COUNTER, (), "Completed rebalances of classic groups (KIP-848)."
+KAFKA_PARTITIONS = _kafka(
+    "num_partitions",
+    "num-partitions",
+    "Owners of groups by state, one each for roads embedded and upstream: what partitions of __consumer_offsets are "
+    "to a broker. One that failed can't write its journal.",
+    "state",
+)
+KAFKA_QUEUE_SIZE = _kafka("event_queue_size", "event-queue-size", "Requests and orders that wait for a turn.")
+KAFKA_IDLE_RATIO = _kafka(
+    "thread_idle_ratio_avg",
+    "thread-idle-ratio-avg",
+    "Part of the last 30 to 60 seconds that no turn took, from 0 to 1; relaying is no turn.",
+)
+KAFKA_QUEUE_TIME = _kafka(
+    "event_queue_time_seconds",
+    "event-queue-time-ms-*",
+    "How long requests and orders waited for their turn.",
+    kind=Kind.HISTOGRAM,
+)
+KAFKA_PROCESSING_TIME = _kafka(
+    "event_processing_time_seconds",
+    "event-processing-time-ms-*",
+    "How long turns took; one is for all that is queued, and heartbeats that change nothing take none.",
+    kind=Kind.HISTOGRAM,
+)
+KAFKA_LOAD_TIME = _kafka(
+    "partition_load_time_seconds",
+    "partition-load-time-*",
+    "How long it took to read all groups of an owner from its journal.",
+    kind=Kind.HISTOGRAM,
 )
 
 BUILD = _gauge("build_info", "Always 1; the version that runs, and its Python.", "version", "python")
@@ -160,6 +201,8 @@ METRICS: Mapping[str, MetricName] = {
         *(HELD, REQUEST_TIME),
         *(KAFKA_GROUPS, KAFKA_CONSUMER_GROUPS, KAFKA_CLASSIC_GROUPS),
         *(KAFKA_CONSUMER_REBALANCES, KAFKA_CLASSIC_REBALANCES),
+        *(KAFKA_PARTITIONS, KAFKA_QUEUE_SIZE, KAFKA_IDLE_RATIO),
+        *(KAFKA_QUEUE_TIME, KAFKA_PROCESSING_TIME, KAFKA_LOAD_TIME),
         *(BUILD, SETTING, *PROCESS),
     )
 }

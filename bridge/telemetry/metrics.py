@@ -18,6 +18,7 @@ from bridge.engine.outcome import Unready
 from bridge.session.close_reasons import CloseReason
 from bridge.session.counters import ApiFigures, Statistics
 from bridge.telemetry import metric_names as names
+from bridge.telemetry.coordinator_metrics import CoordinatorFigures, coordinator_families
 from bridge.telemetry.metric_names import MetricName
 from bridge.telemetry.passing import PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
@@ -74,6 +75,7 @@ class Readings:
     started_s: float = 0.0
     bridges: Callable[[], int] = int
     contested: Callable[[], Mapping[str, int]] = dict
+    coordinators: Callable[[], CoordinatorFigures] = CoordinatorFigures
     rebalances: RebalanceMetrics = field(default_factory=RebalanceMetrics)
     times: RequestTimes = field(default_factory=RequestTimes)
 
@@ -118,6 +120,7 @@ class BridgeCollector(Collector):
         yield from _of_connections(readings.statistics())
         yield from _of_groups(counts)
         yield from _as_kafka(counts)
+        yield from coordinator_families(readings.coordinators())
         yield _gauge(names.BUILD, {tuple(readings.build.get(label, "") for label in names.BUILD.labels): 1})
         yield _gauge(names.SETTING, {(key,): value for key, value in sorted(readings.settings.items())})
         yield _gauge(names.BRIDGES, {(): readings.bridges()})

@@ -86,15 +86,15 @@ class UpstreamGroups:
         self._coordinator = UpstreamCoordinator(self._catalog, self._access, settings.fresh_member_id, self._wake)
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
         owner: GroupOwner[UpstreamOrder] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
-        self._task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
-        self._deliver = self._task.ledger.deliver
+        self.task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
+        self._deliver = self.task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
         self._pieces = CommitPieces(self._deliver, self._wake)
         ways = Ways(
-            begin=self._task.begin_commit,
-            end=self._task.end_commit,
+            begin=self.task.begin_commit,
+            end=self.task.end_commit,
             deliver=self._pieces.deliver,
-            due_changed=self._task.alarm.due_changed,
+            due_changed=self.task.alarm.due_changed,
             is_left_over=lambda member: self._coordinator.left_overs.may_have(member, clock.now_ms()),
         )
         self._commits = UpstreamCommits(self._catalog, machines, ways, settings.commit_drain_ms, clock.now_ms)
@@ -107,28 +107,28 @@ class UpstreamGroups:
         seats. Raises `versioned.UnreadableRecord`.
         """
         blank = partial(UpstreamCoordinator, Catalog(), self._access, self._coordinator.fresh_member_id, self._wake)
-        self._task.keep(journal, blank)
+        self.task.keep(journal, blank)
         if self._machines:
             LOG.info("%d members of groups that brokers coordinate go on", len(self._machines))
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
-        self._task.ledger.expect(ref, request)
-        closed = self._task.ledger.closed
+        self.task.ledger.expect(ref, request)
+        closed = self.task.ledger.closed
         if closed is not None:
             self.refuse(ref, client, request, closed)
             return
         match request:
-            case Heartbeat() if not self._task.has_queued:
+            case Heartbeat() if not self.task.has_queued:
                 self._beat(Arrival(ref, client, request), request)
             case JoinGroup():
                 self._join(Arrival(ref, client, request), request)
             case SyncGroup() if self._calls_left_over(request):
                 self._deliver(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
             case SyncGroup() | Heartbeat() | LeaveGroup():
-                self._task.queue(Arrival(ref, client, request))
+                self.task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
-                self._task.catch_up()
+                self.task.catch_up()
                 self._pieces.submit(ref, AccessOnUse(self._access, via), request)
             case OffsetFetch():
                 self._fetch(ref, via, request)
@@ -144,7 +144,7 @@ class UpstreamGroups:
         elif self._calls_left_over(request):
             self._deliver(arrival.ref, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
         else:
-            self._task.beat(arrival, request)
+            self.task.beat(arrival, request)
 
     def _calls_left_over(self, request: Heartbeat | SyncGroup) -> bool:
         member = MemberRef(request.group_id, request.member_id)
@@ -153,7 +153,7 @@ class UpstreamGroups:
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`."""
-        return isinstance(request, Heartbeat) and self._task.beat_calmly(request)
+        return isinstance(request, Heartbeat) and self.task.beat_calmly(request)
 
     def groups(self) -> frozenset[GroupId]:
         """The groups that have members with a machine here."""
@@ -188,11 +188,11 @@ class UpstreamGroups:
     @property
     def is_closed(self) -> bool:
         """Whether nothing can be written, so that nobody may come or go."""
-        return self._task.ledger.closed is not None
+        return self.task.ledger.closed is not None
 
     async def written(self) -> bool:
         """Wait until whoever came or went is so in the journal; False if that fails first."""
-        return await self._task.ledger.written()
+        return await self.task.ledger.written()
 
     async def look_at_topics(self) -> None:
         """See the cluster's topics as they are now; raises BrokerUnreachable."""
@@ -200,7 +200,7 @@ class UpstreamGroups:
 
     def take_over(self, members: tuple[TakenOver, ...]) -> None:
         """These classic members have just become the broker's consumer members; their requests count from now on."""
-        self._task.order_at_once(TakeOver(members))
+        self.task.order_at_once(TakeOver(members))
 
     def seat(self, member: MemberRef) -> ClassicSeat | None:
         """A member with a machine as a classic group would go on with it; None where there is none."""
@@ -231,7 +231,7 @@ class UpstreamGroups:
 
     def let_go(self, member: MemberRef) -> None:
         """End the machine of a member without a word to its client or the broker."""
-        self._task.order_at_once(LetGo(member))
+        self.task.order_at_once(LetGo(member))
 
     def note_gone(self, member: MemberRef) -> None:
         """A member without a machine is none of its broker's any more, or is to be none: its client is told (25), also
@@ -245,16 +245,16 @@ class UpstreamGroups:
 
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""
-        self._task.ledger.forget(connection)
+        self.task.ledger.forget(connection)
         self._pieces.forget(connection)
-        self._task.lose_connection(connection)
+        self.task.lose_connection(connection)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Own the machines until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             start_job(nursery, self.supervised, TOPICS, partial(self._topics.watch, lambda: len(self._machines) > 0))
-            self._task.start(nursery)
+            self.task.start(nursery)
             task_status.started()
 
     # ------------------------------------------------------------------ joins and topics
@@ -276,9 +276,9 @@ class UpstreamGroups:
     def _enter(self, arrival: Arrival, request: JoinGroup) -> None:
         left_over = None if not request.member_id else self._left_over(arrival, request)
         if left_over is None:
-            self._task.queue(arrival)
+            self.task.queue(arrival)
         else:
-            self._coordinator.ask_back(left_over, lambda: self._task.queue(arrival))
+            self._coordinator.ask_back(left_over, lambda: self.task.queue(arrival))
 
     def _left_over(self, arrival: Arrival, request: JoinGroup) -> TakenOver | None:
         """A cooperative client that goes on with what it has, if the broker has it down as its own still.
@@ -338,7 +338,7 @@ class UpstreamGroups:
         """Who was told of a topic that nobody had seen asks again by itself."""
 
     def _wake(self) -> None:
-        self._task.wake()
+        self.task.wake()
 
     # ------------------------------------------------------------------ offsets
 

@@ -13,7 +13,7 @@ from bridge.coordinators.arrivals import Arrival, MembershipRequest
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
-from bridge.coordinators.owner_task import OwnerTask
+from bridge.coordinators.owner_task import OwnerState, OwnerTask
 from bridge.net.clock import TrioClock
 from bridge.supervision import Failures
 from bridge.wire.codec.registry import error_reply
@@ -219,3 +219,26 @@ async def test_orders_are_its_own_and_members_survive_a_restart(autojump_clock: 
         assert world.coordinator.orders == ["look again"]
     async with served(journal) as world:
         assert await world.beat(generation) is ErrorCode.NONE
+
+
+async def test_owner_tells_what_it_measures_of_queue_turns_and_loads(autojump_clock: MockClock) -> None:
+    """A request waits, takes its turn, and is counted once; who goes back to the journal loads until it is back."""
+    async with served(MemoryJournal()) as world:
+        task = world.task
+        states = [task.state]
+        assert sum(task.times.loading.counts) == 1
+        turns = sum(task.times.processing.counts)
+        task.queue(Arrival(RequestRef(0, 1, 98), CLIENT, join_request(MEMBER.member_id)))
+        assert task.queue_size == 1
+        await trio.testing.wait_all_tasks_blocked()
+        assert task.queue_size == 0
+        assert sum(task.times.queue.counts) == 1
+        assert sum(task.times.processing.counts) > turns
+        assert task.ledger.go_back()
+        states.append(task.state)
+        task.queue(Arrival(RequestRef(0, 1, 99), CLIENT, leave_request(MEMBER.member_id)))
+        await trio.testing.wait_all_tasks_blocked()
+        states.append(task.state)
+        assert states == [OwnerState.ACTIVE, OwnerState.LOADING, OwnerState.ACTIVE]
+        assert sum(task.times.loading.counts) == 2
+        assert sum(task.times.queue.counts) == 1, "what was refused had no turn"

@@ -9,6 +9,7 @@ from bridge.coordinators.durability import condense
 from bridge.coordinators.embedded.joins import STARTING
 from bridge.coordinators.embedded.shard_journal import blank_journal
 from bridge.coordinators.ledger import RETRY_S
+from bridge.coordinators.owner_task import OwnerState
 from tests.support.embedded_world import (
     commit_request,
     committed,
@@ -60,6 +61,7 @@ async def test_full_disk_refuses_new_work_and_loses_nothing(autojump_clock: Mock
         journal.bytes_max = 0
         assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
         assert world.groups.ledger.closed is not None
+        assert world.groups.task.state is OwnerState.FAILED
         assert (await world.ask(join_request("b"), JoinGroupReply)).error is UNAVAILABLE
         ref = world.send(commit_request(generation, "a"))
         world.via.answer(committed)
