@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from platform import python_version
 from uuid import uuid4
 
 import trio
@@ -20,12 +19,12 @@ from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
 from bridge.admin.tokens import Tokens
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
-from bridge.app.bridges import contested, leave_bridges, meet_bridges, others
+from bridge.app.bridges import leave_bridges, meet_bridges
 from bridge.app.commands import AppCommands
-from bridge.app.coordinator_figures import coordinator_figures
 from bridge.app.events import Watch, events_folder, watched
 from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
+from bridge.app.metric_readings import coordinator_figures, metric_readings
 from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plans import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
@@ -54,7 +53,7 @@ from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
-from bridge.net.cluster import OWN_SOFTWARE, UpstreamCluster
+from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
 from bridge.net.cluster_survey import ClusterSurvey
 from bridge.net.listener import CannotListen
@@ -65,7 +64,7 @@ from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
 from bridge.supervision import ANNOUNCEMENT, EVENTS, RELOAD, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
-from bridge.telemetry.metrics import PrometheusMetrics, Readings
+from bridge.telemetry.metrics import PrometheusMetrics
 from bridge.wire.apis import ApiKey
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId
@@ -229,7 +228,7 @@ def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> Ad
     snapshots = AppSnapshots(groups, proxy, between.stays, UpstreamViews(between.upstream))
     tokens = read_admin_tokens(config.settings)
     readings = replace(
-        _readings(config, groups, proxy, watch, snapshots),
+        metric_readings(config, groups, proxy, watch, snapshots),
         admin_refusals=lambda: tokens.refused,
         coordinators=lambda: coordinator_figures((groups.task, between.upstream.task)),
     )
@@ -316,26 +315,6 @@ def _ears(watch: Watch, router: Router, proxy: Proxy) -> Ears:
         road=router.road,
         listening_s=lambda: (clock.now_ms() - began_ms) / 1000,
         addresses=lambda: (proxy.bootstrap, *proxy.broker_addresses.values()),
-    )
-
-
-def _readings(config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots) -> Readings:
-    return Readings(
-        statistics=proxy.statistics,
-        groups=snapshots.counts,
-        passing=watch.passing(),
-        conversions=lambda: groups.log.conversions,
-        offsets_changed=lambda: groups.offsets.changes,
-        bridges=lambda: others(groups),
-        contested=lambda: contested(groups),
-        events=watch.event_counts,
-        missed=watch.missed_counts,
-        failures=lambda: groups.supervised.counts,
-        build={"version": OWN_SOFTWARE.version, "python": python_version()},
-        settings=config.numbers(),
-        started_s=watch.started_s,
-        rebalances=watch.figures.rebalances,
-        times=watch.figures.times,
     )
 
 

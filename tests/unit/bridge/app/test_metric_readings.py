@@ -1,10 +1,10 @@
-"""Owners added up."""
+"""Where metrics read: owners added up."""
 
 from dataclasses import dataclass, field
 
 import pytest
 
-from bridge.app.coordinator_figures import coordinator_figures
+from bridge.app.metric_readings import coordinator_figures
 from bridge.coordinators.owner_task import OwnerState
 from bridge.coordinators.turn_times import BOUNDS_NS, TurnTimes
 

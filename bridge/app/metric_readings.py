@@ -1,11 +1,20 @@
-"""What the owners of groups tell the metrics, added up: the bridge has one for each road that it coordinates."""
+"""Where the metrics read: every part of the bridge that counts, and the owners of groups, one a road, added up."""
 
 from collections.abc import Iterable, Sequence
+from platform import python_version
 from typing import Protocol
 
+from bridge.app.bridges import contested, others
+from bridge.app.events import Watch
+from bridge.app.views import AppSnapshots
+from bridge.config.configuration import Config
+from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.owner_task import OwnerState
 from bridge.coordinators.turn_times import BOUNDS_NS, TimeTally, TurnTimes
+from bridge.net.cluster import OWN_SOFTWARE
+from bridge.net.proxy import Proxy
 from bridge.telemetry.coordinator_metrics import CoordinatorFigures, TimeFigures
+from bridge.telemetry.metrics import Readings
 
 SECOND_NS = 1_000_000_000
 
@@ -41,6 +50,29 @@ def coordinator_figures(tasks: Sequence[Measured]) -> CoordinatorFigures:
         queue_time=_sum(task.times.queue for task in tasks),
         processing_time=_sum(task.times.processing for task in tasks),
         load_time=_sum(task.times.loading for task in tasks),
+    )
+
+
+def metric_readings(
+    config: Config, groups: EmbeddedGroups, proxy: Proxy, watch: Watch, snapshots: AppSnapshots
+) -> Readings:
+    """What is asked at every scrape, but for the admin API's refusals and the coordinators."""
+    return Readings(
+        statistics=proxy.statistics,
+        groups=snapshots.counts,
+        passing=watch.passing(),
+        conversions=lambda: groups.log.conversions,
+        offsets_changed=lambda: groups.offsets.changes,
+        bridges=lambda: others(groups),
+        contested=lambda: contested(groups),
+        events=watch.event_counts,
+        missed=watch.missed_counts,
+        failures=lambda: groups.supervised.counts,
+        build={"version": OWN_SOFTWARE.version, "python": python_version()},
+        settings=config.numbers(),
+        started_s=watch.started_s,
+        rebalances=watch.figures.rebalances,
+        times=watch.figures.times,
     )
 
 
