@@ -97,7 +97,8 @@ async def test_tries_come_after_pauses_that_double_up_to_a_second(
     """The first pause is the one that was configured; the log has one line of them all."""
     tried_s: list[float] = []
 
-    async def refuse(address: Address, timeout_s: float, tls: None) -> SocketTransport:
+    async def refuse(address: Address, timeout_s: float, tls: None, announcement: bytes) -> SocketTransport:
+        assert (tls, announcement) == (None, b"")
         tried_s.append(trio.current_time())
         raise BrokerUnreachable(f"{address} refuses")
 
