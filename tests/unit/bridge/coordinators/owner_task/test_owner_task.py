@@ -20,7 +20,7 @@ from tests.support.embedded_world import (
 )
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP
-from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
+from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -95,9 +95,9 @@ async def test_deleted_group_stays_deleted(autojump_clock: MockClock) -> None:
         await world.form()
         assert (await world.ask(leave_request("a"), LeaveGroupReply)).error is ErrorCode.NONE
         ref = world.send(DeleteGroups((GROUP,)))
-        if world.via.open:
-            world.via.answer(lambda _: None)
-        await world.answer(ref, DeleteGroupsReply)
+        unknown = DeleteGroupsReply(groups=(DeletedGroup(GROUP, ErrorCode.GROUP_ID_NOT_FOUND),))
+        world.via.answer(lambda _: unknown)
+        assert (await world.answer(ref, DeleteGroupsReply)).groups == (DeletedGroup(GROUP, ErrorCode.NONE),)
         assert world.groups.owner.shard.groups == {}
     async with embedded_world() as world:
         world.groups.keep(journal)
